@@ -1,7 +1,6 @@
 /**
- * Which addresses may not be reached on a user's behalf, and how the text of a host is read.
- * 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (and 2001:db8::/32) are allowed: isolated
- * networks put their package mirrors there.
+ * The addresses that may not be reached on a user's behalf, and the parsing of hosts. 192.0.2.0/24, 198.51.100.0/24 and
+ * 203.0.113.0/24 (and 2001:db8::/32) are allowed: isolated networks put their package mirrors there.
  */
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -48,7 +47,10 @@ const ranges: readonly (readonly [AddressRule, readonly string[]])[] = [
   ['reserved', ['192.0.0.0/24', '198.18.0.0/15', '240.0.0.0/4']],
 ]
 
-/** IPv6 prefixes whose last 32 bits are an IPv4 address that is judged by the IPv4 rules: mapped, and NAT64 as DNS64 answers it. */
+/**
+ * IPv6 prefixes whose last 32 bits are an IPv4 address to which the IPv4 rules apply: mapped addresses, and NAT64
+ * addresses as DNS64 returns them.
+ */
 const carriers = ['::ffff:', '64:ff9b::']
 
 const rules: readonly (readonly [AddressRule, BlockList])[] = ranges.map(([rule, subnets]) => [
@@ -60,8 +62,8 @@ const judgedByIpv4 = blockListOf(carriers.map((prefix) => `${prefix}0.0.0.0/96`)
 const globalUnicast = blockListOf(['2000::/3'])
 
 /**
- * Why nothing may go to this numeric address, or null when it may.
- * An address of this host's own interfaces is refused too (`own`): its firewall guards it from outside only.
+ * The rule that refuses this numeric address, or null when it is allowed. An address of this host's own interfaces is
+ * refused too (`own`): its firewall guards it from outside only.
  */
 export function refusalOf(address: string): AddressRule | null {
   const version = isIP(address)

@@ -1,4 +1,4 @@
-/** Which user of this machine is at the other end of a connection over loopback: Linux says it in /proc/net. */
+/** Finds the user of this machine at the other end of a loopback connection, from Linux's /proc/net. */
 import { readFile } from 'node:fs/promises'
 import { isIPv4, type Socket } from 'node:net'
 import { endianness } from 'node:os'
@@ -10,8 +10,8 @@ const ipv6Loopback = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>
 
 /**
- * The uid of the process that opened this connection; null when it cannot be told: not over loopback, not on Linux, or
- * closed by it already. A socket that its process has closed is listed as root's, so only open ones count.
+ * The uid of the process that opened this connection; null when it is unknown: not over loopback, not on Linux, or
+ * already closed. A socket that its process has closed is listed as root's, so only open ones count.
  */
 export async function userOfPeer({ remoteAddress, remotePort, localAddress, localPort }: Ends): Promise<number | null> {
   if (!remotePort || !localPort) return null
@@ -28,7 +28,9 @@ export async function userOfPeer({ remoteAddress, remotePort, localAddress, loca
   return null
 }
 
-/** The uid in the line of a connection: behind its two ends come the state, queues, timer, retransmissions, and the uid. */
+/**
+ * The uid in the line of a connection: after its two ends come the state, queues, timer, retransmissions, and the uid.
+ */
 function findUser(table: string, ends: string): number | null {
   const at = table.indexOf(ends)
   if (at < 0) return null

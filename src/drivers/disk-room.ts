@@ -12,7 +12,7 @@ const floorShare = 0.05
 const floorBytesMin = 64 * 1024 * 1024
 const floorBytesMax = 5 * 1024 * 1024 * 1024
 
-/** A disk: what it holds in all, what is free, and what of that must stay free. */
+/** A disk's total space, its free space, and the part that must stay free. */
 export type DiskRoom = { totalBytes: number; freeBytes: number; floorBytes: number }
 
 /** The room of the disk that has this folder, or will have it. */

@@ -10,21 +10,21 @@ import { limits } from '#src/platform/limits.ts'
 import { readBeginning, type OutboundFetch } from './outbound-fetch.ts'
 import { OutboundError } from './outbound.ts'
 
-/** A longer text of a result goes around the library; one outside of results is cut. Unit: characters. */
+/** A longer text in a result bypasses the library; one outside of results is truncated. Unit: characters. */
 const textLengthMax = 256
 const errorLengthMax = 32 * 1024
 const errorBytesMax = 64 * 1024
 const messagesMax = 100
 const eventsBetweenTurns = 50
 
-/** What a tool server answers to one client. */
+/** The answers of a tool server to one client. */
 export type McpAnswers = {
   fetch: OutboundFetch
-  /** Puts the long texts back into what the library made of a result. */
+  /** Restores the long texts in the library's result. */
   restore: (value: unknown) => unknown
 }
 
-/** Reads the answers to a client's requests. @param refused is told why one is not read. */
+/** Reads the answers to a client's requests. @param refused called with the reason when one is refused. */
 export function readMcpAnswers(fetch: OutboundFetch, refused: (error: OutboundError) => void): McpAnswers {
   const texts = new Map<string, string>()
   const read = async (bytes: Buffer): Promise<string> => {
@@ -78,7 +78,10 @@ async function wholeOf(body: ReadableStream<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** A message, or a few of them, whose long texts are kept apart under names that are base64 too, as some of them must be. */
+/**
+ * A message, or several, with long texts replaced by short placeholders. Those are valid base64, because some texts
+ * must be.
+ */
 function withoutTexts(answer: unknown, texts: Map<string, string>): unknown {
   if (Array.isArray(answer)) {
     if (answer.length > messagesMax) throw new JsonAnswerError('too_many_parts')
@@ -106,7 +109,7 @@ function restored(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   return mapTexts(value, (text) => texts.get(text) ?? text)
 }
 
-/** The same value with other texts. How deep it is nested was bounded when it was read. */
+/** The same value with its texts replaced. Its depth was limited when it was parsed. */
 function mapTexts(value: unknown, change: (text: string, key: string) => string, key = ''): unknown {
   if (typeof value === 'string') return change(value, key)
   if (Array.isArray(value)) return value.map((one) => mapTexts(one, change))
@@ -114,7 +117,7 @@ function mapTexts(value: unknown, change: (text: string, key: string) => string,
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapTexts(one, change, name)]))
 }
 
-/** The same events, a few at a turn of the event loop, and those that are large without their long texts. */
+/** The same events, a few per turn of the event loop; large ones without their long texts. */
 async function* steppedEvents(
   body: ReadableStream<Uint8Array>,
   read: (bytes: Buffer) => Promise<string>,
@@ -147,7 +150,7 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
   let endedInReturn = false
   for await (const chunk of body) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    const from = endedInReturn && bytes[0] === 0x0a ? 1 : 0 // a line end that was cut in two
+    const from = endedInReturn && bytes[0] === 0x0a ? 1 : 0 // a line end that was split
     const end = Math.max(bytes.lastIndexOf(0x0a), bytes.lastIndexOf(0x0d)) + 1
     endedInReturn = bytes.at(-1) === 0x0d
     if (end <= from) {

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/client'
 import type { OutboundFetch } from './outbound-fetch.ts'
 
-/** A server, and what is sent to it as `Authorization: Bearer`, when there is something. */
+/** A server, and the token to send as `Authorization: Bearer`, if any. */
 export type McpTarget = {
   url: string
   token: string | null
@@ -16,13 +16,16 @@ export type McpTarget = {
   signal?: AbortSignal
 }
 
-/** What a tool answers is text for a model; a schema of the server's that it should fit could keep us busy for ever. */
+/**
+ * Skips validating results against the server's schema: results are text for a model, and a malicious schema could take
+ * forever.
+ */
 const unchecked: jsonSchemaValidator = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
-} // whatever it is, it fits
+} // everything is valid
 
 /**
- * Connects, works, and leaves. Connecting and each request may take `limitMs`.
+ * Connects, does the work and disconnects. Connecting and each request may take `limitMs`.
  * @throws what the client throws: an SdkError, or what `fetch` threw.
  */
 export async function withMcp<Result>(
@@ -31,7 +34,7 @@ export async function withMcp<Result>(
 ): Promise<Result> {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: fetch as FetchLike, // the same function by another name
-    redirectPolicy: 'same-origin', // a token goes where its owner said, and nowhere else
+    redirectPolicy: 'same-origin', // a token is sent only to its own server, not along redirects
     requestInit: token === null ? {} : { headers: { authorization: `Bearer ${token}` } },
   })
   const client = new Client({ name: 'berth', version: '1' }, { jsonSchemaValidator: unchecked })

@@ -1,6 +1,6 @@
 /**
- * How the other processes reach a node's worker, which alone holds the connections into its VMs: HTTP on the node's
- * own socket, one POST for each operation, JSON both ways. The worker's side is workers/infra/node-agent.ts.
+ * The client of a node's worker, which alone has connections to its VMs: HTTP on the node's own socket, one POST for
+ * each operation, JSON both ways. The worker's side is workers/infra/node-agent.ts.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, errors, request, type Dispatcher } from 'undici'
@@ -36,24 +36,24 @@ export type FileEntry = {
   sizeBytes: number
   modifiedAt: string
 }
-/** A piece of a process's output as it comes, and where it stands in all that was printed; the last one has `ended`. Unit: bytes. */
+/** A piece of a process's output with its offset in the whole output; the last one has `ended`. Unit: bytes. */
 export type OutputChunk =
   | { stream: 'stdout' | 'stderr'; offset: number; sizeBytes: number; text: string }
   | { ended: true; exitCode: number | null; status: 'exited' | 'killed' }
 
-/** Why following a process broke off; `isPassing` when the machine is there, and it is worth asking again. */
+/** Why following a process failed; `isPassing` if the machine is reachable and a retry may help. */
 export type FollowRefusal = { code: ErrorCode; message: string; isPassing: boolean }
 
 /**
- * Everything a node does on request, and at once. A request that a worker's death cut is sent again with the same id, so
- * each of them has the same effect once or twice: `exec` and `removePath` by that id, the others by themselves.
+ * The operations of a node. A request that was cut off by a worker's death is sent again with the same id, so each of
+ * them is idempotent: `exec` and `removePath` by that id, the others by nature.
  */
 export type NodeOperations = {
   exec(input: ExecRequest): Promise<ExecResult>
   startProcess(input: ExecRequest & { processId: string }): Promise<{ started: true }>
   readProcess(input: { vmId: string; processId: string }): Promise<ProcessReport>
   killProcess(input: { vmId: string; processId: string; signal: 'TERM' | 'KILL' | 'INT' }): Promise<{ killed: boolean }>
-  /** Frees what ended processes printed. They stay known: starting one again starts nothing. */
+  /** Deletes the output of ended processes. Their records stay, so starting one again has no effect. */
   forgetOutput(input: { vmId: string; processIds: readonly string[] }): Promise<{ forgotten: true }>
   readFile(input: { vmId: string; path: string }): Promise<{ content: string; sizeBytes: number }>
   writeFile(input: { vmId: string; path: string; content: string }): Promise<{ sizeBytes: number }>
@@ -62,17 +62,17 @@ export type NodeOperations = {
   writeSession(input: { vmId: string; session: string }): Promise<{ written: true }>
   removeSession(input: { vmId: string }): Promise<{ removed: boolean }>
   pushEnv(input: { vmId: string; envGeneration: number }): Promise<{ pushed: boolean }>
-  /** Copies a folder's disk as it is at one moment to a file of this host; nothing when there is no such disk. */
+  /** Makes a consistent copy of a folder's disk in a file of this host; does nothing when there is no such disk. */
   copyFolder(input: { folderId: string; to: string }): Promise<{ copied: boolean }>
 }
 
-/** What an operation answers. */
+/** The result of an operation. */
 export type NodeAnswer<Name extends keyof NodeOperations> = Awaited<ReturnType<NodeOperations[Name]>>
 
-/** Calls a node. While its worker starts again, everything waits for it, 5 s at most. */
+/** Calls a node. While its worker restarts, calls wait for it, 5 s at most. */
 export type NodeClient = {
   /**
-   * @param silenceMs how long the node may say nothing.
+   * @param silenceMs how long the node may be silent.
    * @throws BerthError as the node threw it; vm_unreachable when the node does not answer; timeout after the silence.
    */
   call<Name extends keyof NodeOperations>(
@@ -82,7 +82,7 @@ export type NodeClient = {
   ): Promise<NodeAnswer<Name>>
   /**
    * Follows a process's output from these offsets until it ends or the signal fires, over connections that break.
-   * @throws BerthError not_found; vm_unreachable when the node or the VM stays away.
+   * @throws BerthError not_found; vm_unreachable when the node or the VM stays unreachable.
    */
   follow(
     input: { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number },
@@ -93,9 +93,9 @@ export type NodeClient = {
 const answerBytesMax = 16 * 1024 * 1024
 const lineBytesMax = 1024 * 1024
 const connectionsPerNode = 64
-/** Between two tries of a request whose node is away. */
+/** The pause between two tries of a request whose node is unreachable. */
 const againMs = 100
-/** How often a request may be cut off and retried: one that kills every worker that it reaches must end. */
+/** How often a request may be cut off and retried: one that crashes every worker that it reaches must end. */
 const cutsMax = 20
 const agents = new Map<string, { agent: Dispatcher; origin: string }>()
 
@@ -167,7 +167,10 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
 type Waiting = {
   /** The node answers. */
   reached(): void
-  /** Waits a little before the next try. @throws what shall be told: the node stays away, or this is no matter of waiting. */
+  /**
+   * Waits a little before the next try.
+   * @throws the error for the caller: the node stays unreachable, or waiting cannot help.
+   */
   after(error: unknown): Promise<void>
 }
 
@@ -182,15 +185,15 @@ function createWaiting(signal?: AbortSignal): Waiting {
     async after(error) {
       const told = asBerthError(error)
       if (!isAway(error) || (!isRefused(error) && ++cuts > cutsMax)) throw told
-      // A request that was under way until now had its node until now.
+      // A request that was running until now had reached its node.
       if (awaySinceMs === undefined || !(isRefused(error) || error instanceof Away)) awaySinceMs = performance.now()
       if (performance.now() - awaySinceMs > limits.nodeWaitSeconds * 1000) throw told
-      await pause(againMs, undefined, signal ? { signal } : {}).catch(() => undefined) // the aborter gives the reason
+      await pause(againMs, undefined, signal ? { signal } : {}).catch(() => undefined) // the signal has the reason
     },
   }
 }
 
-/** What the node says of a followed process, line by line; a refusal is the last line. */
+/** The node's answer about a followed process, line by line; a refusal is the last line. */
 async function* linesOf(body: Dispatcher.ResponseData['body']): AsyncIterableIterator<OutputChunk | FollowRefusal> {
   let held: string[] = []
   let heldLength = 0
@@ -229,7 +232,7 @@ function rebuilt(text: string): BerthError {
   return new BerthError(code, said.message ?? 'The node refused without a reason.')
 }
 
-/** The node is shutting down, or cannot reach the machine for a moment. */
+/** The node is shutting down, or temporarily cannot reach the machine. */
 class Away extends Error {}
 
 /** The connection was refused: nothing was sent. */
@@ -237,21 +240,21 @@ function isRefused(error: unknown): boolean {
   return ['ECONNREFUSED', 'ENOENT', 'UND_ERR_CONNECT_TIMEOUT'].includes(codeOf(error))
 }
 
-/** The node's worker is not there, or went away before it had answered. */
+/** Whether the node's worker is not running, or ended before it had answered. */
 function isAway(error: unknown): boolean {
   return (
     isRefused(error) ||
     ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'].includes(codeOf(error)) ||
     error instanceof errors.HTTPParserError ||
     error instanceof Away
-  ) // a chunked answer that breaks off is no HTTP
+  ) // a chunked answer that breaks off is invalid HTTP
 }
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-/** What a caller is told of a node that stays away. */
+/** The error for a node that stays unreachable. */
 function away(): BerthError {
   return new BerthError('vm_unreachable', 'The VM’s node does not answer right now. Try again in a few seconds.', {
     retryAfterSeconds: 3,

@@ -5,9 +5,9 @@ import { limits } from '#src/platform/limits.ts'
 import { jsonOf } from './models/json-values.ts'
 import { readBeginning, type OutboundFetch } from './outbound-fetch.ts'
 
-/** How a client says who it is at the token endpoint. */
+/** How a client authenticates at the token endpoint. */
 export type ClientAuth = 'none' | 'client_secret_basic' | 'client_secret_post'
-/** What is asked for. */
+/** A request for a new access token. */
 export type RefreshRequest = {
   tokenEndpoint: string
   clientId: string
@@ -17,9 +17,12 @@ export type RefreshRequest = {
   scope: string | null
   resource: string | null
 }
-/** What a server answered, in clear: its body may repeat what was sent. */
+/** A server's response, unmasked: its body may repeat secrets that were sent. */
 export type HttpAnswer = { statusCode: number; contentType: string; body: string; truncated: boolean }
-/** How it went. `expiresAt` is wire text, null when the server does not say; `refreshToken` is null when the old one stays. */
+/**
+ * The result. `expiresAt` is RFC 3339 text, null when the server does not say; `refreshToken` is null when the old one
+ * stays valid.
+ */
 export type RefreshAnswer =
   | { status: 'succeeded'; accessToken: string; refreshToken: string | null; expiresAt: string | null }
   | { status: 'failed'; refused: boolean; answer: HttpAnswer }
@@ -41,7 +44,7 @@ const granted = z.object({
 })
 const refusal = z.object({ error: z.string() })
 
-/** Exchanges a refresh token. `refused`: the server says that this refresh token will never do again. */
+/** Exchanges a refresh token. `refused`: the server says that this refresh token is no longer valid. */
 export async function exchangeRefreshToken(fetch: OutboundFetch, request: RefreshRequest): Promise<RefreshAnswer> {
   const askedMs = nowMs()
   let answer: HttpAnswer
@@ -65,7 +68,7 @@ export async function exchangeRefreshToken(fetch: OutboundFetch, request: Refres
       truncated,
     }
   } catch {
-    return { status: 'connect_error' } // why is the endpoint's owner's business; callers see the status
+    return { status: 'connect_error' } // the reason is not shown; callers see the status
   }
   const tokens = answer.statusCode === 200 ? granted.safeParse(jsonOf(answer.body)) : null
   if (!tokens?.success)

@@ -1,7 +1,7 @@
 /**
- * The `fetch` for addresses that users and agents name: tool servers, token endpoints. Every connection is guarded, a
- * redirect's too, and a body ends at a limit. Hosts that the operator lists may be private, and are the only ones
- * spoken to without TLS.
+ * The `fetch` for URLs that users and agents choose: tool servers, token endpoints. Every connection is guarded, also
+ * after redirects, and bodies are limited. Hosts that the operator lists may be private, and are the only ones reached
+ * without TLS.
  */
 import { fetch, type Agent } from 'undici'
 import { BerthError } from '#src/platform/errors.ts'
@@ -11,17 +11,20 @@ import { guardedAgent, OutboundError } from './outbound.ts'
 /** The standard `fetch`, guarded. Its errors' `cause` is an OutboundError when a connection was not made. */
 export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-/** Largest body of an answer, bytes. */
+/** The maximum body of a response, bytes. */
 const bodyBytesMax = 32 * 1024 * 1024
 /** Open connections to one origin. */
 const connectionsPerOrigin = 20
 
 const agents = new Map<string, Agent>()
 
-/** How much may be read from several responses together; `tooMuch` is called when that is used up. */
+/** How much may be read from several responses together; `tooMuch` is called when that is exceeded. */
 export type BodyAllowance = { bytesMax: number; tooMuch: (error: OutboundError) => void }
 
-/** The process's guarded fetch for these settings. @param together for all answers; without it each may have 32 MiB. */
+/**
+ * The process's guarded fetch for these settings.
+ * @param together the limit for all responses together; without it each may have 32 MiB.
+ */
 export function outboundFetch(
   { privateHosts }: { privateHosts: readonly string[] },
   together?: BodyAllowance,
@@ -41,9 +44,9 @@ export function outboundFetch(
 }
 
 /**
- * The address of a server that a user names: https, or http for a host that the operator lists.
- * @param field what the caller calls it.
- * @returns the text as it was given, and its normal form, by which two are the same.
+ * Reads the URL of a server that a user names: https, or http for a host that the operator lists.
+ * @param field the caller's name for it.
+ * @returns the text as it was given, and its normal form for comparisons.
  * @throws BerthError invalid_request.
  */
 export function readServerUrl(
@@ -63,12 +66,12 @@ export function readServerUrl(
   return { text: given, normal: normalServerUrl(given) }
 }
 
-/** The form by which two addresses of a server are the same; empty for a text that is no address. */
+/** The normal form of a server's URL for comparisons; empty for a text that is not a URL. */
 export function normalServerUrl(text: string): string {
   return URL.parse(text)?.href.replace(/\/$/, '') ?? ''
 }
 
-/** The beginning of an answer's body as text, and whether there was more. The rest is not read. */
+/** The beginning of a response's body as text, and whether there was more. The rest is not read. */
 export async function readBeginning(
   response: Response,
   bytesMax: number,
@@ -99,7 +102,7 @@ function agentOf(privateHosts: readonly string[]): Agent {
   return made
 }
 
-/** Counts bytes. @returns a function that answers what is wrong, once they are too many. */
+/** Counts bytes. @returns a function that returns the error once they are too many. */
 function countUpTo({
   bytesMax,
   tooMuch,
@@ -114,7 +117,9 @@ function countUpTo({
   }
 }
 
-/** The answer with a body that fails when it grows too large, unpacked: a few bytes may be packed gigabytes. */
+/**
+ * The response with a body that fails when it is too large after decompression: a few bytes may expand to gigabytes.
+ */
 function limited(response: Response, count: (bytes: number) => OutboundError | null): Response {
   if (!response.body) return response
   const counted = response.body.pipeThrough(

@@ -1,7 +1,7 @@
 /**
- * The one guarded connector: everything that goes to an address that a user or an agent chose (VM egress, webhooks,
- * MCP servers, uploads) connects through it. A name is resolved once, every address it has is judged, and the
- * judged address is the one dialled, so DNS rebinding gains nothing.
+ * The one guarded connector: every connection to a host that a user or an agent chose (VM egress, webhooks, MCP
+ * servers, uploads) goes through it. A name is resolved once, all its addresses are checked, and a checked address is
+ * dialled, so DNS rebinding has no effect.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { Resolver } from 'node:dns/promises'
@@ -11,24 +11,24 @@ import { normalHost, refusalOf, type AddressRule } from './addresses.ts'
 
 export { refusalOf } from './addresses.ts'
 
-/** Whole time for resolving and connecting, milliseconds. */
+/** The time limit for resolving and connecting, milliseconds. */
 const connectLimitMs = 10_000
-/** Time for one address before the next is tried, milliseconds. */
+/** The time limit for one address before the next is tried, milliseconds. */
 const addressLimitMs = 4_000
 /** One DNS query: milliseconds until the next try, and tries. */
 const dnsQueryMs = 2_000
 const dnsTries = 2
-/** Addresses of one name that are tried; further ones are judged, not dialled. */
+/** How many addresses of one name are dialled; further ones are only checked. */
 const addressesTriedMax = 4
-/** Largest hosts file that is read, bytes. */
+/** The maximum size of a hosts file, bytes. */
 const hostsFileBytesMax = 4 * 1024 * 1024
-/** Errors in errors that are looked through. */
+/** How many nested causes of an error are examined. */
 const causesMax = 5
 
 /** What went wrong: `refused` by a rule, `unresolved` name, `unreachable`, `timeout`, or `cancelled` by the signal. */
 export type OutboundProblem = 'refused' | 'unresolved' | 'unreachable' | 'timeout' | 'cancelled'
 
-/** A connection that was not made. The message is a sentence without addresses, fit to be shown to a caller. */
+/** A connection that could not be made. The message is a sentence without addresses that may be shown to a caller. */
 export class OutboundError extends Error {
   readonly problem: OutboundProblem
   /** The rule that refused, when one did. */
@@ -41,7 +41,7 @@ export class OutboundError extends Error {
   }
 }
 
-/** An error and what it was thrown for, outermost first; five deep at most. */
+/** An error and its causes, outermost first; five at most. */
 export function causesOf(error: unknown): Error[] {
   const causes: Error[] = []
   for (let at = error; at instanceof Error && causes.length < causesMax; at = at.cause) causes.push(at)
@@ -54,7 +54,7 @@ export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly st
 /** What callers may replace: the resolver, the rule for addresses, the time limit in milliseconds. */
 export type OutboundOptions = { resolve?: Resolve; refuse?: (address: string) => AddressRule | null; limitMs?: number }
 
-/** Where to. `allowHalfOpen` keeps our half open when the other side has ended its own: for tunnels. */
+/** The destination. `allowHalfOpen` keeps our half open when the other side has ended its own: for tunnels. */
 export type OutboundTarget = { host: string; port: number; signal?: AbortSignal; allowHalfOpen?: boolean }
 
 /**
@@ -85,9 +85,9 @@ export async function connectGuarded(target: OutboundTarget, options: OutboundOp
 }
 
 /**
- * An undici Agent whose every connection is guarded, redirects' included. Use it with undici's own `fetch`:
- * the global one refuses it. In an error of fetch, `cause` is the OutboundError.
- * @param options.isOpen hosts that the operator has opened: their addresses are not judged.
+ * An undici Agent whose every connection is guarded, redirects' included. Use it with undici's own `fetch`: the global
+ * one refuses it. In an error of fetch, `cause` is the OutboundError.
+ * @param options.isOpen hosts that the operator has opened: their addresses are not checked.
  */
 export function guardedAgent(
   options: OutboundOptions & Omit<Agent.Options, 'connect'> & { isOpen?: (host: string, port: number) => boolean } = {},
@@ -147,7 +147,7 @@ function hostsFileReader(path: string): () => Promise<ReadonlyMap<string, string
   let readAtMs = -1
   let names = new Map<string, string[]>()
   return async () => {
-    const found = await stat(path).catch(() => null) // a host without one is a host without entries
+    const found = await stat(path).catch(() => null) // no file means no entries
     if (!found || found.size > hostsFileBytesMax) return new Map()
     if (found.mtimeMs !== readAtMs) {
       const next = new Map<string, string[]>()
@@ -179,7 +179,7 @@ async function dialFirst(addresses: readonly string[], target: OutboundTarget, s
   throw new OutboundError('unreachable', 'The host could not be reached on this port.')
 }
 
-/** Connects to a judged address; there is no second look-up. */
+/** Connects to a checked address, without a second DNS lookup. */
 function dial(address: string, target: OutboundTarget, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({

@@ -1,6 +1,6 @@
 /**
- * Users of this system: whom Postgres runs as when Berth runs as root, and which numbers are free for machines.
- * Read from /etc/passwd: they are local users, made by us or by a Debian package.
+ * Users of this system: the one that Postgres runs as when Berth runs as root, and the numbers that are free for
+ * machines. Read from /etc/passwd: they are local users, made by us or by a Debian package.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ export type SystemUser = { uid: number; gid: number }
 
 const makeUserTimeoutMs = 10_000
 
-/** The user of this name, or undefined. */
+/** The user with this name, or undefined. */
 export function findSystemUser(name: string): SystemUser | undefined {
   const fields = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -21,8 +21,8 @@ export function findSystemUser(name: string): SystemUser | undefined {
 }
 
 /**
- * The user of this name, made when it is missing: no password, no login, no home.
- * @throws Error with the system's words when it cannot be made.
+ * The user with this name, created if missing: no password, no login, no home.
+ * @throws Error with the system's message when it cannot be created.
  */
 export function ensureSystemUser(name: string): SystemUser {
   const found = findSystemUser(name)
@@ -57,8 +57,8 @@ export function formerQemuUser(): number | undefined {
 }
 
 /**
- * Why these numbers may not be given to machines, or null when they may: somebody else has one of them, or this is a
- * container that has so many users only.
+ * Why these numbers cannot be used for machines, or null when they can: one of them is taken, or this container does
+ * not have so many users.
  */
 export function takenUids({ first, last }: UidRange): string | null {
   const among = (from: number, count: number): boolean => from <= last && from + count > first

@@ -1,11 +1,17 @@
-/** What this host lacks to run VMs: programs (with the Debian packages that bring them) and users for machines. */
+/**
+ * What is missing on this host to run VMs: programs (with the Debian packages that contain them) and users for
+ * machines.
+ */
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import { arch, platform } from 'node:process'
 import { isRoot } from '../platform/settings/places.ts'
 import type { UidRange } from '../platform/settings/readers.ts'
 import { takenUids } from './system-users.ts'
 
-/** What is missing: packages that would bring it (none, when a package is not the remedy), and what to tell a person. */
+/**
+ * What is missing: the packages that would install it (none, if a package is not the remedy), and a sentence for
+ * people.
+ */
 export type MissingRequirements = { packages: readonly string[]; sentence: string }
 
 const programFolders: readonly string[] = [

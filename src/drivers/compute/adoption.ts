@@ -1,4 +1,7 @@
-/** After a restart of the worker: its machines are found by their processes, and connected again with the keys they were given. */
+/**
+ * Adopting machines after a restart of the worker: they are found by their processes, and reconnected with the keys in
+ * their records.
+ */
 import { existsSync, rmSync } from 'node:fs'
 import type { ComputeNode } from './compute-node.ts'
 import { removeFiles, type Fleet } from './fleet.ts'
@@ -12,7 +15,7 @@ import { runMachine, type RunningMachine } from './qemu/running-machine.ts'
 
 const connectLimitMs = 5_000
 
-/** Finds what an earlier worker left: running machines are connected again; incomplete and orphaned ones are removed. */
+/** Finds what an earlier worker left: running machines are reconnected; incomplete and orphaned ones are removed. */
 export async function adoptMachines(
   { node, keep }: Fleet,
   addToPool: (machine: RunningMachine) => boolean,
@@ -57,7 +60,7 @@ async function reach(node: ComputeNode, record: MachineRecord, pid: number): Pro
     const machine = runMachine(node, { record, pid, qmp, line: await openLine(places.line) })
     await qmp.execute('cont') // a worker that was killed while pausing it left it stopped
     if (record.id !== null) {
-      machine.wake() // commands to it wait for the connection; other machines need not
+      machine.wake() // commands to it wait for the connection; other machines do not
       return machine
     }
     await machine.line.endSessions()

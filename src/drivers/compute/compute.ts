@@ -30,12 +30,12 @@ import type { RunningMachine } from './qemu/running-machine.ts'
 import { ensureSnapshot, findSnapshot, type Size } from './qemu/snapshots.ts'
 import { baseDiskMb, currentTemplate, ensureTemplate } from './templates.ts'
 
-/** The shape that the pool keeps warm: that of a VM created without a size. */
+/** The shape of warm machines in the pool: that of a VM created without a size. */
 const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
 const warmShape = { ...defaultSize, template: 'base', diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
 const firstCommandLimitMs = 15_000
 const startTriesMax = 2
-/** An emulated guest on a busy host loses some 30 ms in 5 s, so it is told the host's time. */
+/** An emulated guest on a busy host loses some 30 ms in 5 s, so its clock is set from the host's. */
 const setClocksEveryMs = 10_000
 /** prepare() spends this share of its progress on the template; the rest on the snapshot. */
 const templateShare = 0.9
@@ -125,7 +125,7 @@ async function prepare(node: ComputeNode, options: ComputeOptions, progress: Pro
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o711 })
   if (node.users) {
     chownSync(socketsFolder(options.runDir), 0, 0) // in older versions it belonged to the QEMUs' user
-    // A machine's user can pass through the folders above its files, but list nothing; a restore makes them private.
+    // A machine's user may traverse the folders above its files, but not list them. (A restore makes them private.)
     for (const folder of folders) chmodSync(folder, statSync(folder).mode | 0o111)
     takeTemplates(node)
   }
@@ -179,7 +179,10 @@ async function assign(node: ComputeNode, machine: RunningMachine, spec: MachineS
   return machine
 }
 
-/** A machine for the pool. Under emulation the first command takes three times as long as a later one, so it is run here. */
+/**
+ * Starts a machine for the pool. Under emulation the first command takes three times as long as later ones, so one is
+ * run here.
+ */
 async function startWarm(fleet: Fleet): Promise<RunningMachine> {
   const machine = await startNew(fleet, warmShape, null)
   try {
@@ -241,7 +244,7 @@ function stoppedRecord(fleet: Fleet, id: string): MachineRecord {
   return record
 }
 
-/** The machines that are some VM's, live or not. */
+/** The machines that belong to a VM, live or not. */
 function residentsOf(fleet: Fleet): Resident[] {
   return readRecords(fleet.node.roots).records.flatMap(({ id, machineUuid, paused, hasFolder, folderId }) =>
     id === null
@@ -251,8 +254,8 @@ function residentsOf(fleet: Fleet): Resident[] {
 }
 
 /**
- * A machine that does not come up is the node's fault, not the caller's. It is tried twice, because a host that was busy, or
- * an address that another machine took meanwhile, is no reason to fail.
+ * Turns a failure to start a machine into the node's fault, not the caller's. It is tried twice, because a busy host,
+ * or an address that another machine took meanwhile, is no reason to fail.
  */
 async function asCapacity<T>(node: ComputeNode, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {

@@ -1,7 +1,7 @@
 /**
- * The way out of every VM of this node: an HTTP proxy (CONNECT, and absolute-form http:// requests) spoken over
- * connections that a guest opened through the reverse forward of its SSH connection. The guest is not trusted.
- * Node's own HTTP server reads the requests; each goes out through the guarded connector or not at all.
+ * The egress proxy for all VMs of this node: an HTTP proxy (CONNECT, and absolute-form http:// requests) spoken over
+ * connections that a guest opened through the reverse forward of its SSH connection. The guest is not trusted. Node's
+ * own HTTP server reads the requests; each goes out through the guarded connector or not at all.
  */
 import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -40,8 +40,9 @@ const defaultLimits: EgressLimits = {
 
 /**
  * What the proxy needs: `hostPorts` are this host's loopback ports open to VMs; `connect` dials everything else;
- * `findSecrets` says what a machine's placeholders stand for. TLS is opened only with an `authority`, towards the hosts that
- * `findSecretHosts` names; the hosts' own certificates are verified by `roots` (PEM), else by those that this host trusts.
+ * `findSecrets` says what a machine's placeholders stand for. TLS is intercepted only with an `authority`, and only for
+ * the hosts that `findSecretHosts` returns; the hosts' own certificates are verified with `roots` (PEM), or else with
+ * the authorities that this host trusts.
  */
 export type EgressOptions = {
   hostPorts: readonly number[]
@@ -56,7 +57,7 @@ export type EgressOptions = {
 
 /** The proxy of one node. */
 export type Egress = {
-  /** Takes a connection that a guest opened, for as long as it lasts. */
+  /** Serves a connection that a guest opened, for as long as it lasts. */
   serve: (machineId: string, connection: Duplex) => void
   /**
    * Sets what a machine may reach from now on; open connections that the new policy refuses are closed.
@@ -64,7 +65,7 @@ export type Egress = {
    * @throws BerthError invalid_request for an entry of the policy that is not a host
    */
   setPolicy: (machineId: string, policy: EgressPolicy) => void
-  /** Closes all connections of a machine and forgets it. */
+  /** Closes all connections of a machine and drops its state. */
   dropMachine: (machineId: string) => void
   /** The hosts that a machine reached or tried to reach, latest first. */
   reached: (machineId: string) => readonly Reached[]
@@ -134,7 +135,7 @@ export function createEgress(options: EgressOptions): Egress {
   }
 }
 
-/** Reads the requests of the guests' connections, and sends each one on its way. */
+/** Parses the requests on guests' connections, and forwards each one. */
 function createReader(
   guests: WeakMap<Duplex, Guest>,
   egressLimits: EgressLimits,

@@ -9,7 +9,7 @@ import type { RunningMachine } from './qemu/running-machine.ts'
 
 const powerOffLimitMs = 10_000
 
-/** Those machines. */
+/** The machines of this node. */
 export type Fleet = {
   node: ComputeNode
   /** Watches this machine for its end. */
@@ -18,9 +18,9 @@ export type Fleet = {
   /** What is on disk of a VM's machine, running or not. */
   findRecord(id: string): MachineRecord | undefined
   isLive(machineUuid: string): boolean
-  /** Ends a machine: cleanly within 10 s when asked to, and in any case. */
+  /** Ends a machine: if `cleanly`, by shutting it down within 10 s; otherwise, or if that fails, by killing it. */
   end(machine: RunningMachine, cleanly: boolean): Promise<void>
-  /** Tells every guest the time. */
+  /** Sets the clock of every guest. */
   setClocks(): void
   /** Disconnects from every machine, and leaves it running. */
   release(): void
@@ -28,7 +28,7 @@ export type Fleet = {
 
 /**
  * Makes the fleet.
- * @param onEnd called for every machine that was not ended here: its guest powered off, or it is lost.
+ * @param onEnd called for every machine that ended by itself: its guest powered off, or it was lost.
  */
 export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, how: 'guest' | 'lost') => void): Fleet {
   const machines = new Map<string, RunningMachine>()
@@ -93,7 +93,7 @@ export function removeFiles(node: ComputeNode, record: MachineRecord): void {
   const places = machinePlaces(node.roots, record.machineUuid)
   const folderDisk = folderDiskPlace(node.roots.dataDir, record.folderId)
   if (!record.hasFolder || record.id === null || (record.madeFolder && !record.up)) rmSync(folderDisk, { force: true })
-  else if (existsSync(folderDisk)) takeBack(folderDisk, 0o600) // it waits for its next machine, and its user may become another's
+  else if (existsSync(folderDisk)) takeBack(folderDisk, 0o600) // the disk waits for its next machine, and its user may become another machine's
   for (const path of [places.qmp, places.line, places.saving]) rmSync(path, { force: true })
   rmSync(places.folder, { recursive: true, force: true })
   if (typeof record.uid === 'number') node.users?.free(record.uid, places.folder)

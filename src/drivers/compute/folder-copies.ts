@@ -12,7 +12,7 @@ const syncLimitMs = 10_000
 /**
  * Copies the disk to this path. A machine that has it mounted flushes its caches, and is then paused until the copy is
  * complete: pausing makes QEMU flush all of its own layers.
- * @param inOrder runs work on one machine, by its VM's id, after what was asked of it before.
+ * @param inOrder runs work on one machine, by its VM's id, after earlier operations on it.
  * @returns false when there is no such disk.
  */
 export async function copyFolderDisk(

@@ -1,6 +1,6 @@
 /**
- * Templates that were kept of machines: one disk that needs no other, and the kernel it fits. They are an organization's
- * own, so they lie in this node's data folder, and machines boot from them instead of sharing a snapshot.
+ * Templates made from machines: one self-contained disk, and the matching kernel. They belong to an organization, so
+ * they are in this node's data folder, and machines boot from them instead of sharing a snapshot.
  */
 import {
   chmodSync,
@@ -36,11 +36,14 @@ export function startOf(
   return { image: { path: baseImage, format: 'raw' }, kernel, initramfs }
 }
 
-/** A machine's disk with all that lies below it, as it was made. @throws Error when an older record's disk names something else. */
+/**
+ * A machine's disk with its backing files, as it was created.
+ * @throws Error when the disk of an older record names another backing file.
+ */
 export async function diskOf(node: Pick<ComputeNode, 'roots'>, record: MachineRecord): Promise<Image> {
   const path = machinePlaces(node.roots, record.machineUuid).disk
   const { image } = startOf(node, record)
-  // Older records lack it. A path from the disk's header is trusted only inside our own folders.
+  // Older records do not have it. A path from the disk's header is trusted only if it is inside our own folders.
   const backing = record.backing ?? (await readBacking(record.uid ?? null, path)) ?? ''
   if (backing === image.path) return { path, format: 'qcow2', below: image }
   const snapshot = dirname(backing)
@@ -53,17 +56,23 @@ export async function diskOf(node: Pick<ComputeNode, 'roots'>, record: MachineRe
   return { path, format: 'qcow2', below: { path: backing, format: 'qcow2', below: image } }
 }
 
-/** The template that a machine of this record reads, when it is an organization's: nobody else's machine may. */
+/**
+ * The template that a machine of this record reads, when it belongs to an organization: machines of others may not read
+ * it.
+ */
 export function lentTemplate(node: Pick<ComputeNode, 'roots' | 'template'>, record: MachineRecord): Lent | null {
   return record.templateId ? { library: node.template.places.lend, path: startOf(node, record).image.path } : null
 }
 
-/** Whether this node has the template, whole. */
+/** Whether this node has the complete template. */
 export function isKept({ roots }: Pick<ComputeNode, 'roots'>, templateId: string): boolean {
   return existsSync(keptTemplatePlaces(roots.dataDir, templateId).made)
 }
 
-/** Makes every template here root's, and its kernel readable: those of a backup, and those from before machines had users of their own. */
+/**
+ * Makes root the owner of every template here, and its kernel readable. This is for templates from a backup, and from
+ * before machines had users of their own.
+ */
 export function takeTemplates({ roots }: Pick<ComputeNode, 'roots'>): void {
   for (const templateId of readdirSync(keptTemplatesFolder(roots.dataDir))) {
     const { folder, disk, kernel, initramfs, made } = keptTemplatePlaces(roots.dataDir, templateId)
@@ -75,8 +84,8 @@ export function takeTemplates({ roots }: Pick<ComputeNode, 'roots'>): void {
 }
 
 /**
- * Copies a stopped machine's disk with everything below it into one file.
- * @throws Error when the disk is not as it was made, or cannot be copied; nothing is left then.
+ * Copies a stopped machine's disk with its backing files into one file.
+ * @throws Error when the disk was altered or cannot be copied; then nothing is left behind.
  */
 export async function keepTemplate(
   node: ComputeNode,
@@ -94,7 +103,7 @@ export async function keepTemplate(
     closeSync(openSync(building.disk, 'wx', 0o600))
     giveTo(uid, building.disk)
     await flatten(uid, disk, building.disk, record.diskMb, lentTemplate(node, record))
-    takeBack(building.disk, 0o400) // an organization's files: lent to its machines, and read by nobody else
+    takeBack(building.disk, 0o400) // an organization's files: passed to its machines as descriptors, and readable by nobody else
     const { kernel, initramfs } = startOf(node, record)
     for (const [from, to] of [
       [kernel, building.kernel],

@@ -6,7 +6,10 @@ import { createServer } from 'node:net'
 const sshPort = 2222
 const triesMax = 20
 
-/** An address of 127.64.0.0/10 whose port is free right now; several Berths share a host, so it is tried, not counted. */
+/**
+ * An address of 127.64.0.0/10 whose port is free right now; several installations share a host, so random addresses are
+ * tried, not counted.
+ */
 export async function chooseAddress(): Promise<{ address: string; port: number }> {
   for (let tries = 0; tries < triesMax; tries++) {
     const address = `127.${randomInt(64, 128)}.${randomInt(0, 256)}.${randomInt(1, 255)}`

@@ -1,12 +1,12 @@
 /**
- * What a driver of machines offers. The QEMU driver implements it; a second one (Kubernetes, a cloud's VMs)
- * implements the same. Everything inside a machine goes through `run`; see guest.ts for the nouns built on it.
+ * The interface of a machine driver. The QEMU driver implements it; a second one (Kubernetes, a cloud's VMs) implements
+ * the same. Everything inside a machine goes through `run`; see the folder guest/ for what is built on it.
  */
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { UidRange } from '#src/platform/settings/readers.ts'
 
-/** What a machine must be. A second request with the same id and another shape is a bug of the caller. */
+/** The specification of a machine. A second request with the same id and another shape is a bug of the caller. */
 export type MachineSpec = {
   /** The 26 base32 digits of the VM's id, without the prefix. */
   id: string
@@ -34,7 +34,7 @@ export type Command = {
 /** How a command ended. `exitCode` is 128 + signal when a signal killed it, and 124 when the time ran out. */
 export type Exit = { exitCode: number; timedOut: boolean }
 
-/** One running command: the guest's end is a process group of its own. */
+/** One running command, which is a process group of its own in the guest. */
 export type Channel = {
   stdin: Writable
   stdout: Readable
@@ -45,7 +45,7 @@ export type Channel = {
   close(): void
 }
 
-/** A machine that runs. */
+/** A running machine. */
 export type Machine = {
   readonly id: string
   /** The address at which this node reaches the machine: a loopback address of its own. */
@@ -53,7 +53,7 @@ export type Machine = {
   /** The uuid of the disk mounted at /home/user/workspace, or null. */
   readonly folderId: string | null
   /**
-   * Starts a command; resolves when the guest has taken it.
+   * Starts a command; resolves when the guest has accepted it.
    * @throws BerthError `vm_unreachable` when the guest does not answer.
    */
   run(command: Command, signal?: AbortSignal): Promise<Channel>
@@ -61,24 +61,24 @@ export type Machine = {
   request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
 }
 
-/** Where a taken machine came from: the warm pool, a snapshot, or a cold boot. */
+/** How a machine was obtained: the warm pool, a snapshot, or a cold boot. */
 export type TakenFrom = 'existing' | 'pool' | 'snapshot' | 'boot'
 
 /** A machine's directory on disk, whether or not something runs in it. */
 export type Resident = { id: string; live: boolean; paused: boolean; folderId: string | null }
 
-/** Reports how far a long preparation is: 0 to 1, and what it is doing. */
+/** Reports the progress of a long preparation: 0 to 1, and what it is doing. */
 export type Progress = (fraction: number, sentence: string) => void
 
-/** What a driver needs to know. */
+/** The options of a driver. */
 export type ComputeOptions = {
-  /** Templates and snapshots, shared by the checkouts of this host. */
+  /** The folder of templates and snapshots, shared by the checkouts on this host. */
   cacheDir: string
-  /** Machines and folder disks live below it. */
+  /** The folder of machines and folder disks. */
   dataDir: string
-  /** Sockets; short enough for `/vms/<uuid>.qmp` within 107 bytes. */
+  /** The folder of sockets; short enough for `/vms/<uuid>.qmp` within 107 bytes. */
   runDir: string
-  /** Machines of the default shape that are kept warm. */
+  /** The number of warm machines of the default shape. */
   poolSize: number
   /** The range of system users for machines, one each, when this process is root; null when it is not, and they run as its user. */
   vmUids: UidRange | null
@@ -92,16 +92,17 @@ export type ComputeOptions = {
 /** A node's machines. */
 export type Compute = {
   readonly acceleration: 'kvm' | 'emulation'
-  /** How many warm machines wait in the pool. */
+  /** The number of warm machines in the pool. */
   readonly warm: number
   /** Builds the templates and the snapshot of the default shape when they are missing. Idempotent. */
   prepare(progress: Progress): Promise<void>
-  /** After a worker's restart: every machine that lives, connected again. The pool's own are kept as the pool. */
+  /** After a worker's restart: every live machine, reconnected. Machines of the pool stay in the pool. */
   adopt(): Promise<Machine[]>
   /** Starts keeping the pool full. Call it once, after `adopt`. */
   fillPool(): void
   /**
-   * A running machine for this spec: the one that has this id already, else one from the pool, else restored, else booted.
+   * A running machine for this spec: the existing one with this id, or one from the pool, or restored from a snapshot,
+   * or booted.
    * @throws BerthError `capacity_unavailable` when this node cannot start it.
    */
   take(spec: MachineSpec): Promise<{ machine: Machine; from: TakenFrom }>
@@ -116,32 +117,33 @@ export type Compute = {
   /** Saves the memory to a file and ends QEMU. */
   pause(id: string): Promise<void>
   /**
-   * Continues a paused machine exactly where it was.
-   * @throws BerthError `invalid_transition` when that is not possible any more (another QEMU version, a changed disk): boot it instead.
+   * Resumes a paused machine exactly where it was.
+   * @throws BerthError `invalid_transition` when that is no longer possible (another QEMU version, a changed disk):
+   * boot it instead.
    */
   resume(spec: MachineSpec): Promise<Machine>
-  /** Every machine on disk, the pool's left out. */
+  /** Every machine on disk, except those of the pool. */
   residents(): Promise<Resident[]>
   /** The uuid of a new, empty folder disk. */
   createFolder(): Promise<string>
   /**
-   * Copies a folder's disk to a file of this host, for a backup. A machine that has it mounted stands still meanwhile, so
-   * that the copy is of one moment.
+   * Copies a folder's disk to a file of this host, for a backup. A machine that has it mounted is paused meanwhile, so
+   * that the copy is consistent.
    * @returns false when there is no such disk.
    */
   copyFolder(folderId: string, to: string): Promise<boolean>
-  /** Removes a folder's disk. Idempotent. The machine that has it must be gone. */
+  /** Removes a folder's disk. Idempotent. The machine that uses it must be gone. */
   removeFolder(folderId: string): Promise<void>
   /**
-   * Keeps a stopped machine's disk as a template, on its own: nothing of the machine or of `base` is needed afterwards.
-   * @throws Error when the machine runs, or the disk cannot be copied; nothing is left then.
+   * Stores a stopped machine's disk as a self-contained template, independent of the machine and of `base`.
+   * @throws Error when the machine is running, or the disk cannot be copied; then nothing is left behind.
    */
   keepTemplate(id: string, templateId: string): Promise<{ sizeBytes: number }>
   /** Removes such a template. Idempotent. No machine may be left that was made from it. */
   removeTemplate(templateId: string): Promise<void>
   /**
-   * The worker stops: connections are dropped, and the machines of VMs go on. Those of the pool are ended, because no VM
-   * uses them; `keepPool` leaves them to the next worker, as a kill would.
+   * Called when the worker stops: connections are dropped, and the machines of VMs continue. Those of the pool are
+   * ended, because no VM uses them; `keepPool` leaves them to the next worker, as a kill would.
    */
   close(options?: { keepPool?: boolean }): Promise<void>
 }

@@ -1,7 +1,7 @@
-/** The layout of the driver's files: the only place that knows names of folders and files. */
+/** The layout of the driver's files: the only file that knows the names of folders and files. */
 import { join } from 'node:path'
 
-/** The folders of this node, as the options give them. */
+/** The root folders of this node, from the options. */
 export type Roots = { cacheDir: string; dataDir: string; runDir: string }
 
 /** A built template: read-only, shared by all machines that started from it. */
@@ -49,7 +49,7 @@ export function templatePlaces(cacheDir: string, hash: string): TemplatePlaces {
   }
 }
 
-/** A template that was kept of a machine: its disk, and the kernel that the disk fits. */
+/** A template made from a machine: its disk, and the matching kernel. */
 export function keptTemplatePlaces(
   dataDir: string,
   templateId: string,
@@ -64,7 +64,7 @@ export function keptTemplatePlaces(
   }
 }
 
-/** All templates that were kept of machines. */
+/** The folder of templates made from machines. */
 export function keptTemplatesFolder(dataDir: string): string {
   return join(dataDir, 'templates')
 }
@@ -74,7 +74,7 @@ export function snapshotsFolder(cacheDir: string): string {
   return join(cacheDir, 'snapshots')
 }
 
-/** Snapshots by everything that must be the same when one is restored. */
+/** Snapshots by a key of everything that must be the same when one is restored. */
 export function snapshotPlaces(cacheDir: string, key: string): SnapshotPlaces {
   const folder = join(snapshotsFolder(cacheDir), key)
   return {
@@ -103,7 +103,7 @@ export function machinePlaces({ dataDir, runDir }: Roots, machineUuid: string): 
   }
 }
 
-/** Every machine has one folder in it. */
+/** The folder of all machines, one folder each. */
 export function machinesFolder(dataDir: string): string {
   return join(dataDir, 'machines')
 }

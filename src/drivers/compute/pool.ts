@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import type { RunningMachine } from './qemu/running-machine.ts'
 
-/** Making one costs a second of processor time, so it waits until the VMs that just took one are served. */
+/** Starting one costs a second of processor time, so it waits until the VMs that just took one are running. */
 const refillDelayMs = 300
 const firstPauseMs = 500
 const longestPauseMs = 30_000
@@ -11,19 +11,19 @@ const longestPauseMs = 30_000
 export type Pool = {
   /** How many are ready to be taken. */
   readonly warm: number
-  /** A warm machine, or the one in the making; undefined when there is neither. */
+  /** A warm machine, or the one that is being started; undefined when there is neither. */
   take(): Promise<RunningMachine | undefined>
-  /** Adds a machine that an earlier worker made. False when the pool is full. */
+  /** Adds a machine that an earlier worker started. False when the pool is full. */
   add(machine: RunningMachine): boolean
-  /** The machine has died. */
+  /** Removes a machine that has died. */
   forget(machine: RunningMachine): void
   /** Starts keeping the pool full. */
   start(): void
-  /** Stops making machines, waits for the one in the making, and answers the warm ones. */
+  /** Stops starting machines, waits for the one that is being started, and returns the warm ones. */
   stop(): Promise<RunningMachine[]>
 }
 
-/** @param make starts one machine that belongs to nobody. */
+/** @param make starts one machine that belongs to no VM. */
 export function createPool(size: number, make: () => Promise<RunningMachine>, log: Logger): Pool {
   const warm: RunningMachine[] = []
   let making: Promise<RunningMachine> | undefined
@@ -66,7 +66,7 @@ export function createPool(size: number, make: () => Promise<RunningMachine>, lo
         return machine
       }
       promised = true
-      return making.catch(() => undefined) // its failure is logged above; the caller starts one of his own
+      return making.catch(() => undefined) // its failure is logged above; the caller starts a machine itself
     },
     add(machine) {
       if (warm.length >= size) return false

@@ -1,4 +1,4 @@
-/** Starts QEMU processes: each as a user of its own, with only the descriptors that it may have. */
+/** Starts QEMU processes: each under its own system user, with only the descriptors that it needs. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
@@ -9,7 +9,10 @@ import { confined, kvmGroups, lending, type Lent } from './qemu/confinement.ts'
 import { blockOptions, type Image } from './qemu/disk-images.ts'
 import type { MachinePlaces, TemplatePlaces } from './places.ts'
 
-/** Where the memory comes from: empty, a snapshot's file shared copy-on-write, or the same file while the snapshot is made. */
+/**
+ * The origin of the memory: empty, a snapshot's file mapped copy-on-write, or the same file while the snapshot is being
+ * made.
+ */
 export type Memory = { from: 'empty' } | { from: 'snapshot' | 'making'; path: string }
 
 /** One machine's start. */
@@ -30,13 +33,13 @@ export type QemuStart = {
   port: number
   /** A file whose content QEMU loads as its state (descriptor 3), or null for a boot. */
   stateFile: string | null
-  /** A file that it reads and its user may not: the snapshot's memory, or the template of an organization. */
+  /** A file that it reads although its user may not: the snapshot's memory, or an organization's template. */
   lent: Lent | null
   /** Its system user; null is our own, when we are not root. */
   uid: number | null
 }
 
-/** A started QEMU. `errors` answers the end of its standard error. */
+/** A started QEMU. `errors` returns the end of its standard error. */
 export type Started = { pid: number; errors: () => string }
 
 const boardOf: Record<string, { program: string; board: string; console: string }> = {
@@ -46,17 +49,17 @@ const boardOf: Record<string, { program: string; board: string; console: string 
 const here = boardOf[arch] ?? boardOf['x64']!
 /** QEMU's translation cache, in MB; the default, a share of all memory, makes idle machines large. */
 const translationCacheMb = 128
-/** Kept of the guest's console, in bytes; a guest cannot fill the host's disk with it. */
+/** How much of the guest's console is kept, in bytes, so that a guest cannot fill the host's disk with it. */
 const consoleBytes = 64 * 1024
 /**
  * The nice value of machines (0 to 19): Postgres, the web process and workers go first when processors are busy, so that
  * computing guests do not slow down requests. Among themselves machines are equal, and on an idle host they get everything.
  */
 const niceness = 10
-/** How much of QEMU's standard error is kept, in characters; after so many more it is no longer read. */
+/** How much of QEMU's standard error is kept, in characters; after so many in all it is no longer read. */
 const errorsKept = 2_000
 const errorsHeard = 64 * 1024
-/** The descriptors that a QEMU is given, as its arguments name them. */
+/** The descriptors that are passed to QEMU, as its arguments name them. */
 const descriptors = { state: 3, qmp: 4, line: 5 } as const
 /** One for each processor, and the pool of 64 that reads disks, several times over. */
 const threadsMax = 512
@@ -64,11 +67,11 @@ const threadsMax = 512
 /** The program that runs machines on this processor. */
 export const qemuProgram: string = here.program
 
-/** A change of the device list makes older snapshots useless: raise it then. */
+/** Increase this when the device list changes, because older snapshots are then useless. */
 export const deviceListVersion = 2
 
 /**
- * Starts a QEMU that goes on when we end.
+ * Starts a QEMU that continues when this process ends.
  * @throws Error when the program cannot be started at all; a QEMU that ends at once is seen by whoever connects.
  */
 export async function startQemu(start: QemuStart): Promise<Started> {
@@ -113,7 +116,9 @@ export async function startQemu(start: QemuStart): Promise<Started> {
   }
 }
 
-/** Keeps the end of standard error. It is a pipe, because a file could grow for ever; QEMU survives the pipe's end. */
+/**
+ * Keeps the end of standard error. It is a pipe, because a file could grow without limit; QEMU survives the pipe's end.
+ */
 function listen(stream: Readable): () => string {
   let heard = 0
   let kept = ''
@@ -168,7 +173,7 @@ function qemuArguments(start: QemuStart): string[] {
     ...disk('folder', { path: start.folderDisk, format: 'qcow2' }),
     '-device',
     'virtio-rng-device',
-    // restrict=on: the guest reaches nothing of this host; its only way out is the connection we make into it.
+    // restrict=on: the guest cannot reach this host; its only way out is the connection that we open into it.
     '-netdev',
     `user,id=net,restrict=on,hostfwd=tcp:${start.address}:${start.port}-:22`,
     '-device',
@@ -191,7 +196,10 @@ function qemuArguments(start: QemuStart): string[] {
   ]
 }
 
-/** The cache is QEMU's default, write-back: what the guest has flushed survives a kill of QEMU. Without room on this host the guest stands still (halting.ts). */
+/**
+ * The cache is QEMU's default, write-back: what the guest has flushed survives a kill of QEMU. When the host's disk is
+ * full, the guest is paused (halting.ts).
+ */
 function disk(id: string, image: Image): string[] {
   const { file, ...options } = blockOptions(image)
   const device = { ...options, 'node-name': id, discard: 'unmap', file: { ...file, discard: 'unmap' } }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { MachineKeys } from './ssh/keys.ts'
 import { machinePlaces, machinesFolder, type Roots } from './places.ts'
 
-/** What the disks were when the memory was saved; the two fit only together. Sizes in bytes, times in ms. */
+/** The state of the disks when the memory was saved; the two only match together. Sizes in bytes, times in ms. */
 export type Paused = {
   qemu: string
   acceleration: string
@@ -12,14 +12,17 @@ export type Paused = {
   disks: readonly { sizeBytes: number; changedMs: number }[]
 }
 
-/** One machine. Holds its keys: never logged, readable by us only. */
+/** The record of one machine. It contains the machine's keys: never logged, readable by us only. */
 export type MachineRecord = {
   machineUuid: string
   /** The VM that it serves; null while it waits in the pool. */
   id: string | null
-  /** Whom its QEMU runs as, while this record lasts; null is ourselves, absent the one user that all once ran as. */
+  /**
+   * The user of its QEMU for the life of this record; null: the current user; absent: the shared user of earlier
+   * versions.
+   */
   uid?: number | null
-  /** The image below its disk; absent in records from before it was written down. */
+  /** The backing file of its disk; absent in older records. */
   backing?: string
   templateHash: string
   /** The kept template that its disk starts from; null for `base`. */
@@ -36,7 +39,7 @@ export type MachineRecord = {
   keys: MachineKeys
   address: string
   port: number
-  /** Whether it ever ran as a machine of its own: before, its disk is worth nothing. */
+  /** Whether it ever ran as a machine of its own; before that, its disk is worthless. */
   up: boolean
   /** False from the start of its QEMU until its guest answered: a worker that was killed in between left it half started. */
   reached: boolean

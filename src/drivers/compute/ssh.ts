@@ -1,6 +1,6 @@
 /**
- * The SSH connection into a machine: commands are channels of it, and the guest's way out comes back through it.
- * Always to a pinned host key; always without Nagle, which would triple the time of a command.
+ * The SSH connection into a machine: commands are channels of it, and the guest's egress traffic comes back through it.
+ * The host key is always pinned, and Nagle's algorithm is off, because it would triple the time of a command.
  */
 import type { Duplex } from 'node:stream'
 import ssh2, { type Client, type ClientChannel } from 'ssh2'
@@ -27,10 +27,10 @@ const algorithms = {
   compress: ['none'],
 } as const
 
-/** How long a guest may take to begin a command. */
+/** How long a guest may take to start a command. */
 const openLimitMs = 30_000
 
-/** What a guest did for which its connection was cut. */
+/** The reason for which a guest's connection was cut. */
 export class ConnectionCut extends Error {
   override name = 'ConnectionCut'
 }
@@ -49,7 +49,7 @@ export type SshConnection = {
   end(): void
 }
 
-/** What a caller is told while a machine cannot be reached. */
+/** The error while a machine is unreachable. */
 export function unreachable(): BerthError {
   return new BerthError('vm_unreachable', 'The VM does not answer right now. Try again in a few seconds.', {
     retryAfterSeconds: 3,
@@ -57,7 +57,7 @@ export function unreachable(): BerthError {
 }
 
 /**
- * Connects, and opens the guest's way out.
+ * Connects, and opens the guest's egress.
  * @param onEgress takes each connection that the guest opened to its proxy.
  * @throws Error when the server does not answer in time, shows another host key, or refuses.
  */

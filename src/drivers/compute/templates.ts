@@ -1,7 +1,7 @@
 /**
- * Builds the template `base`: what is on a new machine's disk, its kernel and an empty folder disk. Kept by the hash of
+ * Builds the template `base`: a new machine's disk, its kernel and an empty folder disk. It is stored under the hash of
  * its recipe (the folder guest/, the versions of Node and npm, this host's extra certificate authorities), so a changed
- * recipe is another template; made in a folder of its own and renamed when whole.
+ * recipe is another template; it is built in a separate folder and renamed when complete.
  */
 import { execFile, spawn } from 'node:child_process'
 import {
@@ -38,7 +38,7 @@ const buildTimeoutMs = 30 * 60_000
 /** The end of what the build printed is kept for its error. Unit: lines. */
 const keptLines = 20
 
-/** What the build says when it gets somewhere, and how far that is. */
+/** The lines of the build's output that mark progress, and how far each is. */
 const steps: readonly [begins: string, fraction: number, sentence: string][] = [
   ['I: running apt-get update', 0.01, 'Reading Debian’s package lists'],
   ['I: downloading packages', 0.04, 'Downloading packages'],
@@ -53,7 +53,7 @@ const steps: readonly [begins: string, fraction: number, sentence: string][] = [
   ['berth: making the disks', 0.88, 'Making the disk image'],
 ]
 
-/** A built template and the hash it is kept by. */
+/** A built template and its hash. */
 export type Template = { hash: string; places: TemplatePlaces }
 
 /** The template that the current recipe makes, whether or not it is built. */
@@ -71,7 +71,7 @@ export function templateStatus(cacheDir: string): { built: boolean; sizeBytes: n
 }
 
 /**
- * Builds the template unless it is there.
+ * Builds the template unless it exists.
  * @throws Error with the end of what the build printed.
  */
 export async function ensureTemplate(cacheDir: string, progress: Progress): Promise<Template> {
@@ -84,7 +84,7 @@ export async function ensureTemplate(cacheDir: string, progress: Progress): Prom
     () => progress(0, 'Waiting for another Berth on this host that builds templates'),
     async () => {
       if (existsSync(template.places.made)) return
-      // We hold the lock, so whatever is half built was left by a build that died.
+      // We hold the lock, so anything half built was left by a build that died.
       for (const name of readdirSync(folder))
         if (name.startsWith('building-')) rmSync(join(folder, name), { recursive: true, force: true })
       const building = join(folder, `building-${process.pid}`)

@@ -13,16 +13,16 @@ import { UsageCount } from './usage-count.ts'
 export type AnswerReader = {
   /** The data of one event of the stream. */
   event(data: string): void
-  /** An answer that came whole. */
+  /** An answer that is not streamed. */
   whole(body: Readonly<Record<string, unknown>>): void
-  /** The stream is over. Writes `end`, unless the answer was cut: then there is none. */
+  /** Called at the end of the stream. Writes `end`, unless the answer was cut off. */
   close(): void
 }
 
 /** Makes a format's reader of one answer. */
 export type MakeReader = (target: UpstreamTarget, events: AnswerEvents) => AnswerReader
 
-/** A call of a tool, told in pieces. `number` is null until the events have it. */
+/** A tool call that arrives in pieces. `number` is null until the call is in the events. */
 export type OpenCall = { number: number | null; id: string; name: string; hasArguments: boolean }
 
 /** Where the events of one answer are written. */
@@ -42,7 +42,7 @@ export class AnswerEvents {
     this.#count = new UsageCount(request)
   }
 
-  /** What was written since it was last taken. */
+  /** Takes the events written since the last time. */
   take(): ModelEvent[] {
     const batch = this.#batch
     this.#batch = []
@@ -70,7 +70,7 @@ export class AnswerEvents {
     this.#batch.push(logprobs ? { type: 'text', text, logprobs } : { type: 'text', text })
   }
 
-  /** A piece of the words with which the model refuses. */
+  /** A piece of the model's refusal. */
   refusal(text: string, logprobs?: readonly unknown[]): void {
     if (text === '' && !logprobs) return
     this.#hasText = true
@@ -90,7 +90,7 @@ export class AnswerEvents {
     this.#batch.push({ type: 'reasoning', index, text })
   }
 
-  /** A block is complete. Empty texts of what replays it count as absent. */
+  /** A block is complete. Empty values for its replay count as absent. */
   closeReasoning(index: number, { id, text, signature, encryptedContent, redacted }: Partial<ReasoningBlock>): void {
     const block = {
       id: id || null,
@@ -103,7 +103,7 @@ export class AnswerEvents {
     this.#batch.push({ type: 'reasoning_end', index, block })
   }
 
-  /** A new call. It is told when its name is whole: at its first argument, or when it is closed. */
+  /** A new call. It is emitted when its name is complete: at its first argument, or when it is closed. */
   openCall(id: string | undefined, name: string): OpenCall {
     return { number: null, id: id || `call_${newUuid().replaceAll('-', '')}`, name, hasArguments: false }
   }
@@ -117,7 +117,10 @@ export class AnswerEvents {
     this.#batch.push({ type: 'arguments', index: call.number!, text }) // it has just got its number
   }
 
-  /** Arguments that came as a value and not as text. @throws BerthError upstream_error where all of them are too large: they are written at once. */
+  /**
+   * Arguments that arrived as a value and not as text.
+   * @throws BerthError upstream_error when they are too large, because they are written at once.
+   */
   argumentValue(call: OpenCall, value: unknown): void {
     if (isLargeJson(value, this.#argumentsLeft))
       throw brokenAnswer(this.#target, 'sent more tool arguments than an answer may have')
@@ -133,14 +136,14 @@ export class AnswerEvents {
     call.hasArguments = true
   }
 
-  /** A call's name is whole: it is told now, before those that come after it. */
+  /** A call's name is complete: the call is emitted now, before later ones. */
   tellCall(call: OpenCall): void {
     if (call.number !== null) return
     call.number = this.#calls++
     this.#batch.push({ type: 'tool', index: call.number, id: call.id, name: call.name })
   }
 
-  /** What the provider says of the usage so far; undefined is what it does not say. */
+  /** The usage so far as the provider reports it; undefined for what it does not report. */
   usage(usage: { [Key in keyof Usage]?: number | undefined }): void {
     const told = this.#count.tell(usage)
     if (told) this.#batch.push({ type: 'usage', usage: told })

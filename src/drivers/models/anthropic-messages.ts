@@ -1,4 +1,4 @@
-/** Anthropic's messages (kind `anthropic`): signed and redacted thinking goes out as it came in. */
+/** Anthropic's messages (kind `anthropic`): signed and redacted thinking is passed on unchanged. */
 import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
 import { countOf, listOf, objectOf, textOf, type Values } from './json-values.ts'
 import { messagesBody } from './messages-bodies.ts'
@@ -38,7 +38,7 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 }
 
-/** A content block that is being told. */
+/** A content block that is still open. */
 type OpenBlock =
   | { type: 'text' }
   | { type: 'thinking'; index: number; text: string; signature: string }
@@ -50,7 +50,7 @@ const blocksMax = 1_024
 class MessagesReader implements AnswerReader {
   readonly #target: UpstreamTarget
   readonly #events: AnswerEvents
-  /** By the provider's index, as long as they are open. */
+  /** Open blocks by the provider's index. */
   readonly #blocks = new Map<unknown, OpenBlock>()
   #stopReason: string | null = null
 
@@ -152,7 +152,7 @@ class MessagesReader implements AnswerReader {
     else if (open?.type === 'call') this.#events.closeCall(open.call)
   }
 
-  /** Anthropic counts what it reads afresh, from the cache and into it apart; here the input is all of it. */
+  /** Anthropic counts uncached input, cache reads and cache writes separately; here the input is their sum. */
   #usage(usage: Values | null): void {
     if (!usage) return
     const fresh = countOf(usage['input_tokens'])

@@ -38,8 +38,8 @@ function toolChoice({ toolChoice: choice }: ModelRequest): unknown {
 }
 
 /**
- * The images of tools' results, which this format has no place for there: a message behind the last result of the round,
- * because results must follow their calls without anything in between.
+ * The images in tool results, for which this format has no field: a message after the last result of the round, because
+ * results must directly follow their calls.
  */
 function imagesAfter(messages: readonly Message[], at: number): object[] {
   if (messages[at]?.role !== 'tool' || messages[at + 1]?.role === 'tool') return []
@@ -82,7 +82,7 @@ function chatMessage(target: UpstreamTarget, message: Message): object {
   }
 }
 
-/** Text alone goes as text: some servers take nothing else. */
+/** Text alone is sent as a string, because some servers accept nothing else. */
 function userContent(parts: readonly UserPart[]): unknown {
   const [only] = parts
   if (parts.length === 1 && only?.type === 'text') return only.text
@@ -103,7 +103,7 @@ function userContent(parts: readonly UserPart[]): unknown {
   })
 }
 
-/** A block as OpenRouter gave it; its kind of detail is seen by what it holds. */
+/** A block in OpenRouter's form; its kind of detail follows from its content. */
 function reasoningDetails({ id, text, signature, encryptedContent }: ReasoningBlock): object[] {
   const own = { id: id ?? undefined }
   const shown =

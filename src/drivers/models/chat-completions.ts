@@ -1,6 +1,6 @@
 /**
  * OpenAI's chat completions as other servers implement them (kind `openai-compatible`: Ollama, vLLM, LM Studio,
- * OpenRouter, DeepSeek …), tolerant of what they leave out or write differently.
+ * OpenRouter, DeepSeek …), tolerant of their omissions and variations.
  */
 import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
 import { chatBody } from './chat-bodies.ts'
@@ -24,7 +24,7 @@ export const askChatCompletions: AskUpstream = (target, request, signal) =>
     signal,
   )
 
-/** What providers call the ends of answers, besides OpenAI's own names. */
+/** Providers' names of finish reasons, besides OpenAI's own. */
 const finishReasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   eos: 'stop',
@@ -42,12 +42,12 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 }
 
-/** The probabilities of tokens, as they are; undefined where there are none. */
+/** The log probabilities of tokens, unchanged; undefined if there are none. */
 function tokensOf(logprobs: unknown): readonly unknown[] | undefined {
   return Array.isArray(logprobs) && logprobs.length > 0 ? logprobs : undefined
 }
 
-/** A block of reasoning that is being told. */
+/** A block of reasoning that is still open. */
 type OpenBlock = { index: number; text: string; id: string; signature: string; encryptedContent: string }
 
 const callsMax = 256
@@ -56,7 +56,7 @@ class ChatReader implements AnswerReader {
   readonly #target: UpstreamTarget
   readonly #events: AnswerEvents
   #block: OpenBlock | null = null
-  /** By the provider's index; `current` is the one told last. */
+  /** Calls by the provider's index; `current` is the last one. */
   readonly #calls = new Map<number, OpenCall>()
   #current = -1
   #finish: string | null = null
@@ -186,7 +186,7 @@ class ChatReader implements AnswerReader {
     else this.#events.arguments(open, textOf(given) ?? '')
   }
 
-  /** Where a call has no index, a new id or name begins a new one, and anything else goes on with the last. */
+  /** If a call has no index, a new id or name starts a new call, and anything else continues the last one. */
   #indexOf(call: Values, id: string | undefined, name: string, position: number): number {
     const index = countOf(call['index'])
     if (index !== undefined) return index

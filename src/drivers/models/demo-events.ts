@@ -1,4 +1,4 @@
-/** How the built-in model tells what it has planned: in small pieces, within the token limit, up to a stop text. */
+/** How the built-in model streams its planned answer: in small pieces, within the token limit, up to a stop text. */
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { DemoStep } from './demo-script.ts'
@@ -13,23 +13,23 @@ import type {
   Usage,
 } from './model.ts'
 
-/** What will be told: reasoning and text, then calls. */
+/** The planned answer: reasoning and text, then calls. */
 export type DemoPlan = {
   steps: readonly Exclude<DemoStep, { type: 'tool' }>[]
   calls: readonly ToolCall[]
   callPaceMs: number
 }
 
-/** A piece has so many characters at most. */
+/** The pieces of a text, up to so many characters each. */
 const pieces = /[^]{1,24}/gu
-/** Pieces that go out together when nothing is to wait between them. */
+/** How many pieces are sent together when there is no pause between them. */
 const piecesTogether = 4
-/** Text that is repeated is made in parts of about this size, never all at once. */
+/** Repeated text is generated in parts of about this size, never all at once. */
 const repeatedCharacters = 4_096
 
 /** A piece of text, and how long to wait before it. */
 type Piece = { text: string; paceMs: number }
-/** An event, likewise. */
+/** An event, and how long to wait before it. */
 type Paced = { event: ModelEvent; paceMs: number }
 
 /** What binds a block of reasoning to its text and its model. */
@@ -42,7 +42,7 @@ export function wholeCharacters(text: string, most: number): string {
   return text.slice(0, /[\uD800-\uDBFF]/.test(text[most - 1] ?? '') ? most - 1 : most)
 }
 
-/** Tells the plan; throws when the signal fires. */
+/** Streams the planned answer; throws when the signal fires. */
 export async function* tellPlan(
   target: UpstreamTarget,
   request: ModelRequest,
@@ -117,7 +117,7 @@ function* events(
   yield { event: { type: 'end', finishReason, usage }, paceMs: 0 }
 }
 
-/** Pieces as text events; answers what the pieces end with. */
+/** Pieces as text events; returns the generator's result. */
 function* told(texts: Generator<Piece, boolean>): Generator<Paced, boolean> {
   for (;;) {
     const { value, done } = texts.next()
@@ -152,7 +152,7 @@ function* textsOf(group: DemoPlan['steps']): Generator<Piece> {
   }
 }
 
-/** The token limit, in characters: lets pieces through as long as there is room, and half of one at the end. */
+/** The token limit, in characters: passes pieces on as long as there is room, and a part of the last one. */
 function makeRoom(characters: number): {
   take: (texts: Iterable<Piece>) => Generator<Piece>
   isFull: () => boolean
@@ -178,7 +178,7 @@ function makeRoom(characters: number): {
   }
 }
 
-/** Pieces up to the first stop text, which may lie across several; answers whether there was one. */
+/** Pieces up to the first stop text, which may span several; returns whether there was one. */
 function* beforeStop(texts: Iterable<Piece>, stop: readonly string[]): Generator<Piece, boolean> {
   const longest = Math.max(0, ...stop.map(({ length }) => length))
   if (longest === 0) {

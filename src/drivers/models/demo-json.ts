@@ -1,10 +1,13 @@
-/** A JSON value that fits a JSON Schema, as far as the built-in model needs one: the smallest, and always the same. */
+/** A JSON value that matches a JSON Schema, for the built-in model: the smallest, and always the same. */
 import { isLargeJson } from '#src/platform/json/text.ts'
 
 const deepest = 8
-/** Of one sample, all in all: a schema that holds itself several times would otherwise grow without end. */
+/**
+ * The maximum number of values in one sample: a schema that contains itself several times would otherwise grow without
+ * end.
+ */
 const valuesMax = 1_000
-/** What a schema gives as it is counts as one value for each so many characters. */
+/** A literal value in a schema counts as one value for each so many characters. */
 const charactersPerValue = 100
 const referenceLengthMax = 1_000
 

@@ -1,11 +1,12 @@
 /**
- * What the built-in model is told to do: script lines in the conversation. "The built-in model" in docs/models.md has the form.
- * A line counts when it begins with one of the words; all other text of the message is for people.
+ * Scripts of the built-in model: lines in the conversation that tell it what to do. "The built-in model" in
+ * docs/models.md describes them. A line counts when it begins with one of the words; all other text of the message is
+ * for people.
  */
 import { BerthError } from '#src/platform/errors.ts'
 import type { Message, UserPart } from './model.ts'
 
-/** One thing to do; `paceMs` is how long to wait between its pieces. */
+/** One step of a script; `paceMs` is how long to wait between its pieces. */
 export type DemoStep =
   | { type: 'reason' | 'say'; text: string; paceMs: number }
   | { type: 'repeat'; count: number; text: string; paceMs: number }
@@ -14,19 +15,19 @@ export type DemoStep =
 /** One answer of the model: everything up to and with the next group of tool calls. */
 export type DemoTurn = readonly DemoStep[]
 
-/** The turn that is due, or null when there is no script or all of it is done; and how many were done before. */
+/** The next turn, or null when there is no script or all of it is done; and the number of turns done before. */
 export type DemoDue = { turn: DemoTurn | null; turnsDone: number; scriptAt: number }
 
 const linesMax = 10_000
 const repeatsMax = 10_000_000
 const paceMsMax = 60_000
-/** No answer is as long as this, so nothing of a line beyond it is ever said. Unit: characters. */
+/** The maximum length of a line; no answer is that long. Unit: characters. */
 const lineLengthMax = 4 * 1024 * 1024
 const scriptWord = /^!(reason|say|tool\+?|repeat|forever|pace)(?:[ \t]+|$)/
 
 /**
- * The turn that is due: the script is the last user message's, else the last one in a system message. Turns that were
- * done are counted from the assistant messages that follow it.
+ * The next turn. The script is in the last user message, or else in the last system message that has one. Done turns
+ * are counted by the assistant messages that follow it.
  * @throws BerthError invalid_messages naming the script line that cannot be read.
  */
 export function dueTurn(messages: readonly Message[]): DemoDue {

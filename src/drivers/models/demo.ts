@@ -1,7 +1,7 @@
 /**
  * The built-in model, so that every route, agent and test works on a machine without internet and without keys. It does
- * not think: it follows the script in the conversation (demo-script.ts); otherwise it says what it is and repeats what it
- * was told. The same conversation gives the same bytes.
+ * not think: it follows the script in the conversation (demo-script.ts); otherwise it says what it is and repeats the
+ * message. The same conversation gives the same bytes.
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { sameDigest, sha256 } from '#src/platform/secrets.ts'
@@ -12,10 +12,16 @@ import type { AskUpstream, ModelRequest, ToolCall, UpstreamTarget } from './mode
 
 const repeatedTextMax = 2_000
 const repeatedResultMax = 500
-/** What of a call's arguments its id is made of; calls of one turn differ by their places. Unit: characters. */
+/**
+ * How much of a call's arguments its id is derived from; calls of one turn also differ by their positions. Unit:
+ * characters.
+ */
 const identifyingLength = 64 * 1024
 
-/** Answers as the conversation's script says. @throws BerthError invalid_messages for a script or a reasoning block that is not right. */
+/**
+ * Answers according to the conversation's script.
+ * @throws BerthError invalid_messages for an invalid script or reasoning block.
+ */
 export const askDemo: AskUpstream = async (target, request, signal) => {
   checkReplayed(target, request)
   const plan = planAnswer(request, dueTurn(request.messages))
@@ -23,7 +29,7 @@ export const askDemo: AskUpstream = async (target, request, signal) => {
   return tellPlan(target, request, plan, signal)
 }
 
-/** Like a real provider: a block that is not exactly what was given out is refused. */
+/** Like a real provider, refuses a block that was changed. */
 function checkReplayed({ slug, model }: UpstreamTarget, { messages }: ModelRequest): void {
   for (const message of messages) {
     if (message.role !== 'assistant') continue
@@ -56,7 +62,9 @@ function planAnswer(request: ModelRequest, due: DemoDue): DemoPlan {
   return { steps, calls, callPaceMs: scripted[0]?.paceMs ?? 0 }
 }
 
-/** The script's calls as far as the request lets a model call; one of our own where it must call and the script does not. */
+/**
+ * The script's calls, if the request allows them; a default call if the request requires one and the script has none.
+ */
 function chooseCalls(
   { tools, toolChoice, parallelToolCalls, messages }: ModelRequest,
   scripted: readonly Extract<DemoStep, { type: 'tool' }>[],
@@ -73,7 +81,7 @@ function chooseCalls(
     : []
 }
 
-/** Its own for every call of a conversation, and the same each time the conversation is the same. */
+/** An id that is unique in a conversation, and the same each time the conversation is the same. */
 function callId({ scriptAt, turnsDone }: DemoDue, place: number, call: Omit<ToolCall, 'id'>): string {
   return `call_${sha256(
     JSON.stringify([scriptAt, turnsDone, place, call.name, call.arguments.slice(0, identifyingLength)]),
@@ -86,7 +94,7 @@ function reasoningAbout({ messages, tools, reasoningEffort }: ModelRequest): str
   return `I was asked to reason with effort ${reasoningEffort}. The conversation has ${messages.length} ${messages.length === 1 ? 'message' : 'messages'} and I have ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}. I follow the script, if there is one.`
 }
 
-/** What it says when no script says what: what it is, and what it heard. */
+/** The answer without a script: what the model is, and what it was sent. */
 function usualAnswer({ messages, responseFormat }: ModelRequest): string {
   const user = messages.findLast((message) => message.role === 'user')
   const heard = shortened(textForPeople(user), repeatedTextMax)
@@ -105,7 +113,7 @@ function usualAnswer({ messages, responseFormat }: ModelRequest): string {
   if (responseFormat?.['type'] === 'json_object')
     return JSON.stringify({ model: 'berth/demo', answer: sentences.join(' ') })
   if (responseFormat?.['type'] !== 'json_schema') return sentences.join(' ')
-  const { schema } = Object(responseFormat['json_schema']) as { schema?: unknown } // OpenAI's form; anything else is no schema
+  const { schema } = Object(responseFormat['json_schema']) as { schema?: unknown } // OpenAI's form; anything else is not a schema
   return JSON.stringify(sampleOf({ type: 'object', ...(Object(schema) as object) }, heard))
 }
 

@@ -1,4 +1,4 @@
-/** How many tokens a text is when no provider has counted: so many characters each, rounded up. */
+/** Estimates of tokens for when no provider has counted them: a fixed number of characters per token, rounded up. */
 import { isLargeJson, roughLength } from '#src/platform/json/text.ts'
 import type { Message, ModelRequest } from './model.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Reads server-sent events (HTML standard, "Event stream interpretation") as the bytes come, however they are split.
- * Every wire format here says in the data itself what an event is, so only the data is handed on.
+ * Reads server-sent events (HTML standard, "Event stream interpretation") as the bytes come, however they are split. In
+ * all wire formats here the data itself names the event, so only the data is passed on.
  */
 
 /** Longest line, and longest data of one event, in bytes and characters. */
@@ -9,7 +9,7 @@ const lineBytesMax = 1024 * 1024
 /** A stream that cannot be read further. */
 export class EventStreamError extends Error {}
 
-/** Who gets the data of each event that has any; lines of one event are joined by line feeds. */
+/** The receiver of the data of each event that has any; lines of one event are joined by line feeds. */
 export type EventSink = { event(data: string): void }
 
 const lineFeed = 0x0a
@@ -19,7 +19,7 @@ const bytesPerCharacterMax = 3
 /** One stream being read. Only whole lines are decoded, so no character is ever split. */
 export class EventStream {
   readonly #sink: EventSink
-  /** The beginning of a line that has no end yet. */
+  /** The beginning of an incomplete line. */
   #held: Buffer[] = []
   #heldBytes = 0
   #data: string | null = null
@@ -55,7 +55,10 @@ export class EventStream {
     this.#readLines(text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
   }
 
-  /** No more bytes: an event whose last line is whole is handed on, though no empty line follows. The standard would drop it. */
+  /**
+   * Ends the stream: an event whose last line is complete is passed on even without an empty line after it. The
+   * standard would drop it.
+   */
   end(): void {
     this.#dispatch()
   }
@@ -95,7 +98,7 @@ export class EventStream {
   }
 }
 
-/** The same answer as for a line that came in pieces, whose bytes were counted. */
+/** Refuses a long line like one that arrived in pieces, whose bytes were counted. */
 function refuseLong(text: string, start: number, end: number): void {
   if ((end - start) * bytesPerCharacterMax > lineBytesMax && Buffer.byteLength(text.slice(start, end)) > lineBytesMax) {
     throw new EventStreamError(`a line is longer than ${lineBytesMax} bytes`)

@@ -7,7 +7,7 @@ export type Values = Readonly<Record<string, unknown>>
 
 const countMax = 1_000_000_000
 
-/** What a text of JSON says; null for any other text, and for one that is large and has many parts. */
+/** Parses JSON; null for invalid JSON, and for JSON that is large and has many parts. */
 export function jsonOf(text: string): unknown {
   try {
     return readInlineAnswer(text, limits.jsonParts)

@@ -1,13 +1,13 @@
 /**
- * Which upstreams support which of OpenAI's parameters. They are passed on in OpenAI's shape. A parameter that changes the
- * answer is never dropped: an upstream that does not support it is not asked.
+ * Which upstreams support which of OpenAI's parameters. They are passed on in OpenAI's shape. A parameter that changes
+ * the answer is never dropped: an upstream that does not support it is not used.
  */
 import type { ModelRequest, UpstreamKind } from './model.ts'
 import { passedParameters, type PassedParameter, type PassedValues, type SelectiveParameter } from './parameters.ts'
 
 type Knows = true | ((value: unknown) => boolean)
 
-/** What each wire format can say. A function looks at the value, where a format knows only some. */
+/** The parameters of each wire format. A function checks the value if a format supports only some values. */
 const known: Readonly<Record<UpstreamKind, Readonly<Partial<Record<SelectiveParameter, Knows>>>>> = {
   'openai-compatible': Object.fromEntries([...passedParameters, 'seed', 'stop'].map((name) => [name, true])),
   openai: {
@@ -27,22 +27,22 @@ const known: Readonly<Record<UpstreamKind, Readonly<Partial<Record<SelectivePara
     service_tier: isUsualTier,
     safety_identifier: true,
   },
-  // Its answers are the same for the same conversation, so every seed is honoured; notes and names change nothing of them.
+  // Its answers are deterministic, so every seed is honoured; metadata and names do not change them.
   demo: { seed: true, stop: true, metadata: true, service_tier: isUsualTier, safety_identifier: true },
 }
 
-/** Whether an upstream of this kind knows a parameter with this value. */
+/** Whether an upstream of this kind supports a parameter with this value. */
 export function knowsParameter(kind: UpstreamKind, name: SelectiveParameter, value: unknown): boolean {
   const knows = known[kind][name] ?? false
   return typeof knows === 'function' ? knows(value) : knows
 }
 
-/** Whether an upstream of this kind knows all that the request needs known. */
+/** Whether an upstream of this kind supports everything that the request needs. */
 export function knowsAll(kind: UpstreamKind, { needed }: Pick<ModelRequest, 'needed'>): boolean {
   return needed === undefined || needed.every(({ name, value }) => knowsParameter(kind, name, value))
 }
 
-/** The values that an upstream of this kind knows; the others ask for what happens anyway, or are hints. */
+/** The values that an upstream of this kind supports; the others are defaults or hints. */
 export function valuesFor(kind: UpstreamKind, passed: PassedValues | undefined): PassedValues | undefined {
   if (!passed) return undefined
   return Object.fromEntries(
@@ -50,7 +50,7 @@ export function valuesFor(kind: UpstreamKind, passed: PassedValues | undefined):
   ) // its keys are of this type
 }
 
-/** The tiers that mean what happens anyway. */
+/** The service tiers that are the default. */
 export function isUsualTier(value: unknown): boolean {
   return value === 'auto' || value === 'default'
 }

@@ -1,4 +1,4 @@
-/** A request as Anthropic's messages want it. */
+/** A request in the format of Anthropic's messages. */
 import { jsonOf, objectOf } from './json-values.ts'
 import type {
   Message,
@@ -17,7 +17,7 @@ import { cannotListen } from './wire-formats.ts'
 type Block = Record<string, unknown>
 type Turn = { role: 'user' | 'assistant'; content: Block[] }
 
-/** Tokens that a model may think for, by level. Anthropic takes no fewer than 1,024. */
+/** Tokens that a model may think for, by level. Anthropic accepts no fewer than 1,024. */
 const thinkingTokens: Readonly<Record<Exclude<ReasoningLevel, 'none'>, number>> = {
   minimal: 1_024,
   low: 4_096,
@@ -27,20 +27,20 @@ const thinkingTokens: Readonly<Record<Exclude<ReasoningLevel, 'none'>, number>> 
   max: 63_000,
 }
 const thinkingTokensMin = 1_024
-/** What is left for the answer itself when the thinking is cut to fit. */
+/** The tokens left for the answer itself when the thinking budget is reduced to fit. */
 const answerTokensMin = 1_024
-/** With thinking, Anthropic takes no smaller value. */
+/** With thinking, Anthropic accepts no smaller value. */
 const topPMinThinking = 0.95
 const temperatureMax = 1
 
 /**
  * The body of the request; what is undefined is not sent.
- * @throws BerthError invalid_parameter for what this format cannot say.
+ * @throws BerthError invalid_parameter for what this format does not support.
  */
 export function messagesBody(target: UpstreamTarget, request: ModelRequest): object {
   const thinking = thinkingBudget(target, request)
   const topP = thinking !== null && (request.topP ?? 1) < topPMinThinking ? null : request.topP
-  // Anthropic refuses both at once; the temperature is what people mean.
+  // Anthropic refuses both together; the temperature is the one that matters to people.
   const temperature = thinking === null ? request.temperature : null
   return {
     model: target.upstreamModel,
@@ -59,17 +59,20 @@ export function messagesBody(target: UpstreamTarget, request: ModelRequest): obj
   }
 }
 
-/** Who the caller's user is, by whichever name it was said; and the tier, whose usual one is called otherwise here. */
+/** The caller's user, by either parameter; and the service tier, whose default has another name here. */
 function passedOn({ user, passed }: ModelRequest): Block {
   const { metadata, safety_identifier: identifier, service_tier: tier } = valuesFor('anthropic', passed) ?? {}
-  const named = (metadata as { user_id?: unknown } | undefined)?.user_id ?? user ?? identifier // valuesFor lets through what has no other key
+  const named = (metadata as { user_id?: unknown } | undefined)?.user_id ?? user ?? identifier // valuesFor returns no other keys
   return {
     ...(named === undefined ? {} : { metadata: { user_id: named } }),
     ...(tier === undefined ? {} : { service_tier: tier === 'default' ? 'standard_only' : tier }),
   }
 }
 
-/** The thinking is cut to fit what the caller allows; only where the least does not fit is more allowed (`maxTokens`). */
+/**
+ * The thinking budget is reduced to fit the caller's limit; only if the minimum does not fit is the limit raised
+ * (`maxTokens`).
+ */
 function thinkingBudget(target: UpstreamTarget, { reasoningEffort, maxTokens: most }: ModelRequest): number | null {
   if (reasoningEffort === null || reasoningEffort === 'none') return null
   const room = (most ?? target.maxOutputTokens) - answerTokensMin
@@ -81,10 +84,10 @@ function maxTokens(target: UpstreamTarget, { maxTokens: most }: ModelRequest, th
   return thinking === null || wanted > thinking ? wanted : thinking + wanted
 }
 
-/** This format has no word for `json_object`, so the model is told. */
+/** This format has no equivalent of `json_object`, so the model is instructed. */
 const jsonOnly = 'Answer with one JSON object and nothing else: no code fence, and no words around it.'
 
-/** What has tools comes again with a longer conversation, so what stands before it (tools, system) is cached. */
+/** A conversation with tools is sent again as it grows, so its fixed beginning (tools, system prompt) is cached. */
 function systemBlocks({ messages, tools, responseFormat }: ModelRequest): Block[] | undefined {
   const blocks: Block[] = messages.flatMap((message) =>
     message.role === 'system' && message.text !== '' ? [{ type: 'text', text: message.text }] : [],
@@ -95,7 +98,7 @@ function systemBlocks({ messages, tools, responseFormat }: ModelRequest): Block[
   return last ? blocks : undefined
 }
 
-/** Turns in alternation: neighbours of one role are one turn, and results of tools are the user's. */
+/** Alternating turns: neighbours of the same role are merged, and tool results belong to the user. */
 function turnsOf(target: UpstreamTarget, messages: readonly Message[]): Turn[] {
   const turns: Turn[] = []
   for (const message of messages) {
@@ -139,13 +142,13 @@ function contentOf(target: UpstreamTarget, message: Exclude<Message, { role: 'sy
   }
 }
 
-/** As it was signed; what is neither signed nor redacted cannot be replayed. */
+/** The thinking block as it was signed; one that is neither signed nor redacted cannot be replayed. */
 function thinkingOf({ redacted, text, signature, encryptedContent }: ReasoningBlock): Block[] {
   if (redacted && encryptedContent !== null) return [{ type: 'redacted_thinking', data: encryptedContent }]
   return signature === null ? [] : [{ type: 'thinking', thinking: text, signature }]
 }
 
-/** Anthropic refuses blocks of no text. */
+/** Anthropic refuses empty text blocks. */
 function textOf(text: string): Block[] {
   return text === '' ? [] : [{ type: 'text', text }]
 }
@@ -192,7 +195,9 @@ function toolId(id: string): string {
   return id.replace(/[^\w-]/g, '_')
 }
 
-/** The object that a model meant. Text that is no object goes back under a name of its own, so that the model sees its mistake. */
+/**
+ * The model's arguments as an object. Text that is not an object is wrapped in one, so that the model sees its mistake.
+ */
 function inputOf({ arguments: text }: ToolCall): unknown {
   return objectOf(jsonOf(text || '{}')) ?? { invalid_arguments: text }
 }
@@ -209,9 +214,9 @@ function toolChoice({ toolChoice: choice, parallelToolCalls }: ModelRequest): Bl
   return choice === 'auto' || parallelToolCalls === false ? { type: 'auto', ...alone } : undefined
 }
 
-/** Only a schema can be asked for; for `json_object` see systemBlocks. */
+/** Only a schema can be requested; for `json_object` see systemBlocks. */
 function outputConfig({ responseFormat }: ModelRequest): Block | undefined {
-  const wanted = responseFormat?.['json_schema'] as { schema?: unknown } | undefined // as OpenAI writes it; what is not there stays undefined
+  const wanted = responseFormat?.['json_schema'] as { schema?: unknown } | undefined // in OpenAI's form; what is absent stays undefined
   return responseFormat?.['type'] === 'json_schema' && wanted?.schema
     ? { format: { type: 'json_schema', schema: wanted.schema } }
     : undefined

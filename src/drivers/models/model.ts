@@ -1,19 +1,21 @@
 /**
- * One step of a language model, whoever serves it: what is asked, what comes back, and how an upstream is called.
- * Requests of every route are read into these shapes, and every upstream's wire format is written from them, so that
- * a rule about messages, reasoning or tools stands once.
+ * Berth's own form of model requests and answers, and the interface of upstreams. Requests of every route are parsed
+ * into these types, and every upstream's wire format is made from them, so that each rule about messages, reasoning or
+ * tools exists once.
  */
 
 import type { PassedValues, SelectiveParameter } from './parameters.ts'
 
-/** How hard a model may think, least first: the values of `reasoning_effort`. */
+/** How hard a model thinks, least first: the values of `reasoning_effort`. */
 export const reasoningLevels = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type ReasoningLevel = (typeof reasoningLevels)[number]
 
-/** What a provider wants back to go on from its own reasoning. */
+/** What a provider needs back to continue from its own reasoning. */
 export type ReasoningReplay = 'none' | 'signature' | 'encrypted_content'
 
-/** A closed block of reasoning. It is bound to the model (Berth's name of it) that made it, and replayed to no other. */
+/**
+ * A finished block of reasoning. It is bound to the model (by Berth's name) that produced it, and replayed to no other.
+ */
 export type ReasoningBlock = {
   id: string | null
   /** Empty when the provider shows none. */
@@ -21,21 +23,21 @@ export type ReasoningBlock = {
   model: string
   signature: string | null
   encryptedContent: string | null
-  /** The provider hid the text; what it wants back stands in `encryptedContent`. */
+  /** The provider hid the text; what it needs back is in `encryptedContent`. */
   redacted: boolean
 }
 
-/** An image: its address, or a data URL. */
+/** An image: its URL, or a data URL. */
 export type ImagePart = { type: 'image'; url: string; detail: 'auto' | 'low' | 'high' | null }
 
-/** Something that a user's message holds. `url` is an https address or a data URL; `data` is base64. */
+/** A part of a user's message. `url` is an https URL or a data URL; `data` is base64. */
 export type UserPart =
   | { type: 'text'; text: string }
   | ImagePart
   | { type: 'file'; filename: string | null; mediaType: string; data: string }
   | { type: 'audio'; format: string; data: string }
 
-/** A tool that the model wants called. `arguments` is the model's own text: JSON, if it behaved. */
+/** A tool call by the model. `arguments` is the text that the model wrote; usually valid JSON. */
 export type ToolCall = { id: string; name: string; arguments: string }
 
 /** One message of a conversation. */
@@ -53,28 +55,28 @@ export type Tool = {
   strict: boolean | null
 }
 
-/** What is asked of a model. Null leaves a value to the provider. */
+/** A request to a model. Null leaves a value to the provider. */
 export type ModelRequest = {
   messages: readonly Message[]
   tools: readonly Tool[]
   toolChoice: 'none' | 'auto' | 'required' | { name: string } | null
   parallelToolCalls: boolean | null
   reasoningEffort: ReasoningLevel | null
-  /** Output tokens at most, reasoning included. */
+  /** The maximum number of output tokens, including reasoning. */
   maxTokens: number | null
   temperature: number | null
   topP: number | null
   stop: readonly string[]
-  /** OpenAI's `response_format`, passed on to those who know it. */
+  /** OpenAI's `response_format`, passed on to upstreams that support it. */
   responseFormat: Readonly<Record<string, unknown>> | null
   seed: number | null
   /** The caller's own name for their user, passed on. */
   user: string | null
-  /** Parameters of OpenAI's that are passed on as they are to upstreams that know them. */
+  /** OpenAI parameters that are passed on unchanged to upstreams that support them. */
   passed?: PassedValues
-  /** What an upstream must know to be asked; absent: nothing that not all know. */
+  /** What an upstream must support to be used; absent: nothing special. */
   needed?: readonly { name: SelectiveParameter; value: unknown }[]
-  /** False asks the upstream for one answer instead of a stream; the events are the same. */
+  /** False requests one answer instead of a stream from the upstream; the events are the same. */
   stream: boolean
 }
 
@@ -92,16 +94,18 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /**
  * What comes back, in order. Blocks of reasoning and tool calls are numbered from 0, each kind by itself. `end` comes
- * exactly once, last; an answer that stops without it was cut, and its iterator throws.
+ * exactly once, last; an answer that stops without it was cut off, and its iterator throws.
  */
 export type ModelEvent =
-  /** `refusal`: the model says that it will not. `logprobs`: of its tokens, in OpenAI's shape, where they were asked for. */
+  /**
+   * `refusal`: the text is a refusal. `logprobs`: the log probabilities of its tokens, in OpenAI's form, if requested.
+   */
   | { type: 'text'; text: string; refusal?: true; logprobs?: readonly unknown[] }
   | { type: 'reasoning'; index: number; text: string }
   | { type: 'reasoning_end'; index: number; block: ReasoningBlock }
   | { type: 'tool'; index: number; id: string; name: string }
   | { type: 'arguments'; index: number; text: string }
-  /** What the provider has told of the usage so far, before the end: kept in case the stream is cut. */
+  /** The usage that the provider has reported before the end, in case the stream is cut off. */
   | { type: 'usage'; usage: Partial<Usage> }
   | { type: 'end'; finishReason: FinishReason; usage: Usage }
 
@@ -111,35 +115,38 @@ export type UpstreamTarget = {
   slug: string
   /** Without a slash at the end. */
   baseUrl: string
-  /** The operator's; null for a server that wants none. Never shown, never logged. */
+  /** The operator's API key; null for a server without one. Never shown, never logged. */
   apiKey: string | null
-  /** What this upstream calls the model. */
+  /** The upstream's name of the model. */
   upstreamModel: string
   /** Berth's name of the model, to which reasoning is bound. */
   model: string
-  /** What one answer may have at most, when the caller does not say; Anthropic's format needs a number. */
+  /** The maximum length of an answer when the caller sets none; Anthropic's format requires a number. */
   maxOutputTokens: number
   reasoningReplay: ReasoningReplay
-  /** How long it may take until its answer begins, and be silent within it; absent: 120 s each, and 600 s for one that comes whole. */
+  /**
+   * The time limits for the start of an answer, and for silence within it; absent: 120 s each, and 600 s for an answer
+   * that is not streamed.
+   */
   firstByteSeconds?: number
   silenceSeconds?: number
 }
 
-/** The events of an answer, in the batches in which they arrived: what came together is relayed together. */
+/** The events of an answer, in the batches in which they arrived: what arrived together is relayed together. */
 export type ModelAnswer = AsyncIterable<readonly ModelEvent[]>
 
-/** The last event of an answer that came to its end. */
+/** The last event of a complete answer. */
 export function endOf(events: readonly ModelEvent[]): Extract<ModelEvent, { type: 'end' }> {
   const last = events.at(-1)
   if (last?.type !== 'end') throw new Error('an answer ended without its end')
   return last
 }
 
-/** An answer that is here to its end, in one batch: whoever knows it need not iterate. */
+/** A complete answer in one batch, which can be used without iterating. */
 export class WholeAnswer implements ModelAnswer {
   readonly events: readonly ModelEvent[]
 
-  /** @param events with their `end`. */
+  /** @param events all events, including `end`. */
   constructor(events: readonly ModelEvent[]) {
     this.events = events
   }
@@ -150,12 +157,14 @@ export class WholeAnswer implements ModelAnswer {
 }
 
 /**
- * Asks an upstream. Resolves when it has answered with a success; ending the iteration, or the signal, ends the request.
- * @throws BerthError with `details.upstream` naming the slug: upstream_rate_limited, upstream_overloaded, upstream_error,
- * upstream_timeout (all four may be tried elsewhere), context_length_exceeded, invalid_parameter (the request's fault).
+ * Sends a request to an upstream. Resolves when it has answered with a success; ending the iteration, or the signal,
+ * ends the request.
+ * @throws BerthError with `details.upstream` naming the slug: upstream_rate_limited, upstream_overloaded,
+ * upstream_error, upstream_timeout (after these four another upstream may be tried), context_length_exceeded,
+ * invalid_parameter (the request's fault).
  */
 export type AskUpstream = (target: UpstreamTarget, request: ModelRequest, signal: AbortSignal) => Promise<ModelAnswer>
 
-/** The wire formats that are spoken. `demo` is the built-in model, which has no wire. */
+/** The supported wire formats. `demo` is the built-in model, which has none. */
 export const upstreamKinds = ['openai', 'openai-compatible', 'anthropic', 'demo'] as const
 export type UpstreamKind = (typeof upstreamKinds)[number]

@@ -1,4 +1,4 @@
-/** OpenAI's responses (kind `openai`): stateless, so that reasoning comes back sealed and is sent again by the caller. */
+/** OpenAI's responses (kind `openai`): stateless, so reasoning comes back encrypted and is sent again by the caller. */
 import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
 import { countOf, listOf, objectOf, textOf, type Values } from './json-values.ts'
 import type { AskUpstream, UpstreamTarget } from './model.ts'
@@ -21,7 +21,7 @@ export const askResponses: AskUpstream = (target, request, signal) =>
     signal,
   )
 
-/** An output item that is being told. */
+/** An output item that is still open. */
 type OpenItem =
   | { type: 'message'; hasText: boolean }
   | { type: 'reasoning'; index: number; text: string }
@@ -29,7 +29,7 @@ type OpenItem =
 
 const itemsMax = 1_024
 
-/** A token's probability as chat completions tell it, which always have its bytes. */
+/** A token's log probability in the form of chat completions, which always include its bytes. */
 function chatToken(value: unknown): unknown {
   const token = objectOf(value)
   if (!token) return value
@@ -44,7 +44,7 @@ function chatToken(value: unknown): unknown {
 class ResponsesReader implements AnswerReader {
   readonly #target: UpstreamTarget
   readonly #events: AnswerEvents
-  /** By the provider's output index, as long as they are open. */
+  /** Open items by the provider's output index. */
   readonly #items = new Map<unknown, OpenItem>()
   #isRefusal = false
 
@@ -81,7 +81,7 @@ class ResponsesReader implements AnswerReader {
         throw refusedInAnswer(this.#target, objectOf(event['response'])?.['error'])
       case 'error':
         throw refusedInAnswer(this.#target, objectOf(event['error']) ?? event)
-      // What else there is repeats these, or tells of tools that are not asked for.
+      // Other events repeat these, or are about tools that are never requested.
     }
   }
 
@@ -94,7 +94,7 @@ class ResponsesReader implements AnswerReader {
   }
 
   close(): void {
-    // Only its last event says how an answer ended; without it, it was cut.
+    // Only the last event says how an answer ended; without it, the answer was cut off.
   }
 
   #open(index: unknown, item: Values): OpenItem | undefined {
@@ -128,7 +128,7 @@ class ResponsesReader implements AnswerReader {
     this.#events.reasoning(item.index, text)
   }
 
-  /** A complete item: what of it was not told in pieces is told now. */
+  /** A complete item: emits what did not arrive in pieces. */
   #close(index: unknown, item: Values): void {
     const open = this.#items.get(index) ?? this.#open(index, item)
     this.#items.delete(index)

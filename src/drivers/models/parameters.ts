@@ -1,6 +1,9 @@
-/** Parameters of OpenAI's that not every upstream knows; known-parameters.ts says who does. */
+/** OpenAI parameters that not every upstream supports; known-parameters.ts says which do. */
 
-/** What is passed on as it is, by OpenAI's names; `seed`, `stop` and `user` have places of their own in a request. */
+/**
+ * The parameters that are passed on unchanged, by OpenAI's names; `seed`, `stop` and `user` have fields of their own in
+ * a request.
+ */
 export const passedParameters = [
   'frequency_penalty',
   'presence_penalty',
@@ -16,10 +19,10 @@ export const passedParameters = [
   'prompt_cache_retention',
   'safety_identifier',
 ] as const
-/** One of them. */
+/** The name of a parameter that is passed on unchanged. */
 export type PassedParameter = (typeof passedParameters)[number]
 
-/** A parameter that only some upstreams know. */
+/** A parameter that only some upstreams support. */
 export type SelectiveParameter = PassedParameter | 'seed' | 'stop'
 
 /** The values that are passed on, each checked for its type. */

@@ -1,4 +1,4 @@
-/** A request as OpenAI's responses want it. */
+/** A request in the format of OpenAI's responses. */
 import type { Message, ModelRequest, ReasoningBlock, UpstreamTarget, UserPart } from './model.ts'
 import { valuesFor } from './known-parameters.ts'
 import { upstreamError } from './upstream-errors.ts'
@@ -6,15 +6,15 @@ import { cannotListen } from './wire-formats.ts'
 
 type Item = Record<string, unknown>
 
-/** OpenAI takes no smaller number. */
+/** OpenAI accepts no smaller number. */
 const outputTokensMin = 16
 
 /**
- * The body of the request; what is undefined is not sent. Nothing is stored there: reasoning comes back sealed.
+ * The body of the request; what is undefined is not sent. Nothing is stored at OpenAI: reasoning comes back encrypted.
  * @throws BerthError invalid_parameter for what this format cannot say.
  */
 export function responsesBody(target: UpstreamTarget, request: ModelRequest): object {
-  // Left out, the answer would run over what the caller wanted it to stop at.
+  // If these were dropped, the answer would not stop where the caller wants.
   if (request.stop.length > 0)
     throw upstreamError(
       target,
@@ -38,7 +38,7 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
       reasons && request.reasoningEffort !== null
         ? { effort: request.reasoningEffort, summary: request.reasoningEffort === 'none' ? undefined : 'auto' }
         : undefined,
-    // Left out, `strict` would be true here, unlike in chat completions.
+    // If omitted, `strict` would be true here, unlike in chat completions.
     tools: hasTools
       ? request.tools.map(({ name, description, parameters, strict }) => ({
           type: 'function',
@@ -64,11 +64,11 @@ function toolChoice({ toolChoice: choice }: ModelRequest): unknown {
   return typeof choice === 'string' ? choice : { type: 'function', name: choice.name }
 }
 
-/** What chat completions nest one level deeper. */
+/** The settings that chat completions nest one level deeper. */
 function textSettings({ responseFormat }: ModelRequest, verbosity: unknown): Item | undefined {
   if (!responseFormat) return verbosity === undefined ? undefined : { verbosity }
   const { type, json_schema: schema } = responseFormat
-  const format = type === 'json_schema' ? { type, ...(schema as object) } : { type } // as OpenAI's chat format has it
+  const format = type === 'json_schema' ? { type, ...(schema as object) } : { type } // in the form of OpenAI's chat completions
   return { format, ...(verbosity === undefined ? {} : { verbosity }) }
 }
 
@@ -102,7 +102,7 @@ function itemsOf(target: UpstreamTarget, message: Message): Item[] {
   }
 }
 
-/** What is not sealed cannot be replayed, because nothing is stored there. */
+/** A block that is not encrypted cannot be replayed, because nothing is stored at OpenAI. */
 function reasoningItem({ id, text, encryptedContent }: ReasoningBlock): Item[] {
   if (encryptedContent === null) return []
   return [

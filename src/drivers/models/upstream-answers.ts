@@ -1,4 +1,7 @@
-/** An upstream's answer as events, whatever its wire format: asked, checked, read in the batches in which it arrives. */
+/**
+ * An upstream's answer as events, whatever its wire format: requested, checked, and read in the batches in which it
+ * arrives.
+ */
 import { JsonAnswerError, readAnswer, readInlineAnswer } from '#src/platform/json/answers.ts'
 import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -9,7 +12,7 @@ import { WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest, type
 import { brokenAnswer, errorIn, refusedByStatus, refusedInAnswer } from './upstream-errors.ts'
 import { postUpstream, type UpstreamPost, type UpstreamResponse } from './upstream-http.ts'
 
-/** What an upstream is asked: its body is written as JSON. `headers` are names and values in turn. */
+/** A request to an upstream: its body is serialized as JSON. `headers` are alternating names and values. */
 export type UpstreamQuestion = { path: string; headers: string[]; body: object }
 
 /** How much of the body of an error is read, and for how long. */
@@ -18,7 +21,7 @@ const errorMs = 5_000
 
 /**
  * Posts the request and reads the answer with the format's reader.
- * @throws BerthError what the upstream's status says; see model.ts.
+ * @throws BerthError by the upstream's status; see model.ts.
  */
 export async function askOverHttp(
   target: UpstreamTarget,
@@ -51,14 +54,14 @@ async function errorBody(response: UpstreamResponse, signal: AbortSignal): Promi
     return (await response.whole(errorBytesMax)).toString()
   } catch (error) {
     if (signal.aborted) throw error
-    return '' // the status alone has to do
+    return '' // only the status is known
   } finally {
     clearTimeout(timer)
     response.finish()
   }
 }
 
-/** An answer that comes whole. One that was to be a stream is an error, and tells which, if it is of any use. */
+/** An answer that is not streamed. If a stream was requested it is an error, whose message is used if it has one. */
 async function answerOfWhole(
   target: UpstreamTarget,
   request: ModelRequest,
@@ -109,7 +112,7 @@ class StreamedAnswer implements AsyncIterableIterator<readonly ModelEvent[], und
   readonly #events: AnswerEvents
   readonly #stream: EventStream
   #isOver = false
-  /** Thrown by the `next` after what came before it was handed out. */
+  /** Thrown by `next` after everything before it was returned. */
   #failure: unknown = null
 
   constructor(target: UpstreamTarget, response: UpstreamResponse, reader: AnswerReader, events: AnswerEvents) {
@@ -165,7 +168,7 @@ class StreamedAnswer implements AsyncIterableIterator<readonly ModelEvent[], und
     return failure
   }
 
-  /** All that is here; waits when there is nothing. */
+  /** Everything that has arrived; waits if there is nothing. */
   async #read(): Promise<void> {
     if (!(await this.#response.more())) {
       this.#stream.end()

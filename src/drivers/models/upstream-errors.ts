@@ -1,6 +1,6 @@
 /**
- * What a caller is told when an upstream fails: one code and one sentence, whatever the wire format. Nothing of the
- * operator's (keys, addresses) is in a sentence; what the upstream itself says is shown only when the request is at fault.
+ * The errors that callers see when an upstream fails: one code and one sentence, whatever the wire format. A sentence
+ * never contains the operator's keys or URLs; the upstream's own message is shown only when the request is at fault.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
@@ -9,7 +9,7 @@ import type { UpstreamTarget } from './model.ts'
 import { countOf, jsonOf, objectOf, textOf, type Values } from './json-values.ts'
 
 const sentenceCharactersMax = 500
-/** The longest Retry-After that is passed on; a longer one of an upstream is ignored. */
+/** The longest Retry-After that is passed on; a longer one is ignored. */
 const retryAfterSecondsMax = 24 * 60 * 60
 
 /** An error of this upstream. */
@@ -22,12 +22,12 @@ export function upstreamError(
   return new BerthError(code, sentence, { ...details, upstream: target.slug })
 }
 
-/** It did what no upstream of this format does: `what` goes on "The upstream x …". */
+/** The error for an invalid answer: `what` continues the sentence "The upstream x …". */
 export function brokenAnswer(target: UpstreamTarget, what: string): BerthError {
   return upstreamError(target, 'upstream_error', `The upstream ${target.slug} ${what}. Try again, or another model.`)
 }
 
-/** It refused: its status, its headers and as much of its body as was read. */
+/** The error for a refused request: from its status, its headers and as much of its body as was read. */
 export function refusedByStatus(
   target: UpstreamTarget,
   status: number,
@@ -38,7 +38,7 @@ export function refusedByStatus(
   return describe(target, status, reported && errorIn(reported), headers)
 }
 
-/** It reported an error inside an answer: `error` is the object that says which. */
+/** The error for one that was reported inside an answer: `error` is the error object. */
 export function refusedInAnswer(target: UpstreamTarget, error: unknown): BerthError {
   const values = typeof error === 'string' ? { message: error } : objectOf(error)
   return describe(target, statusOf(values), values, {})
@@ -51,7 +51,7 @@ export function errorIn(answer: Values): Values | null {
   return objectOf(error) ?? (answer['object'] === 'error' || typeof answer['message'] === 'string' ? answer : null)
 }
 
-/** HTTP statuses by the names that providers give their errors, in `type` or `code`. */
+/** HTTP statuses by providers' names of errors, in `type` or `code`. */
 const namedStatuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   BadRequestError: 400,
@@ -123,7 +123,7 @@ function describe(
         'upstream_overloaded',
         `The upstream ${slug} is overloaded. Try again in a few seconds.`,
       )
-    case 404: // a missing address or model is not the caller's fault, and another upstream may have it
+    case 404: // a missing URL or model is not the caller's fault, and another upstream may have it
       if (said)
         return upstreamError(
           target,
@@ -173,7 +173,7 @@ function saidBy({ apiKey }: UpstreamTarget, error: Values | null): string {
     .slice(0, sentenceCharactersMax)
 }
 
-/** Whole seconds, of a number of seconds or a date (RFC 9110, 10.2.3). */
+/** Whole seconds, from a number of seconds or a date (RFC 9110, 10.2.3). */
 function retryAfter(headers: IncomingHttpHeaders): number | undefined {
   const text = headers['retry-after']
   if (text === undefined) return undefined

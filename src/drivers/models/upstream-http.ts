@@ -9,19 +9,24 @@ import type { UpstreamTarget } from './model.ts'
 import { brokenAnswer, upstreamError } from './upstream-errors.ts'
 
 const connectMs = 10_000
-/** Until the answer begins, and between two of its bytes, when the target says nothing else. */
+/** The default time limits until an answer begins, and between two of its bytes. */
 const firstByteSecondsDefault = 120
 const silenceSecondsDefault = 120
-/** One that comes whole begins when all of it is written: as long as OpenAI's own client waits. */
+/**
+ * An answer that is not streamed begins only when all of it is generated; this is how long OpenAI's own client waits.
+ */
 const wholeAnswerSecondsDefault = 600
-/** The most that one answer may take, however steadily it trickles. */
+/** The maximum duration of one answer, however steadily it arrives. */
 const answerMsMax = 60 * 60 * 1000
-/** Of a streamed answer, and of one that comes whole. */
+/** The maximum size of a streamed answer, and of one that is not streamed. */
 const streamBytesMax = 64 * 1024 * 1024
 const wholeBytesMax = 16 * 1024 * 1024
 /** Backpressure: how much is buffered for a reader that is slower than the upstream, which then has to wait. */
 const queuedBytesMax = 256 * 1024
-/** After the reader has all it needs, the connection may end by itself, to be used again. */
+/**
+ * After the reader has all it needs, the response gets this chance to end by itself, so that the connection can be
+ * reused.
+ */
 const drainMs = 1_000
 const drainBytesMax = 64 * 1024
 const connectionsMax = 4_096
@@ -49,12 +54,12 @@ function originOf(baseUrl: string): Origin {
   return origin
 }
 
-/** What is sent. `headers` are names and values in turn. */
+/** The request. `headers` are alternating names and values. */
 export type UpstreamPost = { path: string; headers: string[]; body: string | Buffer }
 
 /**
- * Sends it. Wait for its `begun` first.
- * @param stream whether a stream is expected, which may be longer than an answer that comes whole.
+ * Sends a request. Wait for `begun` of the response first.
+ * @param stream whether a stream is expected, which may be longer than other answers.
  * @throws BerthError upstream_overloaded; the signal's reason when it is aborted.
  */
 export function postUpstream(
@@ -106,7 +111,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #queuedBytes = 0
   /** The connection has been released. */
   #isClosed = false
-  /** The reader wants no more. */
+  /** The reader has stopped reading. */
   #isLeft = false
   #failure: Error | null = null
   #drainTimer: NodeJS.Timeout | null = null
@@ -154,12 +159,12 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) // the length says that there is one
   }
 
-  /** It ended as it should; what of it was not read is still here. */
+  /** Whether it ended normally; what was not read is still available. */
   get #hasEnded(): boolean {
     return this.#isClosed && this.#failure === null
   }
 
-  /** The reader has what it needs; the rest, which should be nothing, is let in so that the connection can be used again. */
+  /** The reader has what it needs; the rest, which should be nothing, is read so that the connection can be reused. */
   finish(): void {
     this.#chunks = []
     if (this.#isClosed || this.#isLeft) return
@@ -169,7 +174,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     if (this.#controller?.paused) this.#controller.resume()
   }
 
-  /** The reader goes away before the end: the upstream sees it at once. */
+  /** The reader stops before the end: the upstream notices immediately. */
   leave(): void {
     this.#fail(new Error('the reader has disconnected'))
   }
@@ -243,7 +248,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     reject?.(error)
   }
 
-  /** Ends it from our side. What has come and was not read is dropped. */
+  /** Ends the request from our side. Unread data is dropped. */
   #fail(error: Error): void {
     if (this.#failure !== null || this.#isClosed) return
     this.#failure = error

@@ -10,7 +10,7 @@ const usageNames: readonly (keyof Usage)[] = [
   'reasoningTokens',
 ]
 
-/** The count of one answer. */
+/** The usage count of one answer. */
 export class UsageCount {
   readonly #request: Pick<ModelRequest, 'messages' | 'tools'>
   readonly #told: Partial<Usage> = {}
@@ -22,17 +22,17 @@ export class UsageCount {
     this.#request = request
   }
 
-  /** So much of the answer, or of the arguments of its calls. */
+  /** Counts text of the answer, or of its calls' arguments. */
   addText(text: string): void {
     this.#characters += text.length
   }
 
-  /** So much of its reasoning. */
+  /** Counts text of its reasoning. */
   addReasoning(text: string): void {
     this.#reasoningCharacters += text.length
   }
 
-  /** What the provider says; what it does not say, or undefined, stays as it was. @returns what was new, null for nothing. */
+  /** Records what the provider reports; undefined values stay as they were. @returns what was new, or null. */
   tell(usage: { [Name in keyof Usage]?: number | undefined }): Partial<Usage> | null {
     let told: Partial<Usage> | null = null
     for (const name of usageNames) {
@@ -44,14 +44,17 @@ export class UsageCount {
     return told
   }
 
-  /** The same, out of an event. */
+  /** Counts an event. */
   add(event: ModelEvent): void {
     if (event.type === 'text' || event.type === 'arguments') this.addText(event.text)
     else if (event.type === 'reasoning') this.addReasoning(event.text)
     else if (event.type === 'usage') this.tell(event.usage)
   }
 
-  /** Of an answer that goes on, or was cut: what the provider told goes before what we estimate, but is never less than what has arrived. */
+  /**
+   * The usage of an answer that is still running or was cut off: the provider's numbers take precedence over our
+   * estimates, but are never less than what has arrived.
+   */
   readonly soFar = (): Usage => {
     const reasoningTokens = Math.max(this.#told.reasoningTokens ?? 0, tokensOf(this.#reasoningCharacters))
     return {
@@ -63,7 +66,10 @@ export class UsageCount {
     }
   }
 
-  /** Of an answer that is complete: what was told goes before what we estimate; parts are never more than their whole. */
+  /**
+   * The usage of a complete answer: the provider's numbers take precedence over our estimates; parts are never more
+   * than their total.
+   */
   whole(): Usage {
     const told = this.#told
     const reasoningEstimate = tokensOf(this.#reasoningCharacters)

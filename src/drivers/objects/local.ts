@@ -1,5 +1,5 @@
 /**
- * The object store as a folder of this host. Its signed addresses lead to the web process (src/gateway/objects.ts), and
+ * The object store as a folder of this host. Its signed URLs point to the web process (src/gateway/objects.ts), and
  * have the same parameters as S3's, because clients look at them.
  */
 import { createReadStream, mkdirSync, renameSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { clearStaging, stage } from './staging.ts'
 /** The path below which the web process serves the folder. */
 export const objectsPath = '/objects'
 const algorithm = 'BERTH-HMAC-SHA256'
-/** An address may not be signed for longer. */
+/** The maximum validity of a signed URL. */
 const expirySecondsMax = 7 * 86_400
 
 /** Makes the store; nothing is on disk before the first file. */
@@ -74,7 +74,7 @@ export function createLocalObjects(
   }
 }
 
-/** Whether an address was signed here for this method and has not expired. */
+/** Whether a URL was signed here for this method and has not expired. */
 export function isSigned(sealer: Sealer, method: SignedMethod, key: string, query: URLSearchParams): boolean {
   const parameters = new URLSearchParams(query)
   const given = parameters.get('X-Amz-Signature') ?? ''

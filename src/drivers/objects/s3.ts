@@ -1,4 +1,4 @@
-/** The object store at an S3-compatible service. Every request is one signed address, ours as well as our callers'. */
+/** The object store at an S3-compatible service. Every request uses a signed URL, ours as well as our callers'. */
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -9,12 +9,12 @@ import { notFound } from '#src/platform/errors.ts'
 import { isObjectKey, type ObjectStore } from './store.ts'
 import { clearStaging, stage } from './staging.ts'
 
-/** Our own requests begin at once. Unit: seconds. */
+/** The validity of URLs for our own requests, which start immediately. Unit: seconds. */
 const ownExpirySeconds = 300
-/** The service may say nothing for this long while a file is on its way. */
+/** How long the service may be silent during a transfer. */
 const silenceMs = 60_000
 
-/** Makes the store; `dataDir` is where a file waits until it is whole, because S3 wants its size first. */
+/** Makes the store; `dataDir` is where a file is stored until it is complete, because S3 needs its size first. */
 export function createS3Objects(
   { endpoint, bucket, region, accessKeyId, secretAccessKey }: S3Settings,
   dataDir: string,
@@ -84,7 +84,7 @@ export function createS3Objects(
   }
 }
 
-/** What is signed: for how long the address is good, and the name under which a browser saves the file. */
+/** Signs a URL: with its validity, and the name under which a browser saves the file. */
 function addressOf(canonicalUrl: string, expiresInSeconds: number, fileName: string | undefined): URL {
   const url = new URL(canonicalUrl)
   url.searchParams.set('X-Amz-Expires', String(expiresInSeconds))

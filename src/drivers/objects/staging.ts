@@ -1,6 +1,6 @@
 /**
- * A stream on its way into the object store: a file beside it, measured, and gone unless it is taken. A file's name says
- * whose process writes it, so that what a killed one left is cleared away.
+ * Staging of a stream for the object store: it is written to a temporary file, measured, and deleted unless it is
+ * taken. A file's name contains its process, so that files of killed processes can be cleared.
  */
 import { once } from 'node:events'
 import { createWriteStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
@@ -13,15 +13,16 @@ import { isDeadProcess, processName } from '#src/platform/locks/process-marks.ts
 import { startSha256 } from '#src/platform/secrets.ts'
 import { tooLarge, type Pace, type StoredObject } from './store.ts'
 
-/** A whole file that waits to be taken. */
+/** A complete staged file. */
 export type StagedFile = StoredObject & { path: string }
 
 /** Between the process's name and the file's own. */
 const separator = '~'
 
 /**
- * Writes the stream to disk and hands the file on; afterwards it is removed, if it is still there.
- * @throws BerthError request_too_large; timeout for one that does not keep the pace; whatever the stream, the disk or the taker throws.
+ * Writes the stream to disk and passes the file on; afterwards it is deleted, if it still exists.
+ * @throws BerthError request_too_large; timeout for one that is too slow; whatever the stream, the disk or the receiver
+ * throws.
  */
 export async function stage<Result>(
   folder: string,
@@ -35,7 +36,7 @@ export async function stage<Result>(
   const digest = startSha256()
   const file = createWriteStream(path, { mode: 0o600, flags: 'wx', flush: true })
   const closed = once(file, 'close')
-  closed.catch(() => undefined) // the pipeline below tells of it
+  closed.catch(() => undefined) // the pipeline below reports it
   let sizeBytes = 0
   const stopWatching = pace
     ? watchPace(body, pace, () => sizeBytes)
@@ -64,7 +65,7 @@ export async function stage<Result>(
   }
 }
 
-/** Ends the stream when it does not keep the pace; the returned function stops watching. */
+/** Ends the stream when it is too slow; the returned function stops watching. */
 function watchPace(body: Readable, { stalledSeconds, bytesPerSecondMin }: Pace, sizeBytes: () => number): () => void {
   let before = 0
   let periods = 0
@@ -78,7 +79,7 @@ function watchPace(body: Readable, { stalledSeconds, bytesPerSecondMin }: Pace, 
   return () => clearInterval(timer)
 }
 
-/** Removes what processes of this host have left there that are dead. For the start of a process. */
+/** Deletes the staged files of dead processes of this host. Called when a process starts. */
 export function clearStaging(folder: string): void {
   if (!existsSync(folder)) return
   for (const name of readdirSync(folder)) {

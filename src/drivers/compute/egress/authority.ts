@@ -16,7 +16,10 @@ import { authorityPlace } from '#src/drivers/compute/places.ts'
 export type EgressAuthority = {
   /** Its own certificate in PEM, for guests to trust. @throws Error when others than the owner can read its key. */
   certificate: () => Promise<string>
-  /** What a TLS server needs to be this host (a normal name or address) to a guest. @throws as `certificate` */
+  /**
+   * The TLS context of a server that appears to the guest as this host (a normal name or address).
+   * @throws as `certificate`
+   */
   contextFor: (host: string) => Promise<SecureContext>
 }
 
@@ -27,14 +30,16 @@ const leafMs = 7 * dayMs
 const leafLeftMs = dayMs
 /** How far a guest's clock may be behind. */
 const backMs = dayMs
-/** Hosts whose certificates are kept; the one used longest ago makes room. */
+/** The maximum number of cached certificates; the least recently used one is evicted. */
 const leavesMax = 256
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
 type Issuer = { pem: string; certificate: X509Certificate; key: CryptoKey; leafKeys: CryptoKeyPair; leafKeyPem: string }
 type Leaf = { context: SecureContext; untilMs: number }
 
-/** The authority of a node. Its key and certificate stay in the data folder, so that running guests go on trusting it. */
+/**
+ * The authority of a node. Its key and certificate stay in the data folder, so that running guests keep trusting it.
+ */
 export function createAuthority(dataDir: string): EgressAuthority {
   const file = authorityPlace(dataDir)
   let opening: Promise<Issuer> | undefined
@@ -142,7 +147,10 @@ function pemOf(key: CryptoKey): string {
   return String(KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' }))
 }
 
-/** Imported late: it takes a tenth of a second, and most nodes never need it. Its second version asks for a polyfill beside it, hence the first. */
+/**
+ * Imported lazily: it takes a tenth of a second, and most nodes never need it. Version 2 requires a polyfill, so this
+ * is version 1.
+ */
 function x509(): Promise<typeof import('@peculiar/x509')> {
   return import('@peculiar/x509')
 }

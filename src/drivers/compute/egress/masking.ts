@@ -9,12 +9,15 @@ import { prepareMasker, type Masker } from '#src/platform/masking.ts'
 import type { Answer, GuestMachine } from './passages.ts'
 import type { MachineSecret } from './secrets.ts'
 
-/** Secrets of a machine that are masked after they were rotated or archived; the one used longest ago makes room. */
+/**
+ * How many secrets of a machine are still masked after they were rotated or archived; the least recently used one is
+ * evicted.
+ */
 export const secretsKept = 200
-/** Codings of one answer that are unpacked, one in the other. */
+/** The maximum number of nested content codings that are decoded. */
 const codingsMax = 3
 
-/** How packed bodies are unpacked, by their coding (RFC 9110 §8.4.1). */
+/** The decoders of compressed bodies, by content coding (RFC 9110 §8.4.1). */
 const unpackers: Readonly<Record<string, () => Duplex>> = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
@@ -23,7 +26,10 @@ const unpackers: Readonly<Record<string, () => Duplex>> = {
   zstd: () => createZstdDecompress(),
 }
 
-/** What masks the secrets of a machine, those that it had before too. @throws BerthError when they are too many. */
+/**
+ * The masker for the secrets of a machine, including those that it had before.
+ * @throws BerthError when they are too many.
+ */
 export async function maskerOf(machine: GuestMachine, secrets: readonly MachineSecret[]): Promise<Masker> {
   const { masked } = machine
   for (const { credentialId, secret } of secrets) masked.secrets.set(`${credentialId} ${secret}`, secret)
@@ -46,7 +52,7 @@ function maskedLatin1(masker: Masker, text: string): string {
   return Buffer.concat([masking.push(Buffer.from(text, 'latin1')), masking.end()]).toString('latin1')
 }
 
-/** A stream's masking, as a step on its way. */
+/** Masking as a step in a stream's pipeline. */
 export function maskingStep(masker: Masker): Transform {
   const masking = masker.stream({ keepsLength: true })
   return new Transform({
@@ -56,7 +62,7 @@ export function maskingStep(masker: Masker): Transform {
 }
 
 /**
- * How the body of a response is decoded. Requests ask for `identity`; where a host compresses all the same, it is unpacked.
+ * How the body of a response is decoded. Requests ask for `identity`; if a host compresses anyway, the body is decoded.
  * @returns the decoders, none for an uncompressed body; or what the guest is told when it cannot be decoded.
  */
 export function unpackingSteps({

@@ -1,4 +1,7 @@
-/** One request or tunnel of a guest through the egress proxy: judged, dialled and noted, or refused. */
+/**
+ * One request or tunnel of a guest through the egress proxy: checked against the policy, dialled and recorded, or
+ * refused.
+ */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -21,7 +24,7 @@ export type Reached = {
 
 /** Limits of the proxy. */
 export type EgressLimits = {
-  /** Open connections of one VM, and requests under way at once. */
+  /** The maximum of one VM's open connections, and of its concurrent requests. */
   connectionsPerVm: number
   /** From the opening of a connection, or the end of its last response, to the next complete request header. */
   waitMs: number
@@ -30,11 +33,11 @@ export type EgressLimits = {
   /** For a host to end the TLS handshake. */
   handshakeMs: number
   headerBytes: number
-  /** Different hosts remembered for each VM; the one used longest ago makes room. */
+  /** How many different hosts are remembered for each VM; the least recently used one is evicted. */
   reachedPerVm: number
 }
 
-/** What of the proxy a passage needs. */
+/** What a passage needs from the proxy. */
 type Surroundings = {
   log: Pick<Logger, 'debug' | 'error'>
   connect: (target: OutboundTarget) => Promise<Socket>
@@ -47,9 +50,9 @@ export type Passage = { host: string; port: number; stop: AbortController }
 /** What a refused guest is told: status, reason phrase, and a sentence. */
 export type Answer = { status: number; rule: string; sentence: string }
 
-/** The secrets that a machine has had, and what masks them. */
+/** The secrets that a machine has had, and their masker. */
 export type MaskedSecrets = { secrets: BoundedMap<string, string>; key: string; masker: Promise<Masker> | null }
-/** One VM, as the proxy knows it. `secretHosts` are those that were read last. */
+/** One VM, as the proxy knows it. `secretHosts` are the last known ones. */
 export type GuestMachine = {
   id: string
   judge: EgressJudge
@@ -59,7 +62,10 @@ export type GuestMachine = {
   secretHosts: Awaited<ReturnType<FindSecretHosts>> | null
   masked: MaskedSecrets
 }
-/** One connection that a guest opened, with its number of requests under way. ssh2's channels never count as `destroyed`, so `open` says it. */
+/**
+ * One connection that a guest opened, with its number of running requests. ssh2's channels never report `destroyed`, so
+ * `open` does.
+ */
 export type Guest = {
   connection: Duplex
   machine: GuestMachine
@@ -69,13 +75,13 @@ export type Guest = {
   timer: NodeJS.Timeout | undefined
 }
 
-/** Gives a guest with nothing under way a limited time for its next request. */
+/** Limits the time that an idle guest has for its next request. */
 export function rest(guest: Guest): void {
   wake(guest)
   if (guest.open) guest.timer = setTimeout(() => guest.connection.destroy(), guest.node.limits.waitMs).unref()
 }
 
-/** Ends the rest of a guest. */
+/** Ends a guest's idle time. */
 export function wake(guest: Guest): void {
   clearTimeout(guest.timer)
 }
@@ -158,7 +164,7 @@ function note({ machine, node }: Guest, { host, port }: Passage, verdict: Reache
 /** Answers a request in place of its host. */
 export function refuseRequest(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
   if (res.destroyed) return
-  req.resume() // a body under way is read and dropped, so that the answer arrives
+  req.resume() // a body that is still arriving is read and dropped, so that the answer gets through
   res.writeHead(answer.status, reason(answer), { 'content-type': 'text/plain' }).end(`${answer.sentence}\n`)
 }
 

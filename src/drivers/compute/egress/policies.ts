@@ -18,15 +18,15 @@ export type EgressRefusal = { rule: string; sentence: string }
 /** Says whether a VM may open this port of this host (both in normal form); null means it may. */
 export type EgressJudge = (host: string, port: number) => EgressRefusal | null
 
-/** The name by which a VM calls its host. */
+/** The name of the host inside VMs. */
 export const hostName = 'host.berth.internal'
 
-/** Hosts of one policy. */
+/** The maximum number of hosts in one policy. */
 export const allowedHostsMax = 500
 
 /**
  * The public package registries that `allow_package_managers` opens, with the hosts their clients are sent on to.
- * A closed network's mirrors answer under the same names, or stand in `allowed_hosts`.
+ * Mirrors in an isolated network use the same names, or are listed in `allowed_hosts`.
  */
 export const packageManagerHosts: Readonly<Record<string, readonly string[]>> = {
   apt: ['deb.debian.org', 'security.debian.org'],
@@ -47,7 +47,7 @@ const packageHosts: ReadonlySet<string> = new Set(Object.values(packageManagerHo
 const mailPort = 25
 
 /**
- * Reads a policy once for the many connections that it will judge.
+ * Parses a policy once for the many connections that it will decide.
  * @param hostPorts ports of this host that BERTH_VM_HOST_PORTS opens to VMs
  * @throws BerthError invalid_request naming the entry of `allowedHosts` that is not a host
  */

@@ -19,12 +19,12 @@ export type Onward = {
   host: string
   /** The Host header. */
   hostHeader: string
-  /** Within TLS that is opened: what is put in of the machine's secrets, and what masks the answer. */
+  /** Within intercepted TLS: the secrets to insert, and the masker for the response. */
   guarded: Guarded | null
   path: string
-  /** Its connection: a new one, or one that is kept for the next request. */
+  /** Its connection: a new one, or a kept-alive one. */
   via: { createConnection: () => Socket } | { agent: Agent }
-  /** Ends when the guest has its response, or has gone. */
+  /** Fires when the guest has its response, or has disconnected. */
   stop: AbortSignal
   /** The host closed without a response: the guest is told, or, where clients retry by themselves, sees a closed connection. */
   onLost: () => void
@@ -43,7 +43,7 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
   guest.underWay++
   const stop = new AbortController()
   res.once('close', () => {
-    stop.abort() // the guest has its answer, or has gone
+    stop.abort() // the guest has its response, or has disconnected
     if (--guest.underWay === 0) rest(guest)
   })
   const url = /^http:\/\/([^/?#]+)([^#]*)/i.exec(req.url ?? '')
@@ -70,7 +70,10 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
   if (!sent) socket.destroy()
 }
 
-/** Forwards a request and returns its response. Resolves when the request is sent; to false when the guest left before. */
+/**
+ * Forwards a request and returns its response. Resolves when the request is sent; to false when the guest disconnected
+ * before.
+ */
 export async function carry(guest: Guest, req: IncomingMessage, res: ServerResponse, onward: Onward): Promise<boolean> {
   const outgoing = await outgoingOf(onward, req)
   if (!outgoing || onward.stop.aborted) return false
@@ -153,7 +156,7 @@ export async function guard({ machine, node }: Guest, mayReplace: boolean): Prom
   }
 }
 
-/** The request with its placeholders replaced; null when the guest leaves while it sends. */
+/** The request with its placeholders replaced; null when the guest disconnects while sending. */
 export async function outgoingOf(
   { host, guarded }: Pick<Onward, 'host' | 'guarded'>,
   req: IncomingMessage,

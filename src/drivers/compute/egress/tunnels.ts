@@ -6,7 +6,7 @@ import { parseAuthority } from '#src/drivers/addresses.ts'
 import { openPassage, refuseConnection, rest, wake, type Answer, type Guest, type Passage } from './passages.ts'
 import { isFor } from './secrets.ts'
 
-/** Takes a guest's connection that begins with TLS, with the socket that was dialled for it. */
+/** Takes over a guest's connection that begins with TLS, and the socket that was dialled for it. */
 export type Secured = (guest: Guest, passage: Passage, socket: Socket) => Promise<void>
 
 /** A TLS record of a handshake of version 3.x that begins with a ClientHello; `null` is any byte (RFC 8446 §5.1). */
@@ -40,7 +40,7 @@ export async function tunnel(guest: Guest, req: IncomingMessage, head: Buffer, s
   socket.on('error', () => {
     if (!opened) connection.destroy()
   })
-  socket.once('close', () => rest(guest)) // what the guest has not read yet may flow that much longer
+  socket.once('close', () => rest(guest)) // the time that the guest has to read the rest
   connection.write('HTTP/1.1 200 Connection established\r\n\r\n')
   const first = mayOpen ? await firstBytes(connection, socket, head) : { isTls: false, bytes: head }
   if (first.isTls && secured) {
@@ -52,7 +52,7 @@ export async function tunnel(guest: Guest, req: IncomingMessage, head: Buffer, s
   socket.pipe(connection)
 }
 
-/** Whether the machine has a secret for this host. While that cannot be read, the last known answer holds. */
+/** Whether the machine has a secret for this host. While that cannot be read, the last known answer is used. */
 async function hasSecretFor({ machine, node }: Guest, host: string): Promise<boolean | Answer> {
   try {
     machine.secretHosts = await node.findSecretHosts(machine.id)

@@ -2,7 +2,7 @@
 import { Transform } from 'node:stream'
 import type { Masker, Masking } from '#src/platform/masking.ts'
 
-/** Bytes of headers and control frames that may be held back behind the possible beginning of a secret. */
+/** The maximum bytes of headers and control frames that are held back after the possible beginning of a secret. */
 const waitingBytesMax = 64 * 1024
 
 /** A header, and with it the whole of a control frame; `at` counts the bytes of payload before it. */

@@ -1,4 +1,4 @@
-/** Commands in a guest that are waited for. Output is kept up to its last MiB a stream. */
+/** Commands in a guest, run to their end. Of each output stream the last MiB is kept. */
 import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -20,7 +20,7 @@ export type GuestResult = { stdout: string; stderr: string; exitCode: number; ti
 
 /**
  * Runs a command and waits for it.
- * @throws BerthError vm_unreachable when the guest is lost; timeout when it says nothing long after the command's limit.
+ * @throws BerthError vm_unreachable when the guest is lost; timeout when it is silent long after the command's limit.
  */
 export async function execInGuest(machine: Machine, command: GuestCommand, signal?: AbortSignal): Promise<GuestResult> {
   const startedMs = performance.now()

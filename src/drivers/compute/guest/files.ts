@@ -8,7 +8,7 @@ import { runOnce } from './once.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 
 const timeoutMs = 20_000
-/** What the scripts answer beside success. */
+/** The scripts' exit codes besides success. */
 const codes = { absent: 20, folder: 21, refused: 22, notFolder: 23 } as const
 
 const readScript = `[ -e "$1" ] || exit ${codes.absent}
@@ -24,8 +24,8 @@ export LC_ALL=C
 find -H "$1" -mindepth 1 -maxdepth 1 -printf '%f/%y/%s/%T@\\0' | sort -z | head -z -n "$2"`
 
 /**
- * What a path leads to is decided by its parent as it really is, so neither .. nor a link leads round the rules; a link
- * at the end is removed itself. Refused: /, /proc, /sys, /dev, mount points and whatever has one below it.
+ * A path is resolved through its real parent folder, so neither .. nor a link circumvents the rules; a link at the end
+ * is itself removed. Refused: /, /proc, /sys, /dev, mount points and whatever has one below it.
  */
 const removeScript = `path=$1
 while [ "$path" != / ] && [ "\${path%/}" != "$path" ]; do path=\${path%/}; done
@@ -62,7 +62,7 @@ export async function readFile(machine: Machine, path: string): Promise<{ conten
   return { content: bytes.toString('base64'), sizeBytes: bytes.length }
 }
 
-/** Writes a file, making the folders above it. @throws BerthError invalid_request when the path cannot be written. */
+/** Writes a file, creating the folders above it. @throws BerthError invalid_request when the path cannot be written. */
 export async function writeFile(machine: Machine, path: string, content: string): Promise<{ sizeBytes: number }> {
   const bytes = Buffer.from(content, 'base64')
   const { exitCode, stderr } = await execInGuest(machine, {
@@ -74,7 +74,10 @@ export async function writeFile(machine: Machine, path: string, content: string)
   return { sizeBytes: bytes.length }
 }
 
-/** Lists a folder: 1000 entries at most, by name. @throws BerthError invalid_request when it is absent or no folder. */
+/**
+ * Lists a folder: 1000 entries at most, ordered by name.
+ * @throws BerthError invalid_request when it is absent or not a folder.
+ */
 export async function listFolder(machine: Machine, path: string): Promise<FileEntry[]> {
   const { exitCode, stdout, stderr } = await execInGuest(machine, {
     argv: ['/bin/dash', '-c', listScript, 'list', path, String(limits.fileListMax)],
@@ -85,8 +88,8 @@ export async function listFolder(machine: Machine, path: string): Promise<FileEn
 }
 
 /**
- * Removes a file, or with `recursive` a folder; answers whether there was one, also to whoever asks again by the same id
- * until the answer is taken.
+ * Removes a file, or with `recursive` a folder; returns whether there was one. A retry with the same id gets the same
+ * answer, until it is acknowledged.
  * @throws BerthError invalid_request when that is refused.
  */
 export async function removePath(
@@ -100,7 +103,7 @@ export async function removePath(
     timeoutMs,
   })
   if (exitCode === codes.absent) return { removed: false, taken }
-  if (exitCode !== 0) taken() // it changed nothing: asked again, it is refused again
+  if (exitCode !== 0) taken() // it changed nothing: a retry is refused again
   if (exitCode === codes.folder)
     throw new BerthError('invalid_request', 'The path is a folder; set recursive to delete it with everything in it.')
   check(exitCode, path, stderr)

@@ -1,4 +1,7 @@
-/** How the guest sends what supervised commands printed (guest/image/watch.c): frames of a stream, and a line that says how the command is. */
+/**
+ * How the guest sends what supervised commands printed (guest/image/watch.c): frames of a stream, and a line with the
+ * command's state.
+ */
 import assert from 'node:assert'
 import { limits } from '#src/platform/limits.ts'
 import type { ProcessReport } from '#src/drivers/node.ts'
@@ -10,13 +13,13 @@ const headBytesMax = 80
 const piecesMax = 2048
 const reportBytesMax = 4 * limits.execOutputBytes
 
-/** A piece of a stream and where it stands in all that was printed, or how the command is. */
+/** A piece of a stream with its offset in the whole output, or the command's state. */
 export type GuestFrame =
   | { stream: 'stdout' | 'stderr'; offset: number; bytes: Buffer }
   | { status: 'running' | 'exited' | 'killed'; exitCode: number }
 
 /**
- * Cuts the guest's answer into frames. The guest is not trusted: what does not fit ends the reading.
+ * Cuts the guest's answer into frames. The guest is not trusted: invalid data ends the reading.
  * @throws BerthError vm_unreachable
  */
 export async function* readFrames(channel: Channel): AsyncIterableIterator<GuestFrame> {
@@ -59,7 +62,10 @@ export async function* readFrames(channel: Channel): AsyncIterableIterator<Guest
   }
 }
 
-/** Both streams as texts, with a line for what is missing at their beginnings, and the last state that was told. @throws BerthError vm_unreachable */
+/**
+ * Both streams as texts, with a line for what is missing at their beginnings, and the last reported state.
+ * @throws BerthError vm_unreachable
+ */
 export async function readReport(frames: AsyncIterable<GuestFrame>): Promise<ProcessReport> {
   const report: ProcessReport = {
     status: 'running',

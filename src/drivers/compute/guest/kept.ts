@@ -11,7 +11,7 @@ import { unreachable } from '#src/drivers/compute/ssh.ts'
 const answerLimitMs = 15_000
 const notKnown = 125
 
-/** A piece of the output from this offset on, or how the command ended. Both of its streams are one. */
+/** A piece of the output from this offset on, or how the command ended. Both streams are merged. */
 export type KeptPiece = { offset: number; bytes: Buffer } | Exit
 
 /** The output of a kept command as it comes. */
@@ -26,7 +26,8 @@ export type KeptOutput = {
 export class GuestRefusal extends Error {}
 
 /**
- * Starts a command as `user` that waits for its output to be taken. Starting it a second time does nothing, also after its end.
+ * Starts a command as `user` that waits for its output to be taken. Starting it a second time has no effect, even after
+ * its end.
  * @throws BerthError vm_unreachable; GuestRefusal when the guest cannot start anything, or is of an earlier version.
  */
 export async function startKept(
@@ -54,11 +55,14 @@ export async function startKept(
     )
 }
 
-/** Takes a kept command's output from this offset on; what was before is stored. @throws BerthError vm_unreachable; the pieces too. */
+/**
+ * Takes a kept command's output from this offset on; everything before is already stored.
+ * @throws BerthError vm_unreachable; the pieces too.
+ */
 export async function takeKept(machine: Machine, id: string, offset: number): Promise<KeptOutput> {
   const channel = await machine.request(['take', checkedId(id), String(offset)])
   channel.stderr.resume()
-  channel.stdin.on('error', () => undefined) // a guest that went away takes no more notes; its exit tells
+  channel.stdin.on('error', () => undefined) // a lost guest takes no more acknowledgements; its exit reports that
   async function* pieces(): AsyncIterableIterator<KeptPiece> {
     let next = offset
     for await (const frame of readFrames(channel)) {

@@ -1,6 +1,7 @@
 /**
- * The serial line to the guest's `berth serve`: the only way to a machine before it has an SSH server, and the quickest
- * afterwards. Messages are kind, length, bytes; answers are lines. Its other end is guest/image/serve.c.
+ * The serial line to the guest's `berth serve`: the only way to reach a machine before it has an SSH server, and the
+ * fastest afterwards. A message is its kind, length and bytes; an answer is a line. Its other end is
+ * guest/image/serve.c.
  */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -10,13 +11,13 @@ import { open } from '#src/drivers/compute/qemu/qmp.ts'
 
 const answerTimeoutMs = 10_000
 const entropyBytes = 256
-/** No answer is longer, and no more of them come unasked. */
+/** No valid answer is longer, and no more characters arrive in a second. */
 const limits = { lineCharacters: 200, charactersPerSecond: 64 * 1024 }
 const unheardLinesMax = 100
 /** How much may be unread by the guest: time and entropy are skipped meanwhile. */
 const untakenBytesMax = 64 * 1024
 
-/** What makes a machine one of a kind: restored from one snapshot, all would share them. */
+/** What makes a machine unique: machines restored from the same snapshot would otherwise share it. */
 export type Persona = {
   hostname: string
   machineId: string
@@ -35,14 +36,14 @@ export type GuestLine = {
   unmountFolder(): Promise<void>
   /** Ends SSH connections that the guest still considers open. */
   endSessions(): Promise<void>
-  /** Runs what callers use most, so that a snapshot has it in memory. */
+  /** Runs what callers use most, so that it is in memory in the snapshot. */
   warm(limitMs: number): Promise<void>
   /** Asks the guest to end cleanly. Not waited for. */
   powerOff(): void
   close(): void
 }
 
-/** Opens the line of a machine whose QEMU runs. */
+/** Opens the line of a machine whose QEMU is running. */
 export async function openLine(path: string): Promise<GuestLine> {
   const socket = await open(path)
   const unheard: string[] = []

@@ -1,6 +1,6 @@
 /**
- * Commands that run once, however often they are asked for by the same id: the guest keeps the answer until it is taken
- * (guest/image/watch.c), so whoever asks again after a broken connection, or a worker's death, gets it too.
+ * Commands that run once, however often they are requested under the same id: the guest keeps the answer until it is
+ * acknowledged (guest/image/watch.c), so a retry after a broken connection, or after a worker's death, gets it too.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
@@ -16,15 +16,15 @@ const againMs = 100
 /** What a guest of an earlier version answers to a request that it does not know. */
 const notKnown = 125
 
-/** An answer; `taken` tells the guest that whoever asked has it, so that it need not be kept. */
+/** An answer; `taken` acknowledges it, so that the guest need not keep it. */
 export type KeptResult = GuestResult & { taken(): void }
 
 /** Guests of VMs that were made before this version: their commands end with the connection. */
 const olderGuests = new WeakSet<Machine>()
 
 /**
- * Runs a command as `user` and waits for it. Where the connection into the machine breaks, it is asked for again.
- * @throws BerthError vm_unreachable when the guest is lost; timeout when it says nothing long after the command's limit.
+ * Runs a command as `user` and waits for it. If the connection to the machine breaks, the request is repeated.
+ * @throws BerthError vm_unreachable when the guest is lost; timeout when it is silent long after the command's limit.
  */
 export async function runOnce(machine: Machine, id: string, command: GuestCommand): Promise<KeptResult> {
   const startedMs = performance.now()
@@ -63,7 +63,7 @@ async function ask(
   { timeoutMs, stdin }: GuestCommand,
 ): Promise<Omit<KeptResult, 'durationMs'> | undefined> {
   channel.stderr.resume()
-  channel.stdin.on('error', () => undefined) // a guest that went away does not read it; its exit tells
+  channel.stdin.on('error', () => undefined) // a lost guest does not read it; its exit reports that
   if (stdin) channel.stdin.write(stdin)
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
@@ -95,7 +95,7 @@ async function ask(
   }
 }
 
-/** The frames up to the state: the guest then waits until its answer is taken. */
+/** The frames up to the state: the guest then waits until its answer is acknowledged. */
 async function* untilState(channel: Channel): ReturnType<typeof readFrames> {
   const frames = readFrames(channel)
   for (;;) {

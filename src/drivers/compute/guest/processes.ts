@@ -8,11 +8,17 @@ import { unreachable } from '#src/drivers/compute/ssh.ts'
 
 const answerLimitMs = 15_000
 const unknown = 3
-/** Of one piece of a stream that is followed: what was printed before the reader came arrives as one frame of up to a MiB. */
+/**
+ * The maximum size of one piece of a followed stream: output from before the reader connected arrives as one frame of
+ * up to a MiB.
+ */
 const pieceBytesMax = 64 * 1024
 const signals = { INT: 2, KILL: 9, TERM: 15 } as const
 
-/** Starts a process; a limit of 0 is none. Starting it a second time does nothing. @throws BerthError vm_unreachable */
+/**
+ * Starts a process; a limit of 0 means none. Starting it a second time has no effect.
+ * @throws BerthError vm_unreachable
+ */
 export async function startBackground(machine: Machine, processId: string, command: GuestCommand): Promise<void> {
   const channel = await machine.request([
     'start',
@@ -26,12 +32,15 @@ export async function startBackground(machine: Machine, processId: string, comma
     throw new BerthError('vm_unreachable', 'The VM could not start the process; its disk may be full.')
 }
 
-/** What the process printed and how it is. @throws BerthError not_found when the guest does not know it. */
+/** The process's output and state. @throws BerthError not_found when the guest does not know it. */
 export async function readBackground(machine: Machine, processId: string): Promise<ProcessReport> {
   return readReport(watch(machine, processId, { stdout: 0, stderr: 0 }, false))
 }
 
-/** Signals the process and all its descendants; answers whether any of them still ran. @throws BerthError vm_unreachable */
+/**
+ * Signals the process and all its descendants; returns whether any of them was still running.
+ * @throws BerthError vm_unreachable
+ */
 export async function killBackground(
   machine: Machine,
   processId: string,
@@ -67,7 +76,10 @@ export async function* followBackground(
 ): AsyncIterableIterator<OutputChunk> {
   const cut: Record<'stdout' | 'stderr', Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) }
   const offsets = { ...from }
-  /** What is held of a stream, as text, and its place: the text may have more bytes, where what was printed is none. */
+  /**
+   * A piece of a stream as text, with its offset. The text may have more bytes than the output if that was not valid
+   * UTF-8.
+   */
   const piece = (stream: 'stdout' | 'stderr', bytes: Buffer): OutputChunk => ({
     stream,
     offset: offsets[stream],
@@ -79,7 +91,7 @@ export async function* followBackground(
       if (signal.aborted) return
       if ('status' in frame) {
         if (frame.status === 'running') continue
-        for (const stream of ['stdout', 'stderr'] as const) if (cut[stream].length > 0) yield piece(stream, cut[stream]) // its character never came whole
+        for (const stream of ['stdout', 'stderr'] as const) if (cut[stream].length > 0) yield piece(stream, cut[stream]) // its last character never became complete
         yield { ended: true, exitCode: frame.exitCode, status: frame.status }
         continue
       }
@@ -90,7 +102,7 @@ export async function* followBackground(
         offsets[stream] = frame.offset
       }
       for (let at = 0; at < frame.bytes.length; at += pieceBytesMax) {
-        // A character that the end of a piece cuts in two comes whole with the next piece.
+        // A character that is split by the end of a piece is sent completely with the next piece.
         const bytes = Buffer.concat([cut[stream], frame.bytes.subarray(at, at + pieceBytesMax)])
         const whole = bytes.length - cutBytes(bytes)
         if (whole > 0) yield piece(stream, bytes.subarray(0, whole))

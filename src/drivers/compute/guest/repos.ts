@@ -1,12 +1,14 @@
-/** Clones the repositories that a new VM asked for, one after the other, as `user` and through the VM's proxy. */
+/** Clones the repositories of a new VM, one after the other, as `user` and through the VM's proxy. */
 import { BerthError } from '#src/platform/errors.ts'
 import { execInGuest } from './exec.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 
-/** An address that git clones (it may hold a credential), a branch or the default one, and an absolute path in the guest. */
+/**
+ * A URL that git clones (it may contain a credential), a branch or the default one, and an absolute path in the guest.
+ */
 export type RepoOrder = { url: string; branch: string | null; path: string }
 
-/** Git must not prompt, and must not follow submodules, whose addresses were not checked. */
+/** Git must not prompt, and must not follow submodules, whose URLs were not checked. */
 const quiet = [
   'env',
   'GIT_TERMINAL_PROMPT=0',
@@ -16,7 +18,7 @@ const quiet = [
 const reasonCharactersMax = 200
 
 /**
- * Clones them; a clone that fails fails nothing else.
+ * Clones the repositories; a failed clone does not affect the others.
  * @param timeoutMs for all of them together.
  * @returns a sentence for each that failed, without credentials.
  */
@@ -53,7 +55,7 @@ async function clone(machine: Machine, { url, branch, path }: RepoOrder, leftMs:
   }
 }
 
-/** The last line of git's output, with the credential of the address removed. */
+/** The last line of git's output, with the URL's credential removed. */
 function reasonOf(stderr: string, url: string): string {
   const lines = stderr.trim().split('\n')
   const said = lines.findLast((line) => line.startsWith('fatal:') || line.startsWith('error:')) ?? lines.at(-1) ?? ''
@@ -69,7 +71,7 @@ function credentialsOf(url: string): string[] {
   return parts.flatMap((part) => [part, decoded(part)])
 }
 
-/** The text without percent-encoding; as it is where it has none, or a broken one. */
+/** The text without percent-encoding; unchanged if it has none, or an invalid one. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -78,7 +80,7 @@ export function decoded(text: string): string {
   }
 }
 
-/** The address without a credential and without a query. */
+/** The URL without its credential and query. */
 function shown(url: string): string {
   const parsed = URL.parse(url)
   return parsed ? `${parsed.host}${parsed.pathname}` : url.replace(/^[^@]*@/, '')

@@ -1,4 +1,7 @@
-/** Makes a guest trust the node's authority, so that its programs take the egress proxy for the hosts of their secrets. */
+/**
+ * Makes a guest trust the node's authority, so that its programs accept the egress proxy in place of the hosts of their
+ * secrets.
+ */
 import { execInGuest } from './exec.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 
@@ -7,12 +10,13 @@ const timeoutMs = 20_000
 /** Debian's list of authorities, which most programs read by themselves. */
 const bundle = '/etc/ssl/certs/ca-certificates.crt'
 
-/** For libraries that bring a list of their own: Python's httpx and requests. Node and npm are told by the template. */
+/** For libraries with a list of their own: Python's httpx and requests. The template configures Node and npm. */
 const variables = { SSL_CERT_FILE: bundle, REQUESTS_CA_BUNDLE: bundle }
 
 /**
- * On the guest's disk, so it stays over a stop and a pause. `update-ca-certificates` would take half a minute under
- * emulation to put one certificate at the end of a file; when the guest runs it, it finds the certificate and does it again.
+ * On the guest's disk, so it survives a stop and a pause. `update-ca-certificates` would take half a minute under
+ * emulation to put one certificate at the end of a file; when the guest runs it, it finds the certificate and does it
+ * again.
  */
 const script = `set -e
 own=/usr/local/share/ca-certificates/berth-egress.crt
@@ -27,7 +31,7 @@ mv ${bundle}.next ${bundle}`
 /**
  * Installs the authority unless it is there.
  * @param certificate of the authority, PEM.
- * @returns the variables that commands need beside it. A guest that broke its own list of authorities has them all the same.
+ * @returns the variables that commands need beside it. A guest that broke its own list of authorities gets them anyway.
  * @throws BerthError vm_unreachable
  */
 export async function trustAuthority(machine: Machine, certificate: string): Promise<Record<string, string>> {

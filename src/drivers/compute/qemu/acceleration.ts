@@ -1,6 +1,6 @@
 /**
- * Whether the hardware's virtualization works here. /dev/kvm may open, even make a VM, and a kernel still spin for
- * ever: the only proof is a kernel that boots. The result is kept until the host's kernel or QEMU changes.
+ * Whether the hardware's virtualization works here. /dev/kvm may open, and even create a VM, and a kernel may still
+ * hang in it: the only proof is a kernel that boots. The result is stored until the host's kernel or QEMU changes.
  */
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, constants, readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ type Verdict = { host: string; qemu: string; user: number | string; acceleration
 const probeLimitMs = 5_000
 const versionTimeoutMs = 10_000
 
-/** QEMU's version as it says it, which is part of what a snapshot fits. */
+/** QEMU's version string, on which snapshots depend. */
 export async function qemuVersion(): Promise<string> {
   const { stdout } = await promisify(execFile)(qemuProgram, ['--version'], { timeout: versionTimeoutMs })
   return stdout.split('\n')[0]!.trim()

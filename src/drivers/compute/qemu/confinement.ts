@@ -1,8 +1,11 @@
-/** Runs programs that read what a guest has written: each as a user that owns nothing else, without privileges, with limits. */
+/**
+ * Confines programs that read what a guest has written: each runs as a user that owns nothing else, without privileges,
+ * with limits.
+ */
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What a program may use at most. */
+/** The resource limits of a program. */
 export type Allowance = { memoryBytes?: number; processorSeconds?: number; fileBytes?: number; threads?: number }
 
 /** A file that a program may read although its user may not: open at this descriptor (see guest/host/lend.c). */
@@ -12,9 +15,9 @@ export type Lent = { library: string; path: string }
 export const lentDescriptor = 6
 
 /**
- * The command line that runs a program so.
- * @param uid whom it runs as; null is ourselves, when we are not root.
- * @param groups what it is a member of beside its own group.
+ * The command line that runs a program confined.
+ * @param uid the user it runs as; null means the current user, when we are not root.
+ * @param groups its groups besides its own.
  */
 export function confined(
   uid: number | null,
@@ -48,7 +51,10 @@ export function confined(
   }
 }
 
-/** The environment and folder of a program that a file is lent to. The folder, because a preloaded path may hold no space or colon. */
+/**
+ * The environment and folder of a program that a file is lent to. The folder is needed because a preloaded path must
+ * not contain a space or a colon.
+ */
 export function lending(lent: Lent | null): { cwd: string; env: Record<string, string> } {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }
   if (!lent) return { cwd: '/', env }
@@ -59,7 +65,7 @@ export function lending(lent: Lent | null): { cwd: string; env: Record<string, s
   }
 }
 
-/** The group that opens /dev/kvm, where a member of it may and others may not: QEMU must be one. */
+/** The group that may open /dev/kvm, if only its members may: QEMU must be a member. */
 export function kvmGroups(): readonly number[] {
   const device = statSync('/dev/kvm', { throwIfNoEntry: false })
   const [others, group] = [0o006, 0o060]

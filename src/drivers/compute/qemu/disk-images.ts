@@ -1,7 +1,7 @@
 /**
- * Disks and operations on them. A guest controls the content of its disk, and an attacker who breaks out of QEMU the whole
- * file, header included. So formats are always given and never probed, backing files are named by us and never taken from
- * a header, and qemu-img reads a disk only as the machine's own user.
+ * Disks and operations on them. A guest controls the content of its disk, and an attacker who breaks out of QEMU
+ * controls the whole file, including its header. So formats are always given and never probed, backing files are named
+ * by us and never taken from a header, and qemu-img reads a disk only as the machine's own user.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -17,15 +17,15 @@ export type BlockOptions = { driver: string; file: { driver: 'file'; filename: s
 
 const mebibyte = 1024 ** 2
 const createTimeoutMs = 30_000
-/** A whole disk, read and written once on a slow host. */
+/** The time limit for reading and writing a whole disk on a slow host. */
 const convertTimeoutMs = 10 * 60_000
 const memoryBytes = 2048 * mebibyte
-/** A qcow2 file is that much larger than what it holds, at most: a sixteenth, and its tables. */
+/** The maximum overhead of a qcow2 file over its content: a sixteenth, and its tables. */
 const overhead = { share: 1 / 16, bytes: 64 * mebibyte }
-/** Of what qemu-img prints. */
+/** The maximum of qemu-img's output that is read. */
 const outputCharactersMax = 64 * 1024
 
-/** The whole of an image for QEMU and qemu-img. */
+/** An image with its backing files, as options for QEMU and qemu-img. */
 export function blockOptions({ path, format, below }: Image): BlockOptions {
   return {
     driver: format,
@@ -34,7 +34,7 @@ export function blockOptions({ path, format, below }: Image): BlockOptions {
   }
 }
 
-/** Makes an empty disk on top of an image, for this user alone. The image is not looked at. */
+/** Creates an empty disk on top of an image, readable by this user only. The image is not opened. */
 export async function createOverlay(uid: number | null, disk: string, below: Image, sizeMb: number): Promise<void> {
   closeSync(openSync(disk, 'wx', 0o600))
   giveTo(uid, disk)
@@ -44,7 +44,7 @@ export async function createOverlay(uid: number | null, disk: string, below: Ima
   })
 }
 
-/** Copies an image with all below it into a file of this user's, which must be there, empty. */
+/** Copies an image with its backing files into an existing empty file that this user owns. */
 export async function flatten(
   uid: number | null,
   image: Image,
@@ -60,7 +60,7 @@ export async function flatten(
   })
 }
 
-/** What is read of a disk's own header. */
+/** The fields of a disk's own header that are read. */
 type Header = {
   'backing-filename'?: string
   'backing-filename-format'?: string
@@ -69,12 +69,12 @@ type Header = {
   'format-specific'?: { data?: Record<string, unknown> }
 }
 
-/** The path of the image that a disk's header names as the one below it; undefined when it names none. */
+/** The path of the backing file in a disk's header; undefined when there is none. */
 export async function readBacking(uid: number | null, disk: string): Promise<string | undefined> {
   return (await readHeader(uid, disk))['backing-filename']
 }
 
-/** @throws Error when a disk is not as it was made: another backing file, external data, encryption, or a larger size. */
+/** @throws Error when a disk was altered: another backing file, external data, encryption, or a larger size. */
 export async function checkHeader(uid: number | null, { path, below }: Image, sizeMb: number): Promise<void> {
   const header = await readHeader(uid, path)
   const elsewhere = header['format-specific']?.data ?? {}
@@ -95,14 +95,14 @@ async function readHeader(uid: number | null, disk: string): Promise<Header> {
       timeoutMs: createTimeoutMs,
       fileBytes: overhead.bytes,
     }),
-  ) as Header // qemu-img's own words
+  ) as Header // qemu-img's own message
 }
 
 const unused = Array.from({ length: lentDescriptor - 3 }, () => 'ignore' as const)
 
 type Options = { timeoutMs: number; fileBytes: number; lent?: Lent | null }
 
-/** Runs qemu-img and answers what it printed. @throws Error with its words. */
+/** Runs qemu-img and returns its output. @throws Error with its message. */
 async function qemuImg(
   uid: number | null,
   args: readonly string[],

@@ -18,14 +18,14 @@ import { diskOf, lentTemplate, startOf } from '#src/drivers/compute/kept-templat
 import { createOverlay } from './disk-images.ts'
 import { giveTo, takeBack } from './machine-users.ts'
 
-/** From a QEMU that runs to a guest whose SSH server listens. */
+/** The time limit from a running QEMU to a guest whose SSH server listens. */
 const personaLimitMs = 60_000
 const growLimitMs = 60_000
 
-/** What a machine continues from. */
+/** What a machine starts from. */
 export type Origin = { from: 'boot' } | { from: 'snapshot'; snapshot: SnapshotPlaces } | { from: 'paused' }
 
-/** The record of a machine that is about to be made; nothing is on disk yet. */
+/** The record of a new machine; nothing is on disk yet. */
 export async function newRecord(
   node: ComputeNode,
   spec: Pick<MachineSpec, 'template' | 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder'>,
@@ -69,7 +69,7 @@ export async function makeFiles(
   if (!existsSync(folderDiskPlace(node.roots.dataDir, record.folderId))) makeFolderDisk(node, record.folderId)
 }
 
-/** An empty file system, copied; every folder disk has the same size. It is ours until a machine has it. */
+/** Creates a folder disk by copying an empty file system; all have the same size. We own it until a machine uses it. */
 export function makeFolderDisk(node: ComputeNode, folderId: string): void {
   const place = folderDiskPlace(node.roots.dataDir, folderId)
   copyFileSync(node.template.places.folderDisk, `${place}.next`)
@@ -77,7 +77,10 @@ export function makeFolderDisk(node: ComputeNode, folderId: string): void {
   renameSync(`${place}.next`, place)
 }
 
-/** Makes a machine's disks its user's, who is a new one when it has none yet, or was moved to a host where that one is another's. */
+/**
+ * Makes a machine's user the owner of its disks. It gets a new user if it has none yet, or if on this host that user
+ * belongs to another machine.
+ */
 function giveDisks(node: ComputeNode, record: MachineRecord): void {
   const places = machinePlaces(node.roots, record.machineUuid)
   if (!node.users) record.uid = null
@@ -88,13 +91,13 @@ function giveDisks(node: ComputeNode, record: MachineRecord): void {
 
 /**
  * Starts a machine whose files are on disk, and connects to it.
- * @throws Error when it does not come up; nothing of it runs then.
+ * @throws Error when it does not start; then nothing of it is running.
  */
 export async function launch(node: ComputeNode, record: MachineRecord, origin: Origin): Promise<RunningMachine> {
   const places = machinePlaces(node.roots, record.machineUuid)
   giveDisks(node, record)
   const disk = await diskOf(node, record)
-  if (record.up) Object.assign(record, await chooseAddress()) // the old address may be another's by now
+  if (record.up) Object.assign(record, await chooseAddress()) // another machine may use the old address by now
   record.reached = false
   writeRecord(node.roots, record)
   for (const socket of [places.qmp, places.line]) rmSync(socket, { force: true })
@@ -197,7 +200,7 @@ async function continueFrom(
   )
 }
 
-/** A disk larger than the template's: the machine is told, and the guest's file system follows. */
+/** Grows a disk that is larger than the template's: QEMU is told the size, and the guest's file system is resized. */
 async function growDisk(machine: RunningMachine, qmp: Qmp, origin: Origin): Promise<void> {
   if (origin.from === 'snapshot')
     await qmp.execute('block_resize', { 'node-name': 'root', size: machine.record.diskMb * 1024 * 1024 })

@@ -1,7 +1,8 @@
 /**
- * A system user of its own for each machine, when Berth runs as root: a number from a range that nobody else on this host
- * uses, without a name, a home or a login. An attacker who breaks out of a QEMU then owns nothing but that machine's disks.
- * Instances of Berth on one host share the range, so each number that is held is a file in a folder of the host's.
+ * A system user of its own for each machine, when Berth runs as root: a number from a range that nobody else on this
+ * host uses, without a name, a home or a login. An attacker who breaks out of a QEMU then owns nothing but that
+ * machine's disks. Instances of Berth on one host share the range, so each number in use is a file in a folder of the
+ * host.
  */
 import { randomInt } from 'node:crypto'
 import {
@@ -20,17 +21,17 @@ import { join } from 'node:path'
 import type { UidRange } from '#src/platform/settings/readers.ts'
 import { formerQemuUser } from '#src/drivers/system-users.ts'
 
-/** Where the numbers that are held are written down, for all instances on this host. */
+/** The folder that records the numbers in use, for all instances on this host. */
 const registryFolder = '/var/lib/berth/vm-users'
 
-/** Hands out users for machines. A user is its number, which is its group's number too. */
+/** Assigns users to machines. A user is a number, which is also its group's number. */
 export type MachineUsers = {
   readonly range: UidRange
-  /** Reserves a user for what lives in this folder. @throws Error when every one of the range is held. */
+  /** Reserves a user for the machine in this folder. @throws Error when all users of the range are in use. */
   take(folder: string): number
-  /** Whether this user is held for this folder; reserves it when nobody holds it, as after a move to another host. */
+  /** Whether this user is reserved for this folder; reserves it if it is free, as after a move to another host. */
   keep(uid: number, folder: string): boolean
-  /** Gives a user back. Nothing may be left of it: no process, no file. */
+  /** Releases a user. Nothing of it may be left: no process, no file. */
   free(uid: number, folder: string): void
 }
 
@@ -40,10 +41,10 @@ export function createMachineUsers(range: UidRange, registry = registryFolder): 
     try {
       return readFileSync(join(registry, String(uid)), 'utf8')
     } catch {
-      return undefined // nobody holds it
+      return undefined // it is not in use
     }
   }
-  /** Written elsewhere and linked: when two instances want one number, one of the links fails. */
+  /** Writes the file elsewhere and links it: when two instances want the same number, one of the links fails. */
   const reserve = (uid: number, folder: string): boolean => {
     mkdirSync(registry, { recursive: true, mode: 0o700 })
     const next = join(registry, `.${process.pid}`)
@@ -59,7 +60,7 @@ export function createMachineUsers(range: UidRange, registry = registryFolder): 
     }
   }
   const count = range.last - range.first + 1
-  // The next one, not the lowest free: what a user left on the host should be inherited by another as late as possible.
+  // The next number, not the lowest free one: a number should be reused as late as possible, in case its last user left something on the host.
   let next = randomInt(count)
   return {
     range,
@@ -98,7 +99,10 @@ function forgetLost(registry: string): void {
   }
 }
 
-/** Whom a machine's QEMU runs as, null being ourselves; one from before each had a user of its own runs as the one that all had. */
+/**
+ * The user that a machine's QEMU runs as; null means the current user. Machines from before each had its own user run
+ * as a shared one.
+ */
 export function userOf(users: MachineUsers | null, { uid }: { uid?: number | null }): number | null {
   return users ? (uid ?? formerQemuUser() ?? null) : null
 }
@@ -109,13 +113,13 @@ export function mayBeMachine(users: MachineUsers | null, uid: number): boolean {
   return (uid >= users.range.first && uid <= users.range.last) || uid === formerQemuUser() || uid === process.getuid!()
 }
 
-/** Makes a file this user's alone; null leaves it with us, who are not root. */
+/** Makes this user the only owner of a file; null leaves it unchanged, when we are not root. */
 export function giveTo(uid: number | null, path: string): void {
   if (uid !== null) chownSync(path, uid, uid)
   chmodSync(path, 0o600)
 }
 
-/** Takes back ownership of a machine's file. `mode` says who may read it now. */
+/** Takes back ownership of a machine's file. `mode` is its new permissions. */
 export function takeBack(path: string, mode: 0o400 | 0o444 | 0o600): void {
   if (process.getuid!() === 0) chownSync(path, 0, 0)
   chmodSync(path, mode)

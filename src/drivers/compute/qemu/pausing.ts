@@ -1,4 +1,4 @@
-/** Saves a machine's memory and ends it; continues it exactly where it was, or not at all. */
+/** Saves a machine's memory and ends it; resumes it exactly where it was, or not at all. */
 import { rmSync, statSync } from 'node:fs'
 import { BerthError } from '#src/platform/errors.ts'
 import type { ComputeNode } from '#src/drivers/compute/compute-node.ts'
@@ -10,7 +10,7 @@ import { writeRecord, type MachineRecord, type Paused } from '#src/drivers/compu
 import type { RunningMachine } from './running-machine.ts'
 import { saveState } from './saving.ts'
 
-/** Pauses a machine. @throws Error when its memory cannot be saved; it then runs on. */
+/** Pauses a machine. @throws Error when its memory cannot be saved; then it continues to run. */
 export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promise<void> {
   const { node } = fleet
   const { record, qmp } = machine
@@ -33,7 +33,10 @@ export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promi
   writeRecord(node.roots, record)
 }
 
-/** Continues a paused machine. @throws BerthError invalid_transition when its memory, its disks and this QEMU do not fit together any more. */
+/**
+ * Resumes a paused machine.
+ * @throws BerthError invalid_transition when its memory, its disks and this QEMU no longer match.
+ */
 export async function resumeMachine(fleet: Fleet, record: MachineRecord | undefined): Promise<RunningMachine> {
   if (!record?.paused)
     throw new BerthError(
@@ -48,7 +51,7 @@ export async function resumeMachine(fleet: Fleet, record: MachineRecord | undefi
   return fleet.keep(await launch(fleet.node, record, { from: 'paused' }))
 }
 
-/** What must be the same for saved memory to be continued. */
+/** What must be unchanged for saved memory to be resumed. */
 function pausedNow(node: ComputeNode, record: MachineRecord): Paused {
   const places = machinePlaces(node.roots, record.machineUuid)
   const disks = [places.disk, folderDiskPlace(node.roots.dataDir, record.folderId)].map((path) =>

@@ -19,8 +19,8 @@ export async function endQemus(folder: string, owns: Owns): Promise<void> {
 }
 
 /**
- * Kills a machine's QEMU and waits until it is gone. Does nothing when this process is another one by now.
- * @param uid whom the machine runs as; null is ourselves.
+ * Kills a machine's QEMU and waits until it is gone. Does nothing if the process id belongs to another process by now.
+ * @param uid the machine's user; null means the current user.
  */
 export async function killQemu(pid: number, machineUuid: string, uid: number | null): Promise<void> {
   const own = process.getuid!()

@@ -1,6 +1,6 @@
 /**
- * QEMU's control socket: one JSON object a line, commands answered in order, events in between. A QEMU that was broken
- * out of may write anything there; it then loses the connection, and with it its machine.
+ * QEMU's control socket: one JSON object per line, commands answered in order, events in between. A compromised QEMU
+ * may write anything there; it then loses the connection, and with it its machine.
  */
 import { connect, type Socket } from 'node:net'
 import { onLines } from '#src/drivers/compute/lines.ts'
@@ -8,18 +8,18 @@ import { onLines } from '#src/drivers/compute/lines.ts'
 /** A command that QEMU does not answer in this time has failed. */
 const answerTimeoutMs = 10_000
 const connectTimeoutMs = 10_000
-/** QEMU makes its socket some 30 ms after it starts. */
+/** QEMU creates its socket some 30 ms after it starts. */
 const connectEveryMs = 4
-/** The longest answer that we ask for takes some kilobytes, and a second's events some hundreds of bytes. */
+/** The longest expected answer has some kilobytes, and the events of a second some hundreds of bytes. */
 const limits = { lineCharacters: 1024 * 1024, charactersPerSecond: 4 * 1024 * 1024 }
-/** More commands than we ever have under way at once. */
+/** More concurrent commands than we ever send. */
 const commandsMax = 64
 
 type Pending = { resolve: (value: unknown) => void; reject: (error: Error) => void; timer: NodeJS.Timeout }
 
 /** A connection to one QEMU. */
 export type Qmp = {
-  /** @throws Error with QEMU's words, or when it does not answer. */
+  /** @throws Error with QEMU's message, or when it does not answer. */
   execute(command: string, args?: Record<string, unknown>): Promise<unknown>
   /** Resolves when this event comes. @throws Error after the limit. */
   event(
@@ -144,11 +144,11 @@ type Said = {
   data?: Record<string, unknown>
 }
 
-/** What QEMU said, or undefined when it is no object of JSON. */
+/** What QEMU sent, or undefined when it is not a JSON object. */
 function parse(line: string): Said | undefined {
   try {
     const said: unknown = JSON.parse(line)
-    return typeof said === 'object' && said !== null ? (said as Said) : undefined // as its protocol says
+    return typeof said === 'object' && said !== null ? (said as Said) : undefined // QEMU's protocol guarantees it
   } catch {
     return undefined
   }

@@ -1,4 +1,6 @@
-/** A machine whose QEMU runs: its control socket, its line, and an SSH connection that is made again when it breaks. */
+/**
+ * A running machine: its control socket, its serial line, and an SSH connection that is re-established when it breaks.
+ */
 import type { Duplex } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import type { GuestLine } from '#src/drivers/compute/guest/line.ts'
@@ -10,7 +12,7 @@ import type { MachineRecord } from '#src/drivers/compute/records.ts'
 import { connectSsh, ConnectionCut, unreachable, type SshConnection } from '#src/drivers/compute/ssh.ts'
 
 const connectLimitMs = 15_000
-/** How long a command waits for a connection that is being made again. */
+/** How long a command waits for a connection that is being re-established. */
 const reconnectWaitMs = 8_000
 const firstPauseMs = 100
 const longestPauseMs = 3_000
@@ -35,10 +37,10 @@ export type RunningMachine = Machine & {
   release(): void
 }
 
-/** What came of starting or finding a QEMU. */
+/** A QEMU that was started or found. */
 export type Handles = { record: MachineRecord; pid: number; qmp: Qmp; line: GuestLine }
 
-/** Makes the machine of a running QEMU; not connected yet. */
+/** The machine of a running QEMU; not connected yet. */
 export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handles): RunningMachine {
   const halts = watchHalts(qmp, record.machineUuid, node.log)
   const { connected, connect, wake, release } = keepConnected(node, record, line)
@@ -70,10 +72,13 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
   }
 }
 
-/** The connection to a machine, made again whenever it breaks, until it is released. */
+/** The connection to a machine, re-established whenever it breaks, until it is released. */
 type Connected = Pick<RunningMachine, 'wake' | 'release'> & {
   connect(limitMs: number): Promise<SshConnection>
-  /** Waits for the connection that is there or on its way. @throws BerthError vm_unreachable after 8 s. */
+  /**
+   * Waits for the existing connection, or the one that is being established.
+   * @throws BerthError vm_unreachable after 8 s.
+   */
   connected(): Promise<SshConnection>
 }
 
@@ -106,7 +111,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
       while (!released) {
         if (pauses.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauses.pauseMs))
         try {
-          await line.endSessions() // the guest still counts the old connection
+          await line.endSessions() // the guest still considers the old connection open
           return await connect(connectLimitMs)
         } catch (error) {
           node.log.debug({ machine: record.machineUuid, err: error }, 'a machine does not answer')
@@ -139,7 +144,10 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
   }
 }
 
-/** How long to wait before the next attempt to connect: longer each time, for a guest that loses connections or breaks the rules. */
+/**
+ * How long to wait before the next attempt to connect: longer each time, for a guest that loses connections or violates
+ * the protocol.
+ */
 function createPauses(
   node: ComputeNode,
   { machineUuid }: MachineRecord,

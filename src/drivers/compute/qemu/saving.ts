@@ -7,19 +7,22 @@ import { pipeline } from 'node:stream/promises'
 import { giveTo } from './machine-users.ts'
 import type { Qmp } from './qmp.ts'
 
-/** All memory of the largest machine, written to a slow disk. */
+/** The time limit for writing all memory of the largest machine to a slow disk. */
 const saveLimitMs = 5 * 60_000
 /** QEMU's own limit, made for migration over a network, would make this take a hundred times as long. Unit: bytes a second. */
 const bandwidth = 2 ** 40
 
-/** What the state of its devices takes beside a machine's memory, and the memory's own marks. */
+/** The size of the devices' state besides a machine's memory, and the overhead of the memory itself. */
 const devicesBytes = 64 * 1024 * 1024
 const marksShare = 1 / 64
 
-/** Where a state goes: over a socket at a free path, which this user (null is ourselves) can reach, into a file. `memoryMb` is 0 when the memory is a shared file that stays. */
+/**
+ * The destination of a state: a file, written through a socket at a free path that this user (null: the current one)
+ * can reach. `memoryMb` is 0 when the memory is a shared file that stays.
+ */
 export type Saving = { socketPath: string; file: string; uid: number | null; memoryMb: number }
 
-/** Saves the state of a stopped machine. @throws Error when QEMU could not save it whole. */
+/** Saves the state of a stopped machine. @throws Error when QEMU could not save it completely. */
 export async function saveState(qmp: Qmp, { socketPath, file, uid, memoryMb }: Saving): Promise<void> {
   rmSync(socketPath, { force: true })
   const server = createServer()
@@ -50,7 +53,9 @@ export async function saveState(qmp: Qmp, { socketPath, file, uid, memoryMb }: S
   }
 }
 
-/** Loads the state that QEMU was started with as descriptor 3 (see startQemu); the machine then stands still until `cont`. */
+/**
+ * Loads the state that QEMU was started with as descriptor 3 (see startQemu); the machine is then paused until `cont`.
+ */
 export async function loadState(qmp: Qmp, memoryToo: boolean): Promise<void> {
   await qmp.execute('migrate-set-capabilities', {
     capabilities: [
@@ -65,7 +70,7 @@ export async function loadState(qmp: Qmp, memoryToo: boolean): Promise<void> {
   if (status !== 'completed') throw new Error('QEMU could not load the saved state')
 }
 
-/** Passes on so many bytes, then fails: a QEMU that was broken out of could write for ever. */
+/** Passes on so many bytes, then fails, because a compromised QEMU could write without end. */
 function atMost(bytesMax: number): Transform {
   let passed = 0
   return new Transform({

@@ -1,7 +1,7 @@
 /**
- * Snapshots of a booted template, from which new machines continue: one for each size, made at first use. Every tenant's
- * machine starts from one. So it is made under a user of its own, and then taken over and never written again; machines
- * map its memory file copy-on-write.
+ * Snapshots of a booted template, from which new machines start: one for each size, made at first use. Machines of all
+ * tenants start from them. So a snapshot is made under a user of its own, and then taken over and never written again;
+ * machines map its memory file copy-on-write.
  */
 import {
   chmodSync,
@@ -33,19 +33,19 @@ import { connectQmp } from './qmp.ts'
 import { saveState } from './saving.ts'
 import { baseDiskMb } from '#src/drivers/compute/templates.ts'
 
-/** A cold boot and the warming, under emulation on a busy host. */
+/** The time limit for a cold boot and warming up, under emulation on a busy host. */
 const warmLimitMs = 3 * 60_000
 
-/** What a snapshot fits besides the host: the number of processors and the memory. */
+/** What a snapshot depends on besides the host: the number of processors and the memory. */
 export type Size = { vcpuCount: number; memoryMb: number }
 
-/** Where the snapshot of this size is or would be. */
+/** The path of the snapshot of this size, whether or not it exists. */
 export function findSnapshot(node: ComputeNode, size: Size): { places: SnapshotPlaces; made: boolean } {
   const places = snapshotPlaces(node.roots.cacheDir, keyOf(node, size))
   return { places, made: existsSync(places.made) }
 }
 
-/** Makes the snapshot unless it is there. @throws Error when the template does not come up. */
+/** Makes the snapshot unless it exists. @throws Error when the template does not boot. */
 export async function ensureSnapshot(node: ComputeNode, size: Size): Promise<SnapshotPlaces> {
   const { places, made } = findSnapshot(node, size)
   if (made) return places

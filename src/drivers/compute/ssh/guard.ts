@@ -14,25 +14,31 @@ import { createInflows, firstWindowBytes, type Inflow } from './inflow.ts'
 const openedByGuestMax = 144
 /** Channels of both sides that the guest has not closed yet. */
 const channelsMax = 1_024
-/** A guest that takes smaller packets would have us send one for each byte. dropbear and OpenSSH take 32 KiB. */
+/** A guest with smaller packets could make us send one for each byte. dropbear and OpenSSH take 32 KiB. */
 const packetBytesMin = 1_024
-/** Not yet taken by the guest, of all channels: writers wait above the first, and a guest whose answers pile up to the second is cut. */
+/**
+ * Limits on data that the guest has not accepted, over all channels: above the first, writers wait; a guest whose
+ * unread answers reach the second is cut off.
+ */
 const unsentBytesMax = 1024 * 1024
 const unsentBytesCut = 16 * 1024 * 1024
-/** Bytes of a connection that carry nothing for anybody, such as requests that we refuse: in all, and given back with every interval. */
+/**
+ * The allowance of useless bytes, such as requests that we refuse: in total, and how much is restored in every
+ * interval.
+ */
 const wasteBytesMax = 1024 * 1024
 const wasteBytesForgiven = 16 * 1024
-/** So much waste in one interval, beyond a packet under way, and the guest waits for the next. */
+/** With so much waste in one interval, besides the current packet, reading pauses until the next interval. */
 const wasteBytesPause = 64 * 1024
-/** What a packet takes on the wire beside its data, with room to spare. */
+/** A packet's overhead on the wire, generously estimated. */
 const packetOverheadBytes = 128
-/** A grant of less than this is waste. */
+/** A window adjustment of less than this counts as waste. */
 const grantBytesMin = 1_024
-/** Small packets cost as much to read as large ones, and after so many in one interval the guest waits for the next. */
+/** Small packets cost as much to read as large ones; after so many in one interval, reading pauses until the next. */
 const smallPacketBytes = 256
 const smallPacketsMax = 500
 const intervalMs = 50
-/** Each costs a millisecond. dropbear wants new keys after every GiB. */
+/** Each costs a millisecond. dropbear renegotiates keys after every GiB. */
 const keyExchangesPerMinute = 60
 
 type Handler<Args extends unknown[]> = (protocol: unknown, ...args: Args) => void
@@ -68,7 +74,7 @@ const stderrData = 1
 const resourceShortage = 4
 
 /**
- * Guards a connection that was begun and has received nothing yet.
+ * Guards a connection that was started and has received nothing yet.
  * @param cut called once, with what the guest did; the connection is gone then.
  */
 export function guardConnection(client: Client, cut: (reason: string) => void): void {
@@ -152,7 +158,7 @@ function holdOpening(
   }
 }
 
-/** ssh2 says that a channel is closed once its last byte was read, which nobody does of one that was destroyed. */
+/** ssh2 emits `close` for a channel after its last byte was read, so the rest of a destroyed channel is drained. */
 function drainWhenDestroyed(channel: InsideChannel): void {
   const destroy = channel.destroy.bind(channel)
   channel.destroy = () => {
@@ -163,7 +169,7 @@ function drainWhenDestroyed(channel: InsideChannel): void {
   }
 }
 
-/** Takes the place of ssh2's own counting of what comes in. */
+/** Replaces ssh2's own accounting of incoming data. */
 function holdToWindows(
   protocol: Protocol,
   channelOf: Opening['channelOf'],
@@ -258,7 +264,7 @@ function watchWaste(client: Client, socket: Socket, refuse: (reason: string) => 
   const endInterval = (): void => {
     timer = undefined
     look()
-    // What was useful gives no credit for later.
+    // Useful bytes give no credit for later.
     forgivenBytes = Math.min(forgivenBytes + wasteBytesForgiven, seenBytes - usefulBytes)
     levelBefore = level()
     smallPackets = 0

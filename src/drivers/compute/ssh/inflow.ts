@@ -1,7 +1,7 @@
 /**
- * What a guest sends on the channels of its SSH connection, until it is read. ssh2 grants windows of 2 MiB and does not
- * enforce them; here windows are small where many are open, sending more than was granted is detected, and small chunks
- * are joined: a million chunks of one byte would take a hundred times their size.
+ * Flow control of what a guest sends on the channels of its SSH connection, until it is read. ssh2 grants windows of 2
+ * MiB and does not enforce them; here windows are small when many channels are open, sending more than the window
+ * allows is detected, and small chunks are joined: a million chunks of one byte would take a hundred times their size.
  */
 import type { Readable } from 'node:stream'
 
@@ -17,13 +17,13 @@ export type Filled = { stdout: Readable; stderr: Readable }
 
 /** What comes in on one channel. */
 export type Inflow = {
-  /** Takes a piece; false when the guest was not granted so much. */
+  /** Takes a piece; false when it exceeds the guest's window. */
   take(stream: keyof Filled, piece: Buffer): boolean
-  /** Nothing more will come: what is held goes to the streams. */
+  /** Ends the input: what is held goes to the streams. */
   end(): void
 }
 
-/** Counts what the channels of one connection hold, granted or unread. */
+/** Counts what the channels of one connection hold: open windows and unread data. */
 export type Inflows = {
   open(streams: Filled, grant: (bytes: number) => void): Inflow
 }
@@ -40,7 +40,7 @@ export function createInflows(): Inflows {
         stdout: gather(streams.stdout, () => settle()),
         stderr: gather(streams.stderr, () => settle()),
       }
-      /** Counts anew, and grants what was read. */
+      /** Recounts, and reopens the window for what was read. */
       const settle = (): void => {
         const unread = gathered.stdout.unreadBytes() + gathered.stderr.unreadBytes()
         heldBytes -= counted
@@ -76,7 +76,7 @@ export function createInflows(): Inflows {
 
 type Gathered = { add(piece: Buffer): void; flush(): void; unreadBytes(): number }
 
-/** Gives a stream a piece when it has nothing unread, and gathers the others until then. */
+/** Pushes a piece to a stream when it has nothing unread, and collects further pieces until then. */
 function gather(stream: Readable, onRead: () => void): Gathered {
   let blocks: { bytes: Buffer; used: number }[] = []
   const flush = (): void => {

@@ -7,7 +7,7 @@ import { Socket } from 'node:net'
 
 const sliceBytesMin = 512
 const sliceBytesMax = 16 * 1024
-/** A turn of the event loop that takes longer gives way to the next. */
+/** The longest time to work in one turn of the event loop. */
 const turnMs = 5
 
 /** The socket; used like any other. */
@@ -17,14 +17,14 @@ export class PacedSocket extends Socket {
   #wantsMore = true
   #isGiving = false
 
-  /** What the system has read; `null` is the end. Answers whether more may be read at once. */
+  /** Data that was read from the system; `null` is the end. Returns whether more may be read immediately. */
   override push(piece: Buffer | null): boolean {
     this.#waiting.push(piece)
     if (!this.#isGiving) this.#give()
     return !this.#isGiving && this.#wantsMore
   }
 
-  /** The reader wants more: first it gets what waits. */
+  /** The reader wants more: pending data comes first. */
   override _read(sizeBytes: number): void {
     this.#wantsMore = true
     if (!this.#isGiving) super._read(sizeBytes)
