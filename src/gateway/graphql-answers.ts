@@ -6,6 +6,9 @@ import { limits } from '#src/platform/limits.ts'
 import type { GraphqlCall } from './graphql-admission.ts'
 import { showError, showResult, type ShownError } from './graphql-errors.ts'
 
+/** A result as it is sent without yoga. `isDone`: something of what was asked for was done, so that the same again would do it twice. */
+export type PlainAnswer = { status: number; text: string | Buffer; isDone: boolean }
+
 /** A result as it is sent. `shown`: its errors. `ran`: whether the operation began, and so was answered, whatever it found. */
 type Written = { text: string | Buffer; shown: readonly ShownError[]; ran: boolean }
 
@@ -42,14 +45,11 @@ async function write(result: ExecutionResult, { requestId, answer }: GraphqlCall
  * yoga takes it.
  * @param isPlain whether the answer is application/json, where the specification wants 200 for a document that is wrong.
  */
-export async function plainAnswer(
-  result: ExecutionResult,
-  call: GraphqlCall,
-  isPlain: boolean,
-): Promise<{ status: number; text: string | Buffer }> {
+export async function plainAnswer(result: ExecutionResult, call: GraphqlCall, isPlain: boolean): Promise<PlainAnswer> {
   const { text, shown, ran } = await write(result, call)
   const statuses = shown.filter((one) => !(isPlain && one.bySpecification)).map((one) => one.status)
-  return { status: ran || statuses.length === 0 ? answeredStatus : Math.max(...statuses), text }
+  const isDone = Object.values(result.data ?? {}).some((field) => field !== null)
+  return { status: ran || statuses.length === 0 ? answeredStatus : Math.max(...statuses), text, isDone }
 }
 
 /** A result as yoga sends it: yoga takes the status from the errors, and would leave that out of what is shown. */

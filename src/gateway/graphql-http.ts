@@ -17,7 +17,7 @@ import type { Services } from '#src/platform/services.ts'
 import type { Engine } from './graphql.ts'
 import type { GraphqlCall } from './graphql-admission.ts'
 import { showError } from './graphql-errors.ts'
-import { answerSingle, leaving, singleOf } from './graphql-single.ts'
+import { answerOnce, answerSingle, leaving, mayChange, singleOf } from './graphql-single.ts'
 import { mayShowPage, sendGraphiql } from './graphiql.ts'
 
 const notAcceptable = 406
@@ -75,7 +75,15 @@ async function answer(
     throw caller.refusal
   }
   const single = singleOf(request)
+  const key = request.method === 'POST' && caller.kind !== 'nobody' ? request.headers['idempotency-key'] : undefined
+  if (single && key !== undefined && mayChange(single))
+    return answerOnce(request, reply, services, engine, caller, key, single)
   if (single) return answerSingle(request, reply, services, engine, caller, single)
+  if (key !== undefined)
+    throw new BerthError(
+      'invalid_request',
+      'With an Idempotency-Key, send one query or mutation: {"query": "…"}. Send batches and subscriptions without it.',
+    )
   const gone = leaving(reply)
   const { caller: noted, grants } = noting(caller)
   const call = callOf(services, noted, request, gone.signal)

@@ -1,7 +1,8 @@
 /** One query or mutation by POST, which is nearly every request: from Fastify to the engine and back, without yoga between. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { setAllowance } from '#rest-compat/answers.ts'
-import type { Caller } from '#src/platform/access.ts'
+import { claimKey, setAllowance } from '#rest-compat/answers.ts'
+import { noting, type Caller } from '#src/platform/access.ts'
+import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { GraphqlCall } from './graphql-admission.ts'
 import type { Engine, SingleParams } from './graphql.ts'
@@ -27,8 +28,48 @@ export async function answerSingle(
       return (gone ??= leaving(reply)).signal
     },
   }
-  const { status, text } = await engine.answer(params, call, type === 'application/json')
-  const { allowance, headers } = call.answer
+  return send(reply, call, await engine.answer(params, call, type === plainType), type)
+}
+
+/**
+ * Answers a mutation with an `Idempotency-Key`, which runs once in 24 hours: the same again gets the stored answer, as long
+ * as its caller is still permitted to do what it did. One of which nothing was done may be sent again.
+ */
+export async function answerOnce(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  services: Services,
+  engine: Engine,
+  known: Caller,
+  key: string | string[],
+  { params, type }: Single,
+): Promise<FastifyReply> {
+  const { caller, grants } = noting(known)
+  // Without a signal: a client that leaves comes back for the answer.
+  const call: GraphqlCall = { ...services, caller, requestId: request.id, address: request.ip, answer: {} }
+  const claim = await claimKey(services, caller, key, request, grants)
+  if (claim.kept) {
+    call.answer.allowance = await spendRequest(services.limiter, caller, true)
+    const { status, body: text } = claim.kept
+    return send(reply.header('idempotent-replayed', 'true'), call, { status, text: text ?? '' }, type)
+  }
+  let keeps = false
+  try {
+    const answer = await engine.answer(params, call, type === plainType)
+    keeps = answer.isDone
+    if (keeps) await claim.keep({ status: answer.status, body: answer.text })
+    return send(reply, call, answer, type)
+  } finally {
+    if (!keeps) await claim.release()
+  }
+}
+
+function send(
+  reply: FastifyReply,
+  { answer: { allowance, headers } }: GraphqlCall,
+  { status, text }: { status: number; text: string | Buffer },
+  type: SingleType,
+): FastifyReply {
   if (allowance) setAllowance(reply, allowance)
   if (headers) reply.headers(headers)
   return reply
@@ -49,7 +90,13 @@ export function leaving(reply: FastifyReply): AbortController {
 /** A request that needs nothing of what yoga does for requests, and the form that its answer has. */
 export type Single = { params: SingleParams; type: SingleType }
 export type SingleType = (typeof singleTypes)[number]
-const singleTypes = ['application/graphql-response+json', 'application/json'] as const
+const plainType = 'application/json'
+const singleTypes = ['application/graphql-response+json', plainType] as const
+
+/** Whether it may be a mutation: a document without the word has none. */
+export function mayChange({ params: { query } }: Single): boolean {
+  return query.includes('mutation')
+}
 
 /**
  * Reads a POST of one query or mutation whose members have the right types; null for everything else, which yoga answers:

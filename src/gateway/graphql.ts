@@ -8,7 +8,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { admitOperation, textOrNone, type GraphqlCall, type Params } from './graphql-admission.ts'
-import { plainAnswer, yogaAnswer, yogaEvents } from './graphql-answers.ts'
+import { plainAnswer, yogaAnswer, yogaEvents, type PlainAnswer } from './graphql-answers.ts'
 import { wrongVariable } from './graphql-checks.ts'
 import { createDocuments, type Documents } from './graphql-documents.ts'
 import { multipartForm, multipartResponse } from './multipart.ts'
@@ -31,7 +31,7 @@ export type Engine = {
    * Not for subscriptions.
    * @param isPlain as plainAnswer.
    */
-  answer(params: SingleParams, call: GraphqlCall, isPlain: boolean): Promise<{ status: number; text: string | Buffer }>
+  answer(params: SingleParams, call: GraphqlCall, isPlain: boolean): Promise<PlainAnswer>
 }
 
 /** Makes the engine of a schema. */

@@ -209,3 +209,37 @@ async function nameOfOwner(): Promise<string> {
   )
   return rows[0]?.caller ?? ''
 }
+
+test('a GraphQL mutation runs once for a key, too, and one that did nothing may be sent again', async () => {
+  const mutation = (name: string): object => ({
+    query: 'mutation ($name: String!) { createVault(input: {displayName: $name}) { vault { id displayName } } }',
+    variables: { name },
+  })
+  const at = '/graphql'
+  const [key, failing] = [newKey(), newKey()]
+  const first = await post(key, { at, body: mutation('one') })
+  expect([first.status, first.replayed, first.text]).toEqual([200, null, expect.stringContaining('"one"') as string])
+  expect(await post(key, { at, body: mutation('one') })).toEqual({ ...first, replayed: 'true' })
+  expect(await post(key, { at, body: mutation('two') })).toMatchObject({ status: 409 })
+  const others = await post(key, { at, body: mutation('one'), token: callers.member })
+  expect([others.replayed, others.text === first.text]).toEqual([null, false])
+  const together = await Promise.all(Array.from({ length: 10 }, () => post('together', { at, body: mutation('once') })))
+  expect(new Set(together.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1)
+
+  expect((await post(failing, { at, body: mutation('') })).text).toContain('INVALID_REQUEST')
+  expect((await post(failing, { at, body: mutation('three') })).text).toContain('"three"')
+  const query = { query: '{ vaults { totalCount } }' }
+  expect([(await post(key, { at, body: query })).replayed, (await post(key, { at, body: query })).status]).toEqual([
+    null,
+    200,
+  ])
+  expect(await post(newKey(), { at, body: [mutation('four')] })).toMatchObject({ status: 400 })
+  const { rows } = await berth.services.database.pool.query(
+    'select display_name, count(*)::int from vaults group by 1 order by 1',
+  )
+  expect(rows).toEqual([
+    { display_name: 'once', count: 1 },
+    { display_name: 'one', count: 2 }, // one of them the member's
+    { display_name: 'three', count: 1 },
+  ])
+})
