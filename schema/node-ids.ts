@@ -37,8 +37,13 @@ export function isNodeName(name: string): name is NodeName {
 
 /** The public id of a node. */
 export function encodeNodeId(name: string, id: string): string {
-  const kind = kinds[name as NodeName] // only nodes are encoded
-  return kind ? encodeId(kind, id) : id
+  return nodeIdEncoder(name as NodeName)(id) // only nodes are encoded
+}
+
+/** What makes the public ids of the nodes of one type. */
+export function nodeIdEncoder(name: NodeName): (id: string) => string {
+  const kind = kinds[name]
+  return kind ? (id) => encodeId(kind, id) : (id) => id
 }
 
 /** The type and the stored id that a public id stands for, judged by its form; undefined for anything else. */

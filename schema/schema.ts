@@ -8,7 +8,7 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 import { builder } from './builder.ts'
-import { encodeNodeId, isNodeName } from './node-ids.ts'
+import { isNodeName, nodeIdEncoder } from './node-ids.ts'
 import './error-codes.ts'
 import './scalars.ts'
 import './agents/agents.ts'
@@ -61,8 +61,10 @@ function built(): GraphQLSchema {
 /** Ids of nodes as values at once. Pothos answers each with a promise, and a hundred of them cost a list a fifth of its time. */
 function withPlainIds(made: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(made.getTypeMap())) {
-    const id = isObjectType(type) && isNodeName(type.name) ? type.getFields()['id'] : undefined
-    if (id) id.resolve = (row: { id: string }) => encodeNodeId(type.name, row.id)
+    const id = isObjectType(type) ? type.getFields()['id'] : undefined
+    if (!id || !isNodeName(type.name)) continue
+    const encode = nodeIdEncoder(type.name)
+    id.resolve = (row: { id: string }) => encode(row.id)
   }
   return made
 }
