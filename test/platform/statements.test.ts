@@ -51,3 +51,15 @@ test('the number of changed rows is reported inside and outside a transaction', 
   expect(await change(ours.db, sql`insert into counted select generate_series(1, ${3}::int)`)).toBe(3)
   expect(await transaction(ours.db, (tx) => change(tx, sql`delete from counted where id > ${1}`))).toBe(2)
 })
+
+test('an error of Postgres leads to who sent the statement, and the connection goes on', async () => {
+  const wrong = sql`select 1 / ${0}::int`
+  await expect(findAll(ours.db, wrong)).rejects.toMatchObject({
+    code: '22012',
+    stack: expect.stringContaining('statements.test.ts') as string,
+  })
+  expect(await findOne(ours.db, sql`select ${'x'}::text as after_it, null::text as nothing_there`)).toEqual({
+    afterIt: 'x',
+    nothingThere: null,
+  })
+})

@@ -7,11 +7,14 @@ import pg from 'pg'
 import { timestamp } from '#src/platform/clock.ts'
 import { readInPieces } from '#src/platform/json/pieces.ts'
 import { limits } from '#src/platform/limits.ts'
+import { RowQuery, type Column, type RowShape } from './row-query.ts'
 
 /** What a statement answered: its rows, what it was, and how many rows it changed. */
 export type Answer = { rows: Record<string, unknown>[]; command: string; rowCount: number | null }
 
-type Runner = { query: (statement: pg.QueryArrayConfig) => Promise<pg.QueryArrayResult<unknown[]>> }
+/** A connection, or the pool. */
+type Runner = { query: (statement: RowQuery, done: (error: Error | undefined, result: Changed) => void) => void }
+type Changed = Pick<Answer, 'command' | 'rowCount'>
 
 const preparedMax = 1_000 // statements; further ones run unprepared
 const namesMax = 5_000 // columns whose names are remembered
@@ -37,25 +40,20 @@ function readJson(text: string): unknown {
   return text.length > limits.jsonInlineBytes ? new LargeJson(text) : (JSON.parse(text) as unknown)
 }
 
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (type: number, format?: 'text' | 'binary') =>
-    isJson(type) ? readJson : pg.types.getTypeParser(type, format as 'text'),
-}
-
 function isJson(type: number): boolean {
   return type === builtins.JSONB || type === builtins.JSON
 }
 
 /** Replaces large values by what they hold. */
-async function readLarge(rows: readonly unknown[][]): Promise<void> {
-  for (const values of rows) {
-    for (const [index, value] of values.entries()) {
+async function readLarge(rows: readonly Record<string, unknown>[]): Promise<void> {
+  for (const row of rows) {
+    for (const [key, value] of Object.entries(row)) {
       if (!(value instanceof LargeJson)) continue
       await nextTurn()
       const bytes = Buffer.from(value.text)
-      values[index] = null // its text is not needed any more
+      row[key] = null // its text is not needed any more
       await nextTurn()
-      values[index] = await readInPieces(bytes, stored)
+      row[key] = await readInPieces(bytes, stored)
     }
   }
 }
@@ -64,34 +62,33 @@ const prepared = new Map<string, string>()
 const camelNames = new Map<string, string>()
 let generation = 0
 
+/** What columns become, and how the rows of each statement were made when it ran last. */
+type Naming = { keyOf: (column: string) => string; shapes: Map<string, RowShape> }
+const ours: Naming = { keyOf: camelName, shapes: new Map() }
+const foreign: Naming = { keyOf: (column) => column, shapes: new Map() }
+
 /** Runs a statement on a connection or on the pool; columns become camelCase. @throws what pg throws. */
 export async function runStatement(on: Runner, text: string, values: readonly unknown[]): Promise<Answer> {
-  return send(on, text, values, camelName)
+  return send(on, text, values, ours)
 }
 
 /** Runs a statement of a library, and keeps the names of its columns. @throws what pg throws. */
 export async function runForeignStatement(on: Runner, text: string, values: readonly unknown[]): Promise<Answer> {
-  return send(on, text, values, (column) => column)
+  return send(on, text, values, foreign)
 }
 
-async function send(
-  on: Runner,
-  text: string,
-  values: readonly unknown[],
-  rename: (column: string) => string,
-): Promise<Answer> {
+async function send(on: Runner, text: string, values: readonly unknown[], naming: Naming): Promise<Answer> {
+  const name = values.length > 0 ? nameOf(text) : undefined // begin and commit need no plan
+  const query = new RowQuery(text, name, values, (columns) => shapeOf(name, columns, naming))
   try {
-    const name = values.length > 0 ? nameOf(text) : undefined // begin and commit need no plan
-    const { rows, fields, command, rowCount } = await on.query({
-      name,
-      text,
-      values: values as unknown[],
-      rowMode: 'array',
-      types,
-    }) // pg only reads them
-    if (fields.some(({ dataTypeID }) => isJson(dataTypeID))) await readLarge(rows)
-    return { rows: rows.length === 0 ? [] : named(rows, fields, rename), command, rowCount }
+    const { command, rowCount } = await new Promise<Changed>((resolve, reject) =>
+      on.query(query, (error, result) => (error ? reject(error) : resolve(result))),
+    )
+    const { rowsMade: rows, shape } = query
+    if (shape?.typeIds.some(isJson)) await readLarge(rows)
+    return { rows, command, rowCount }
   } catch (error) {
+    if (error instanceof Error) Error.captureStackTrace(error) // which leads here instead of to the socket
     if (isStalePlan(error)) forgetStatements()
     throw error
   }
@@ -108,6 +105,8 @@ export function isStalePlan(error: unknown): boolean {
 /** New names: the plans of before are never asked for again. */
 function forgetStatements(): void {
   prepared.clear()
+  ours.shapes.clear()
+  foreign.shapes.clear()
   generation += 1
 }
 
@@ -120,17 +119,29 @@ function nameOf(text: string): string | undefined {
   return name
 }
 
-function named(
-  rows: readonly unknown[][],
-  fields: readonly { name: string }[],
-  rename: (column: string) => string,
-): Record<string, unknown>[] {
-  const keys = fields.map((field) => rename(field.name))
-  return rows.map((values) => {
-    const row: Record<string, unknown> = {}
-    for (let i = 0; i < keys.length; i++) row[keys[i]!] = values[i] // i is below the length
-    return row
-  })
+/** How rows of these columns are made: as before, where the statement had the same. */
+function shapeOf(name: string | undefined, columns: readonly Column[], { keyOf, shapes }: Naming): RowShape {
+  const known = name === undefined ? undefined : shapes.get(name)
+  if (known && isOf(known, columns)) return known
+  const keys = columns.map((column) => keyOf(column.name))
+  const shape: RowShape = {
+    columns: columns.map((column) => column.name),
+    typeIds: columns.map(({ dataTypeID: typeId }) => typeId),
+    keys,
+    readers: columns.map(({ dataTypeID: typeId }) =>
+      isJson(typeId) ? readJson : pg.types.getTypeParser(typeId, 'text'),
+    ),
+    blank: Object.fromEntries(keys.map((key) => [key, null])),
+  }
+  if (name !== undefined) shapes.set(name, shape)
+  return shape
+}
+
+function isOf({ columns, typeIds }: RowShape, others: readonly Column[]): boolean {
+  return (
+    columns.length === others.length &&
+    others.every(({ name, dataTypeID: typeId }, at) => columns[at] === name && typeIds[at] === typeId)
+  )
 }
 
 /** A column's name as the code has it. */
