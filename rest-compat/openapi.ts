@@ -12,7 +12,7 @@ import type { Operation, Runner } from './run.ts'
 /** The OpenAPI document of a surface. */
 export function describeSurface(surface: Surface, runner: Runner, publicUrl: string): Json {
   const components = createComponents()
-  components.add('Error', errorSchema(surface))
+  components.add('Error', errorSchema(surface, components))
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
   const names = namesOf(surface, runner)

@@ -29,6 +29,9 @@ const llm = createClient<LlmPaths>()
 export async function rest(event: Agents['schemas']['SessionStreamEvent'], chunk: Llm['schemas']['UiMessageChunk']) {
   const vm = await infra.POST('/api/v1/vms', { body: { network_policy: { type: 'limited', allowed_hosts: ['a.example'] } } })
   const warnings: string[] | undefined = vm.data?.warnings
+  if (vm.error) console.log(vm.error.error === 'capacity_unavailable', vm.error.message)
+  // wrong: an error has no code that Berth never answers
+  if (vm.error) console.log(vm.error.error === 'no_room')
   // wrong: a path has its parameters
   await infra.GET('/api/v1/vms/{vm_id}', {})
   // wrong: a list of builds is of an organization

@@ -1,6 +1,8 @@
 /** Errors for OpenAPI: the envelope of each surface, and the statuses that every operation has. */
+import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import type { Surface } from '../routes.ts'
-import type { Json } from './components.ts'
+import type { Components, Json } from './components.ts'
+import { object, oneOf } from './json-schema.ts'
 
 const meanings: Readonly<Record<number, string>> = {
   400: 'Invalid request',
@@ -35,47 +37,38 @@ export function describeErrors(statuses: readonly number[]): Json {
 
 const text = { type: 'string' }
 const sentence = { ...text, description: 'What is wrong, and what to do.' }
-const code = {
-  ...text,
-  description: 'The error code: one of the values of GraphQL’s `ErrorCode`.',
-}
 const requestId = { ...text, description: 'Report it to the operator of the installation.' }
 
+/** What the surface's envelope says at a place, for every error that there is. */
+function wordsAt({ envelope }: Pick<Surface, 'envelope'>, read: (body: Json) => unknown): Json {
+  const codes = Object.keys(errorStatuses) as ErrorCode[] // the table's own keys
+  const words = codes.map((code) => String(read(envelope(new BerthError(code, ''), ''))))
+  return { ...text, enum: [...new Set(words)].sort() }
+}
+
 /** The body of an error. */
-export function errorSchema({ name }: Pick<Surface, 'name'>): Json {
-  if (name === 'infra')
+export function errorSchema(surface: Pick<Surface, 'name' | 'envelope'>, components: Components): Json {
+  const errorOf = (body: Json): Json => body['error'] as Json // an object on the surfaces that are asked for it
+  const codeOf = (body: Json): unknown => (surface.name === 'infra' ? body['error'] : errorOf(body)['code'])
+  const code = components.add('ErrorCode', {
+    ...wordsAt(surface, codeOf),
+    description: 'The error code, for programs.',
+  })
+  if (surface.name === 'infra') {
+    const current_target = { ...text, description: 'With `domain_already_linked`: the current target.' }
     return {
-      type: 'object',
-      properties: {
-        error: code,
-        message: sentence,
-        current_target: { ...text, description: 'With `domain_already_linked`: the current target.' },
-      },
-      required: ['error', 'message'],
+      ...object({ error: code, message: sentence }, { current_target }),
       examples: [{ error: 'not_found', message: 'The VM does not exist, or is not yours.' }],
     }
-  if (name === 'llm') {
-    const properties = { type: text, code, message: sentence, request_id: requestId, service_id: text }
-    return {
-      type: 'object',
-      properties: {
-        error: {
-          type: 'object',
-          properties: { ...properties, param: { type: 'null' } },
-          required: Object.keys(properties),
-        },
-      },
-      required: ['error'],
-    }
   }
-  const error = {
-    type: 'object',
-    properties: { type: text, message: sentence, code },
-    required: ['type', 'message', 'code'],
+  const type = components.add('ErrorType', {
+    ...wordsAt(surface, (body) => errorOf(body)['type']),
+    description: 'The kind of error, in the words of clients that were written for others.',
+  })
+  if (surface.name === 'llm') {
+    const service_id = { ...text, description: 'The upstream that failed, or `gateway`.' }
+    const error = { type, code, message: sentence, request_id: requestId, service_id }
+    return object({ error: object(error, { param: { type: 'null' } }) })
   }
-  return {
-    type: 'object',
-    properties: { type: { ...text, enum: ['error'] }, error, request_id: requestId },
-    required: ['type', 'error', 'request_id'],
-  }
+  return object({ type: oneOf('error'), error: object({ type, message: sentence, code }), request_id: requestId })
 }

@@ -3,6 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { isEnumType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
+import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import { schema } from '#schema/schema.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { follow, problemsOf, type Schema } from '../contract/json-schema.ts'
@@ -60,6 +61,21 @@ describe.each(names)('the document of %s', (name) => {
         [part['type']].flat().includes('object') && !('properties' in part) && !('additionalProperties' in part),
     )
     expect(silent.map(([place]) => place)).toEqual([])
+  })
+
+  test('has every error that there is, as the service tells it', () => {
+    const { envelope } = surfaces.find((one) => one.name === name) ?? expect.fail(`no surface ${name}`)
+    const document = documentOf(name)
+    const error = { $ref: '#/components/schemas/Error' }
+    const told = Object.keys(errorStatuses).flatMap((code) =>
+      problemsOf(envelope(new BerthError(code as ErrorCode, 'x'), 'req_x'), error, document as Schema, {
+        closed: true,
+      }),
+    )
+    expect(told).toEqual([])
+    const { enum: codes } = document.components.schemas['ErrorCode'] as { enum: string[] }
+    expect(codes).toContain(name === 'llm' ? 'missing_scope' : 'forbidden') // the gateway has words of its own
+    expect(codes).not.toContain(name === 'llm' ? 'forbidden' : 'internal')
   })
 
   test('leaves open only what is the client’s own, or the model’s', () => {
