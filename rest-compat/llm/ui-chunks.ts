@@ -9,16 +9,18 @@ import { done, usageBody, type Answering, type StreamText } from './chunks.ts'
 
 type ToolInput = { id: string; name: string; text: string }
 
-/**
- * Writes chunks.
- * @param messageId the id of the message that the answer continues, or the answer's own.
- */
-export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: string): StreamText {
+/** The blocks of text and reasoning, of which one is open at a time. Each function answers the chunks that it takes. */
+type Blocks = {
+  say: (text: string) => string
+  think: (index: number, text: string) => string
+  endReasoning: (index: number, block: ReasoningBlock) => string
+  end: () => string
+}
+
+function startBlocks(): Blocks {
   let open: 'nothing' | 'text' | 'reasoning' = 'nothing'
   let texts = 0
   let reasoningIndex = -1
-  let opening = chunk({ type: 'start', messageId }) + chunk({ type: 'start-step' })
-  const tools = new Map<number, ToolInput>()
 
   const endText = (): string => {
     if (open !== 'text') return ''
@@ -34,11 +36,6 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
       ...(block ? { providerMetadata: reasoningMetadata(block) } : {}),
     })
   }
-  const say = (text: string): string => {
-    const begin = open === 'text' ? '' : endReasoning(null) + chunk({ type: 'text-start', id: textId(texts) })
-    open = 'text'
-    return `${begin}data: {"type":"text-delta","id":"${textId(texts)}","delta":${JSON.stringify(text)}}\n\n`
-  }
   const beginReasoning = (index: number): string => {
     if (open === 'reasoning' && reasoningIndex === index) return ''
     const begin = endText() + endReasoning(null) + chunk({ type: 'reasoning-start', id: reasoningId(index) })
@@ -46,21 +43,39 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
     reasoningIndex = index
     return begin
   }
+  return {
+    say(text) {
+      const begin = open === 'text' ? '' : endReasoning(null) + chunk({ type: 'text-start', id: textId(texts) })
+      open = 'text'
+      return `${begin}data: {"type":"text-delta","id":"${textId(texts)}","delta":${JSON.stringify(text)}}\n\n`
+    },
+    think: (index, text) =>
+      `${beginReasoning(index)}data: {"type":"reasoning-delta","id":"${reasoningId(index)}","delta":${JSON.stringify(text)}}\n\n`,
+    endReasoning: (index, block) => beginReasoning(index) + endReasoning(block),
+    end: () => endText() + endReasoning(null),
+  }
+}
+
+/**
+ * Writes chunks.
+ * @param messageId the id of the message that the answer continues, or the answer's own.
+ */
+export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: string): StreamText {
+  let opening = chunk({ type: 'start', messageId }) + chunk({ type: 'start-step' })
+  const blocks = startBlocks()
+  const tools = new Map<number, ToolInput>()
+
   const write = (event: ModelEvent): string => {
     switch (event.type) {
       case 'text':
-        return say(event.text)
+        return blocks.say(event.text)
       case 'reasoning':
-        return `${beginReasoning(event.index)}data: {"type":"reasoning-delta","id":"${reasoningId(event.index)}","delta":${JSON.stringify(event.text)}}\n\n`
+        return blocks.think(event.index, event.text)
       case 'reasoning_end':
-        return beginReasoning(event.index) + endReasoning(event.block)
+        return blocks.endReasoning(event.index, event.block)
       case 'tool': {
         tools.set(event.index, { id: event.id, name: event.name, text: '' })
-        return (
-          endText() +
-          endReasoning(null) +
-          chunk({ type: 'tool-input-start', toolCallId: event.id, toolName: event.name })
-        )
+        return blocks.end() + chunk({ type: 'tool-input-start', toolCallId: event.id, toolName: event.name })
       }
       case 'arguments': {
         const tool = tools.get(event.index)
@@ -71,8 +86,7 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
       case 'end': {
         const metadata = { finishReason: event.finishReason, usage: usageBody(event.usage), model: model.id }
         return (
-          endText() +
-          endReasoning(null) +
+          blocks.end() +
           [...tools.values()].map(toolInput).join('') +
           chunk({ type: 'finish-step' }) +
           chunk({ type: 'finish', messageMetadata: metadata }) +

@@ -54,7 +54,46 @@ const longestParameter = 300 // characters; a domain name has up to 253
 export async function buildApp({ services, schema, surfaces }: AppParts): Promise<FastifyInstance> {
   const { config } = services
   const origins = new Set(config.corsOrigins)
-  const app = fastify({
+  const app = createServer(origins)
+  watchConnections(app, config)
+  const stopping = signalStop(app)
+  app.addHook('onRequest', (request, reply, done) => {
+    markAnswer(request.id, reply)
+    done()
+  })
+  allowOrigins(app, origins)
+  cutSlowBodies(app)
+  app.addHook('onRoute', (route) => {
+    route.onResponse = timeRoute(route.url)
+  })
+  answerErrors(app)
+  acceptJsonBodies(app)
+  unpackBodies(app)
+  compressAnswers(app)
+  reportConnections(services.database)
+  reportServer(app.server)
+  reportState(services)
+
+  const authenticator = createAuthenticator(services)
+  const engine = createEngine(schema)
+  const graphql = { services, schema, engine, authenticator, stopping }
+  serveIndexPage(app)
+  serveHealth(app, services)
+  await app.register(async (scope) => serveGraphql(scope, graphql))
+  serveSockets(app, graphql)
+  await serveObjects(app, services)
+  if (config.builtInIssuer) {
+    await ensureSigningKey(services)
+    serveIssuer(app, services)
+    if (config.localSignIn) serveSignIn(app, services)
+  }
+  await surfaces?.(app, { services, schema, authenticator })
+  return app
+}
+
+/** Fastify with our limits and ids, and nothing mounted. */
+function createServer(origins: ReadonlySet<string>): FastifyInstance {
+  return fastify({
     logger: false,
     trustProxy: false,
     genReqId: () => newId('request'),
@@ -74,7 +113,10 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
       sendPlainError(refusedRequest(error, request, plain), request.id, plain, request.url)
     },
   })
-  watchConnections(app, config)
+}
+
+/** Makes the app's signal `stopping`, and lets go of idle connections from then on. */
+function signalStop(app: FastifyInstance): AbortSignal {
   const stopping = new AbortController()
   app.decorate('stopping', stopping.signal)
   app.addHook('preClose', (done) => {
@@ -86,43 +128,17 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     sweep.unref()
     done()
   })
-  app.addHook('onRequest', (request, reply, done) => {
-    markAnswer(request.id, reply)
-    done()
-  })
-  allowOrigins(app, origins)
-  cutSlowBodies(app)
-  app.addHook('onRoute', (route) => {
-    route.onResponse = timeRoute(route.url)
-  })
+  return stopping.signal
+}
+
+/** Answers what no route answers: what is thrown outside of one, and paths that nothing has. */
+function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) =>
     sendPlainError(refusedRequest(error, request, reply), request.id, reply),
   )
   app.setNotFoundHandler((request, reply) =>
     sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply),
   )
-  acceptJsonBodies(app)
-  unpackBodies(app)
-  compressAnswers(app)
-  reportConnections(services.database)
-  reportServer(app.server)
-  reportState(services)
-
-  const authenticator = createAuthenticator(services)
-  const engine = createEngine(schema)
-  const graphql = { services, schema, engine, authenticator, stopping: stopping.signal }
-  serveIndexPage(app)
-  serveHealth(app, services)
-  await app.register(async (scope) => serveGraphql(scope, graphql))
-  serveSockets(app, graphql)
-  await serveObjects(app, services)
-  if (config.builtInIssuer) {
-    await ensureSigningKey(services)
-    serveIssuer(app, services)
-    if (config.localSignIn) serveSignIn(app, services)
-  }
-  await surfaces?.(app, { services, schema, authenticator })
-  return app
 }
 
 /** Cuts requests whose body takes too long to arrive. */

@@ -5,7 +5,7 @@
 import { CompiledQuery } from 'kysely'
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
-import { startSlots, type Slots } from './jobs/slots.ts'
+import { startSlots, type JobSource, type Slots } from './jobs/slots.ts'
 import { log } from './log.ts'
 import { findAll, sql, type Db, type Tx } from './postgres.ts'
 import { publish, type Pubsub } from './pubsub.ts'
@@ -75,59 +75,21 @@ const webConnections = 2
  * @param worker whether this process handles jobs; one that only enqueues does not supervise.
  */
 export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: { worker: boolean }): Promise<Jobs> {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    application_name: worker ? 'berth-jobs-worker' : 'berth-jobs',
-    max: worker ? workerConnections : webConnections,
-    keepAlive: true,
-    // That a job was taken or done need not survive a crash of Postgres: it would run once more. Jobs are enqueued elsewhere, durably.
-    options: '-c synchronous_commit=off',
-  })
-  pool.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection'))
-  pool.on('connect', (client) =>
-    client.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection')),
-  )
-  const boss = new PgBoss({
-    db: {
-      executeSql: (text, values = []) =>
-        values.length > 0 ? runForeignStatement(pool, text, values) : pool.query(text),
-    }, // without values there may be several statements
-    supervise: worker,
-    schedule: false,
-    superviseIntervalSeconds: superviseSeconds,
-    monitorIntervalSeconds: superviseSeconds,
-  })
-  boss.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost the database for a moment'))
-  await boss.start()
+  const pool = openPool(databaseUrl, worker)
+  const boss = await openBoss(pool, worker)
   const stopping = new AbortController()
-  const declared = new Set<string>()
+  const queues = knownQueues(boss)
   const slots = new Map<string, Slots>()
   let stopped: Promise<void> | undefined
   pubsub.listen(topic, (name) => {
     for (const [queue, taking] of slots) if (name === null || name === queue) taking.wake()
   })
 
-  const declare = async <Data extends object>(kind: Job<Data>): Promise<void> => {
-    if (declared.has(kind.name)) return
-    const { retryLimit, retryDelaySeconds, expireInSeconds } = kind.options
-    const options = {
-      heartbeatSeconds,
-      retryLimit,
-      retryDelay: retryDelaySeconds,
-      retryBackoff: true,
-      retryDelayMax: 60,
-      expireInSeconds,
-      deleteAfterSeconds: keptSeconds,
-    }
-    await boss.createQueue(kind.name, options)
-    declared.add(kind.name)
-  }
-
   return {
-    declare,
+    declare: queues.declare,
     async enqueue(tx, kind, data, options = {}) {
       // pg-boss finds the queue by name; the first time, on a connection of its own.
-      if (!declared.has(kind.name)) await declare(kind)
+      if (!queues.has(kind)) await queues.declare(kind)
       const sending = boss.send(kind.name, data, {
         ...(options.startAfterSeconds ? { startAfter: options.startAfterSeconds } : {}),
         db: {
@@ -144,21 +106,13 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
       { concurrency }: { concurrency: number },
       handler: (run: JobRun<Data>) => Promise<void>,
     ) {
-      await declare(kind)
+      await queues.declare(kind)
       if (slots.has(kind.name)) throw new Error(`the queue ${kind.name} is handled already in this process`)
       slots.set(
         kind.name,
         startSlots<Data>(
           kind.name,
-          {
-            fetch: (most) => boss.fetch<Data>(kind.name, { batchSize: most }),
-            touch: async (jobs) => void (await boss.touch(kind.name, jobs)),
-            complete: async (jobs) => void (await boss.complete(kind.name, jobs)),
-            giveBack: async (jobs) => {
-              await pool.query(giveBackText, [kind.name, jobs.map(({ id, retryCount }) => `${id}:${retryCount}`)])
-            },
-            fail: async (job, reason) => void (await boss.fail(kind.name, job, { reason })),
-          },
+          sourceOf(boss, pool, kind.name),
           { concurrency, touchMs: (heartbeatSeconds * 1000) / 3 },
           ({ id, data }) => handler({ id, data, signal: stopping.signal }),
         ),
@@ -172,6 +126,76 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
         await pool.end()
       })())
     },
+  }
+}
+
+/** Connections of the queue's own. */
+function openPool(databaseUrl: string, worker: boolean): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    application_name: worker ? 'berth-jobs-worker' : 'berth-jobs',
+    max: worker ? workerConnections : webConnections,
+    keepAlive: true,
+    // That a job was taken or done need not survive a crash of Postgres: it would run once more. Jobs are enqueued elsewhere, durably.
+    options: '-c synchronous_commit=off',
+  })
+  pool.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection'))
+  pool.on('connect', (client) =>
+    client.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection')),
+  )
+  return pool
+}
+
+async function openBoss(pool: pg.Pool, worker: boolean): Promise<PgBoss> {
+  const boss = new PgBoss({
+    db: {
+      executeSql: (text, values = []) =>
+        values.length > 0 ? runForeignStatement(pool, text, values) : pool.query(text),
+    }, // without values there may be several statements
+    supervise: worker,
+    schedule: false,
+    superviseIntervalSeconds: superviseSeconds,
+    monitorIntervalSeconds: superviseSeconds,
+  })
+  boss.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost the database for a moment'))
+  await boss.start()
+  return boss
+}
+
+/** The queues that this process knows to be there; each is made once. */
+function knownQueues(boss: PgBoss): {
+  has: (kind: { name: string }) => boolean
+  declare: (kind: { name: string; options: JobOptions }) => Promise<void>
+} {
+  const declared = new Set<string>()
+  return {
+    has: ({ name }) => declared.has(name),
+    async declare({ name, options: { retryLimit, retryDelaySeconds, expireInSeconds } }) {
+      if (declared.has(name)) return
+      await boss.createQueue(name, {
+        heartbeatSeconds,
+        retryLimit,
+        retryDelay: retryDelaySeconds,
+        retryBackoff: true,
+        retryDelayMax: 60,
+        expireInSeconds,
+        deleteAfterSeconds: keptSeconds,
+      })
+      declared.add(name)
+    },
+  }
+}
+
+/** Where slots get the jobs of a queue, and tell how they went. */
+function sourceOf<Data extends object>(boss: PgBoss, pool: pg.Pool, queue: string): JobSource<Data> {
+  return {
+    fetch: (most) => boss.fetch<Data>(queue, { batchSize: most }),
+    touch: async (jobs) => void (await boss.touch(queue, jobs)),
+    complete: async (jobs) => void (await boss.complete(queue, jobs)),
+    giveBack: async (jobs) => {
+      await pool.query(giveBackText, [queue, jobs.map(({ id, retryCount }) => `${id}:${retryCount}`)])
+    },
+    fail: async (job, reason) => void (await boss.fail(queue, job, { reason })),
   }
 }
 
