@@ -1,4 +1,4 @@
-/** Every noun that has slow work: one line each. */
+/** All job handlers: one line for each noun with slow work. */
 import { handleEnvironments } from './agents/environments.ts'
 import { handleBuilds, type ActiveBuilds } from './infra/builds.ts'
 import { handleFolders } from './infra/folders.ts'

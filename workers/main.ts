@@ -1,4 +1,6 @@
-/** The worker process. `npm start` and the Procfile start it; it ends within ten seconds when it is asked to, VMs go on. */
+/**
+ * The worker process. `npm start` and the Procfile start it; it ends within ten seconds after a signal; VMs continue.
+ */
 import { flushCompileCache } from 'node:module'
 import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
@@ -10,13 +12,13 @@ import { modelTable } from '#src/resources/llm/models/table.ts'
 import { replaceWorker } from './predecessor.ts'
 import { startWorker } from './worker.ts'
 
-const stopLimitMs = 9_000 // whoever started us waits 11 s
+const stopLimitMs = 9_000 // the supervisor waits 11 s
 
 try {
   const config = readConfig()
   setLogLevel(config.logLevel)
   setLogFormat(config.logFormat)
-  modelTable(config) // what is wrong with it is told now, not in the middle of a job
+  modelTable(config) // its errors are reported now, not in the middle of a job
   if (!config.databaseUrl)
     throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   await replaceWorker(config.dataDir)
@@ -38,7 +40,7 @@ try {
   const starting = startWorker(services, () => void stop())
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop())
   await starting
-  flushCompileCache() // now, because a kill leaves no time for it
+  flushCompileCache() // now, because there is no chance to do it after a kill
 } catch (error) {
   if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`)
   else log.fatal({ err: error }, 'the worker could not start')

@@ -1,6 +1,7 @@
 /**
- * One worker of a node at a time: a machine's sockets take one connection. Whoever starts ends the one before it, which
- * may hang, or be left over of another start; that lets go of its work, and the new one goes on with it.
+ * Only one worker of a node may run at a time, because a machine's sockets accept one connection. A starting worker
+ * ends its predecessor, which may hang or be left over from another start. The predecessor releases its work, and the
+ * new worker continues it.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,11 +9,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { log } from '#src/platform/log.ts'
 import { isRunning, markProcess, signal, type ProcessMark } from '#src/platform/locks/process-marks.ts'
 
-/** A worker ends within 9 s of being asked to; one that was stopped by a signal hears nothing. */
+/** A worker ends within 9 s after a signal; one that is suspended does not react. */
 const endLimitMs = 10_000
 const lookMs = 20
 
-/** Ends the worker of this node that still runs, if there is one, and notes this process in its place. */
+/** Ends the running worker of this node, if there is one, and records this process in its place. */
 export async function replaceWorker(dataDir: string): Promise<void> {
   mkdirSync(dataDir, { recursive: true })
   const path = join(dataDir, 'worker.json')
@@ -20,7 +21,7 @@ export async function replaceWorker(dataDir: string): Promise<void> {
   if (before && before.pid !== process.pid && isRunning(before)) {
     log.warn({ pid: before.pid }, 'another worker of this node runs: it is ended, and this one goes on with its work')
     signal(before.pid, 'SIGTERM')
-    signal(before.pid, 'SIGCONT') // one that stands still cannot end
+    signal(before.pid, 'SIGCONT') // a suspended one cannot end
     await until(() => !isRunning(before), endLimitMs)
     if (isRunning(before)) signal(before.pid, 'SIGKILL')
     await until(() => !isRunning(before), endLimitMs)

@@ -1,4 +1,4 @@
-/** The worker of one node: everything it runs, started in the order in which it is needed. */
+/** The worker of one node: starts everything it runs, in the necessary order. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCompute } from '#src/drivers/compute/compute.ts'
@@ -25,8 +25,9 @@ import { vmIdOf, type VmWork } from './infra/vms.ts'
 export type Worker = { readonly nodeId: string; readonly compute: Compute | null; stop: () => Promise<void> }
 
 /**
- * Starts the worker; without what VMs need it says so in its heartbeat and runs the rest.
- * @param onLost hears that a later worker has the node: nothing that this one writes of its builds counts any more.
+ * Starts the worker; if VMs cannot run here, its heartbeat says so and it runs the rest.
+ * @param onLost called when a later worker has the node: then nothing that this one writes about its builds counts any
+ * more.
  */
 export async function startWorker(services: Services, onLost: () => void = () => undefined): Promise<Worker> {
   const { config } = services
@@ -41,7 +42,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   const making = templateStatus(config.cacheDir).built
     ? null
     : 'VM templates are being built on this node; try again in a few minutes.'
-  let unavailable = missing?.sentence ?? making // where they are there, whoever asks for a VM meanwhile waits for it
+  let unavailable = missing?.sentence ?? making // if they exist, requests for VMs meanwhile wait for them
   let compute: Compute | null = null
   const { workerNumber, report } = await holdNode(
     services,
@@ -70,7 +71,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     return workWithoutVms(services, nodeId, stopping)
   }
   const settle = await adoptMachines(work)
-  const agent = await openNodeAgent({ services, compute, env: work.env, socketPath }) // before anything else: somebody waits for it
+  const agent = await openNodeAgent({ services, compute, env: work.env, socketPath }) // before anything else, because requests are waiting for it
   await settle()
   reportMachines(compute, config)
   unavailable = null
@@ -87,13 +88,16 @@ export async function startWorker(services: Services, onLost: () => void = () =>
       stopping.abort()
       stopHousekeeping()
       await services.jobs.stop() // handlers finish before their machines' connections go
-      await agent.close() // last, because whoever asks now waits for the next worker
+      await agent.close() // last, because new requests now wait for the next worker
       await work.compute.close()
     },
   }
 }
 
-/** A worker that runs no VMs still keeps house for everybody: what waits for a machine is not left waiting for ever. */
+/**
+ * Starts a worker that runs no VMs. It still does the housekeeping, so that what waits for a machine does not wait
+ * forever.
+ */
 function workWithoutVms(services: Services, nodeId: string, stopping: AbortController): Worker {
   const stopHousekeeping = startHousekeeping(services, null)
   return {

@@ -28,7 +28,7 @@ import { asksForSocket, serveSockets } from './sockets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Fires when the app begins to close, and ends open streams, so that closing does not wait for them. */
+    /** Fires when the app starts to close, and ends open streams, so that closing does not wait for them. */
     stopping: AbortSignal
   }
 }
@@ -39,7 +39,7 @@ export type RegisterSurfaces = (
   parts: { services: Services; schema: GraphQLSchema; authenticator: Authenticator },
 ) => Promise<void>
 
-/** What the app is made of. Tests leave the surfaces out, or bring a schema of their own. */
+/** The parts of the app. Tests omit the surfaces, or use a schema of their own. */
 export type AppParts = { services: Services; schema: GraphQLSchema; surfaces?: RegisterSurfaces }
 
 const receiveTimeoutMs = 10_000 // for receiving a whole request; a response has no such limit
@@ -107,7 +107,7 @@ function createServer(origins: ReadonlySet<string>): FastifyInstance {
     routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: answerBadHttp,
     frameworkErrors: (error, request, reply) => {
-      const plain = reply as FastifyReply // Fastify types a reply without a route in a way of its own
+      const plain = reply as FastifyReply // Fastify has a separate type for a reply without a route
       markAnswer(request.id, plain)
       markOrigin(request, plain, origins)
       sendPlainError(refusedRequest(error, request, plain), request.id, plain, request.url)
@@ -156,7 +156,7 @@ function cutSlowBodies(app: FastifyInstance): void {
     done()
   })
   app.addHook('preValidation', (request, _reply, done) => {
-    // the first hook behind the body
+    // the first hook after the body
     receiving.end(request.raw)
     done()
   })
@@ -166,7 +166,7 @@ function cutSlowBodies(app: FastifyInstance): void {
   })
 }
 
-/** The hook that times a route's answers. Hot: one for each route, so that it need not find out which route it was. */
+/** The hook that times a route's answers. A hot path: each route has its own hook, which need not look up the route. */
 function timeRoute(route: string): onResponseHookHandler {
   const timers = new Map<string, { observe: (seconds: number) => void }>()
   return (request, reply, done) => {
@@ -179,7 +179,7 @@ function timeRoute(route: string): onResponseHookHandler {
   }
 }
 
-/** Answers connections that send no valid HTTP, or send it too slowly, before there is a request. */
+/** Answers connections that send invalid HTTP, or send it too slowly, before there is a request. */
 function answerBadHttp(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const [status, sentence] = badHttp[error.code ?? ''] ?? ['400 Bad Request', 'The request is not well-formed HTTP.']
@@ -195,12 +195,12 @@ const badHttp: Readonly<Record<string, [status: string, sentence: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers are longer than 16 KB.'],
 }
 
-/** What every answer carries, whatever it is. */
+/** Sets the headers of every answer. */
 function markAnswer(requestId: string, reply: FastifyReply): void {
   reply.header('x-request-id', requestId).header('request-id', requestId).header('x-content-type-options', 'nosniff')
 }
 
-/** Errors outside GraphQL and the routes of REST; one at an address of a surface has that surface's body. */
+/** Sends errors outside GraphQL and the REST routes; under the path of a surface, in that surface's envelope. */
 function sendPlainError(thrown: unknown, requestId: string, reply: FastifyReply, url = ''): void {
   const error = shownError(thrown, requestId)
   const { code, status, message, details } = error

@@ -1,6 +1,6 @@
 /**
- * Limits on connections to the web process: how many from one address and in total, and a client that does not read its
- * response is cut. So no client can hold the sockets or the memory that others need.
+ * Limits on connections to the web process: how many from one address and in total, and clients that do not read their
+ * responses are cut off. So no client can use up the sockets or the memory that others need.
  */
 import type { Server } from 'node:http'
 import { isIPv4, isIPv6, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ import type { Config } from '#src/platform/config.ts'
 import { limits } from '#src/platform/limits.ts'
 import { connectionsRefused } from '#src/platform/metrics.ts'
 
-/** A reverse proxy or programs on this host come from loopback, all of them from one address. */
+/** A reverse proxy and programs on this host connect from loopback, all from one address. */
 const loopbackTimes = 8
 
 /** Watches the app's connections from their first moment. */
@@ -36,12 +36,12 @@ export function watchConnections(
       else open.delete(whose)
     })
   }
-  // Before Node's own listener, which would begin to read requests from it.
+  // before Node's own listener, which would start to read requests
   ;(server as Server).prependListener('connection', admit)
   cutStalled(app)
 }
 
-/** What counts as one address: for IPv6 the /64 network, because a client usually has all of it. */
+/** The key by which addresses are counted: for IPv6 the /64 network, because a client usually has all of it. */
 function neighbourhood(address: string): string {
   if (!isIPv6(address) || address === '::1') return address
   const mapped = address.slice(address.lastIndexOf(':') + 1)
@@ -63,7 +63,7 @@ const refusal = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/j
 function refuse(socket: Socket): void {
   connectionsRefused.inc()
   socket.on('error', () => {
-    /* whoever it was has gone */
+    /* the client has disconnected */
   })
   socket.end(refusal)
   socket.destroySoon()
@@ -77,7 +77,7 @@ function refuse(socket: Socket): void {
  */
 function cutStalled(app: FastifyInstance): void {
   const unanswered = new WeakMap<Socket, number>()
-  app.server.setTimeout((limits.stalledSeconds * 1000) / 2) // Node's first timeout notes what was sent so far, the second that nothing was sent since
+  app.server.setTimeout((limits.stalledSeconds * 1000) / 2) // the first timeout records what was sent so far, the second finds that nothing was sent since
   app.addHook('onRequest', (request, reply, done) => {
     const { socket } = request.raw
     const count = (unanswered.get(socket) ?? 0) + 1

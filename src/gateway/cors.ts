@@ -1,12 +1,12 @@
 /**
- * CORS: pages of other origins may do nothing, unless the operator names their origin (BERTH_CORS_ORIGINS). There are no
- * cookies, so a page needs a token of its own, and `Access-Control-Allow-Credentials` is never sent.
+ * CORS: pages of other origins have no access, unless the operator names their origin (BERTH_CORS_ORIGINS). There are
+ * no cookies, so a page needs a token of its own, and `Access-Control-Allow-Credentials` is never sent.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addVary } from '#src/platform/compression.ts'
 
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
-/** Response headers that a page may read, beside the ones that are always readable. */
+/** Response headers that a page may read, besides those that are always readable. */
 const exposed = [
   'x-request-id',
   'request-id',
@@ -22,18 +22,21 @@ const exposed = [
   'x-sdk-ui-message-stream',
   'x-vercel-ai-ui-message-stream',
 ].join(', ')
-/** What a page may send when its browser names no headers. */
+/** The headers that a page may send when its browser names none. */
 const usualHeaders = 'authorization, content-type, idempotency-key, last-event-id, x-api-key'
 const rememberSeconds = 600
 
-/** Answers preflights of the named origins and lets their pages read every answer, errors too. Does nothing when there is none. */
+/**
+ * Answers preflight requests of the named origins and lets their pages read every answer, including errors. Does
+ * nothing when none is named.
+ */
 export function allowOrigins(app: FastifyInstance, allowed: ReadonlySet<string>): void {
   if (allowed.size === 0) return
   app.addHook('onRequest', async (request, reply) => {
     if (!markOrigin(request, reply, allowed) || !isPreflight(request)) return
     const asked = request.headers['access-control-request-headers']
     addVary(reply, 'access-control-request-headers')
-    // Many SDKs send headers of their own; an origin that is trusted with tokens is trusted with those.
+    // Many SDKs send their own headers; an origin that is trusted with tokens may send those too.
     reply
       .header('access-control-allow-methods', methods)
       .header('access-control-allow-headers', asked === undefined || asked === '' ? usualHeaders : asked)

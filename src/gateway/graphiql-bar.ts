@@ -76,7 +76,7 @@ export function signInBar(withSignIn: boolean): string {
 <script>(${barScript.toString()})(${JSON.stringify({ signInPath, signInHeader, advice: withSignIn ? getAdvice : pasteAdvice })})</script>`
 }
 
-/** Runs in the browser, as text: it may use nothing from outside itself. */
+/** Runs in the browser, as text, so it must not use anything from outside itself. */
 function barScript(names: { signInPath: string; signInHeader: string; advice: string }): void {
   type Held = { token: string; user: string; organization: string; role: string; expiresAt: string }
   type Element = {
@@ -198,7 +198,7 @@ function barScript(names: { signInPath: string; signInHeader: string; advice: st
     hold(null)
     page.location.reload()
   })
-  // The link that the start printed carries the sign-in code, which must not stay in the address bar.
+  // The link that Berth printed when it started contains the sign-in code, which must not stay in the address bar.
   const address = new URL(page.location.href)
   const given = address.searchParams.get('code')
   if (given) {

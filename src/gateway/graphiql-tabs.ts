@@ -1,9 +1,10 @@
 /**
- * What GraphiQL opens with: prepared tabs that run as they are, one after the other. Where a tab needs the id of what the
- * tab before it made, it says `bld_latest` and the like: the page puts the newest id of that kind there that it was answered.
+ * The tabs that GraphiQL opens with: they run as they are, one after the other. A tab that needs an id from an earlier
+ * tab has a placeholder such as `bld_latest`, which the page replaces by the newest id of that kind that it has
+ * received.
  */
 
-/** The prepared tabs, each with one operation, after which it is named. */
+/** The prepared tabs, each with one operation, which names the tab. */
 export const tabs: readonly string[] = [
   `# Welcome to Berth!
 # 1. Get a token in the bar above.
@@ -85,12 +86,12 @@ subscription SessionLog {
 `,
 ]
 
-/** The script that makes the tabs ready; it goes before the bar's, and that before GraphiQL. */
+/** The script that prepares the tabs; it runs before the bar's script, and that before GraphiQL. */
 export function tabsScript(): string {
   return `<script>(${prepareTabs.toString()})(${JSON.stringify(tabs)});(${fillLatest.toString()})()</script>`
 }
 
-/** Runs in the browser, as text: it may use nothing from outside itself. */
+/** Runs in the browser, as text, so it must not use anything from outside itself. */
 function prepareTabs(queries: readonly string[]): void {
   type Tab = { query: string | null; variables: string | null; headers: string | null }
   type Storage = {
@@ -106,9 +107,9 @@ function prepareTabs(queries: readonly string[]): void {
   const key = 'graphiql:tabState'
 
   /**
-   * GraphiQL looks for a tab with the text that it keeps beside its tabs, and opens an empty one when none has it; but it
-   * keeps that text only once something was typed. So before it looks, the text is made that of the tab that was open,
-   * and tabs without any text are left out. Where nothing is kept, the prepared tabs are.
+   * GraphiQL stores the text of the active tab beside its tabs, looks for a tab with that text, and opens an empty one
+   * if there is none. But it stores the text only after something was typed. So before it looks, this sets the text to
+   * that of the active tab, and removes tabs without text. If nothing is stored, the prepared tabs are.
    */
   const mendTabs = (storage: Storage): void => {
     const asked = new URL(page.location.href).searchParams.get('query')
@@ -142,11 +143,11 @@ function prepareTabs(queries: readonly string[]): void {
   try {
     mendTabs(page.localStorage)
   } catch {
-    page.localStorage.removeItem(key) // not as GraphiQL writes it; it would not read it either
+    page.localStorage.removeItem(key) // not in GraphiQL's format; it would not read it either
   }
 }
 
-/** Runs in the browser, as text, too: puts the newest ids into what GraphiQL sends. */
+/** Also runs in the browser, as text: inserts the newest ids into GraphiQL's requests. */
 function fillLatest(): void {
   type Browser = {
     sessionStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void }
@@ -159,7 +160,7 @@ function fillLatest(): void {
   const known = (): Record<string, string> =>
     JSON.parse(page.sessionStorage.getItem(latest) ?? '{}') as Record<string, string>
   const note = (text: string): void => {
-    const found: Record<string, string> = {} // lists begin with the newest
+    const found: Record<string, string> = {} // the newest is first in lists
     for (const [id, kind = ''] of text.matchAll(/\b([a-z]{2,10})_[0-9a-hjkmnp-tv-z]{26}\b/g)) found[kind] ??= id
     page.sessionStorage.setItem(latest, JSON.stringify({ ...known(), ...found }))
   }
@@ -170,7 +171,7 @@ function fillLatest(): void {
   page.fetch = async (input, init) => {
     const address = typeof input === 'string' ? input : input instanceof URL ? input.href : ''
     if (new URL(address, page.location.href).pathname !== '/graphql') return send(input, init)
-    const text = typeof init?.body === 'string' ? init.body : '' // a subscription stands in the address
+    const text = typeof init?.body === 'string' ? init.body : '' // a subscription is in the URL
     if ((address + text).includes('org_latest') && !known()['org']) await noteOrganization(init?.headers)
     const filled = (one: string): string =>
       one.replace(/(org|bld|sesn)_latest/g, (word, kind: string) => known()[kind] ?? word)

@@ -21,12 +21,14 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Whether this request is a browser that wants the page, not an answer. */
+/** Whether this request is from a browser that wants the page, and not an answer. */
 export function mayShowPage({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && (headers.accept?.includes('text/html') ?? false)
 }
 
-/** Sends the page: with the form for a token where local sign-in answers, else with the command that makes one. */
+/**
+ * Sends the page: with a form to get a token where local sign-in works, otherwise with the command that creates one.
+ */
 export async function sendGraphiql(request: FastifyRequest, reply: FastifyReply, config: Config): Promise<unknown> {
   const page = await pageOf(mayServeSignIn(request, config))
   addVary(reply, 'accept')
@@ -42,7 +44,7 @@ export async function sendGraphiql(request: FastifyRequest, reply: FastifyReply,
 
 const pages = new Map<boolean, Promise<KeptText>>()
 
-/** The page in its two forms; 9 MB each, so made when first asked for and kept. */
+/** The page in its two forms; 9 MB each, so built at the first request and cached. */
 function pageOf(withSignIn: boolean): Promise<KeptText> {
   const known = pages.get(withSignIn)
   if (known) return known
@@ -58,8 +60,8 @@ async function makePage(withSignIn: boolean): Promise<KeptText> {
     logo,
     endpoint: '/graphql',
     defaultQuery: tabs[0] ?? '',
-    shouldPersistHeaders: false, // a token is not to be kept on disk
-    defaultEditorToolsVisibility: false, // the tabs need the room
+    shouldPersistHeaders: false, // tokens must not be stored on disk
+    defaultEditorToolsVisibility: false, // the tabs need the space
   })
   const root = '<div id="root"></div>'
   const at = whole.indexOf(root)

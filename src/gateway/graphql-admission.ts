@@ -1,4 +1,7 @@
-/** What every operation must pass before it runs, whether it came by HTTP, in a batch or by web socket: its size, its caller, their minute. */
+/**
+ * The checks of every operation before it runs, whether it came by HTTP, in a batch or by web socket: its size, its
+ * caller, and the caller's rate limit.
+ */
 import { GraphQLError, getOperationAST, Kind, type DocumentNode, type GraphQLSchema } from 'graphql'
 import type { Context } from '#schema/builder.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -11,19 +14,19 @@ import { persistedQueryNotSupported } from './graphql-errors.ts'
 import { isForEverybody } from './open-operations.ts'
 import { measureOperation, refuseLarge, refuseLong } from './operation-size.ts'
 
-/** One request: what resolvers are given, what the body said, and what the answer's headers should say. */
+/** One request: the context of resolvers, the content of the body, and the headers of the answer. */
 export type GraphqlCall = Context & {
   sent?: unknown
   address: string
   answer: { allowance?: Allowance; headers?: Record<string, string> }
 }
 
-/** What a client asked for, not yet trusted. */
+/** The parameters of a request, not yet validated. */
 export type Params = { query?: unknown; operationName?: unknown; variables?: unknown; extensions?: unknown }
 
 /**
  * Checks and counts an operation before it runs.
- * @returns its document; undefined where none was sent, which yoga refuses in its own words.
+ * @returns its document; undefined if none was sent, which yoga refuses with its own message.
  * @throws BerthError, or GraphQLError for a document that does not parse.
  */
 export async function admitOperation(
@@ -51,13 +54,13 @@ export async function admitOperation(
   const size = measureOperation(schema, document, operation, variables)
   refuseLarge(size)
   if (call.caller.kind !== 'nobody') return document
-  // As REST does: who calls is asked before what is wrong with the document is told.
+  // As in REST: authentication comes before errors in the document.
   if (!isForEverybody(schema, document, operation)) throw call.caller.refusal
   if (size.readsSchema) await call.limiter.spend(`schema:address:${call.address}`, limits.anonymousPerMinute)
   return document
 }
 
-/** The 400 for a document in which the request names no operation. */
+/** The 400 for a request that does not name an operation of its document. */
 function noOperation({ definitions }: DocumentNode, operationName: unknown): BerthError {
   const operations = definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION).length
   return new BerthError(
@@ -70,14 +73,14 @@ function noOperation({ definitions }: DocumentNode, operationName: unknown): Ber
   )
 }
 
-/** A text, or undefined for whatever else it is. */
+/** A text, or undefined for anything else. */
 export function textOrNone(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
 /**
- * Answers a document that is named by its hash only as Apollo's clients expect of a server that keeps none: they send it
- * again, whole. The code, the sentence and the status 200 are theirs.
+ * Answers a request with only the hash of a document as Apollo's clients expect from a server without persisted
+ * queries: they then send the whole document. The code, the sentence and the status 200 are Apollo's.
  * @throws GraphQLError for such a request.
  */
 function refusePersisted({ query, extensions }: Params): undefined {
@@ -94,10 +97,10 @@ function refusePersisted({ query, extensions }: Params): undefined {
   })
 }
 
-/** Counts the operation against its caller's minute, which is REST's too. */
+/** Counts the operation against its caller's rate limit, which REST shares. */
 async function spend({ caller, limiter, address }: GraphqlCall, changes: boolean): Promise<Allowance> {
   try {
-    // Nobody may read anything, so this guards the processor only, and is not as tight as a public REST route.
+    // Without credentials nothing can be read, so this only protects the processor, and is less strict than for a public REST route.
     if (caller.kind === 'nobody') return await limiter.spend(`other:address:${address}`, limits.otherPerMinute)
     return await spendRequest(limiter, caller, changes)
   } catch (error) {

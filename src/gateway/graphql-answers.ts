@@ -1,4 +1,4 @@
-/** Results as they are sent: their text, their errors as they are shown, and the status that these make. */
+/** Serializing results: their text, their errors as callers see them, and the resulting HTTP status. */
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
 import { boundedText } from '#src/platform/json/text.ts'
@@ -9,17 +9,17 @@ import { showError, showResult, type ShownError } from './graphql-errors.ts'
 /** A result as it is sent without yoga. `isDone`: something of what was asked for was done, so that the same again would do it twice. */
 export type PlainAnswer = { status: number; text: string | Buffer; isDone: boolean }
 
-/** A result as it is sent. `shown`: its errors. `ran`: whether the operation began, and so was answered, whatever it found. */
+/** A serialized result. `shown`: its errors. `ran`: whether the operation was executed at all. */
 type Written = { text: string | Buffer; shown: readonly ShownError[]; ran: boolean }
 
 const answeredStatus = 200
 
 /**
- * The text of a result whose errors are shown as they are. What is selected under many names is one thing in memory and many
- * in the text, so an answer that would be too large is an error instead.
+ * The text of a result, including its errors. A value selected under many aliases exists once in memory and many times
+ * in the text, so an answer that would be too large becomes an error.
  */
 async function textOf({ errors, ...rest }: ExecutionResult, requestId: string): Promise<string | Buffer> {
-  // As graphql would write them, were it asked: only this way can a large answer with errors be written in steps.
+  // The same as graphql's toJSON. Only like this can a large answer with errors be serialized in steps.
   const result = errors ? { errors: errors.map((one) => one.toJSON()), ...rest } : rest
   const text = boundedText(result, limits.graphqlAnswerLength)
   if (text !== null) return text
@@ -30,20 +30,21 @@ async function textOf({ errors, ...rest }: ExecutionResult, requestId: string): 
   return JSON.stringify({ errors: [showError(tooLarge, requestId).error], data: null })
 }
 
-/** Writes a result; what its errors say in headers goes to the call. */
+/** Serializes a result; headers from its errors are set on the call. */
 async function write(result: ExecutionResult, { requestId, answer }: GraphqlCall): Promise<Written> {
   if (!result.errors?.length) return { text: await textOf(result, requestId), shown: [], ran: true }
   const shown = result.errors.map((error) => showError(error, requestId))
   for (const { headers } of shown) answer.headers = { ...answer.headers, ...headers }
-  // A subscription whose source failed has no data, but its error has a place.
+  // A subscription whose source failed has no data, but its error has a path.
   const ran = 'data' in result || result.errors.some((error) => error.path !== undefined)
   return { text: await textOf({ ...result, errors: shown.map((one) => one.error) }, requestId), shown, ran }
 }
 
 /**
- * A result as it is sent without yoga. What was refused before it ran tells by its status: the largest of its errors', as
- * yoga takes it.
- * @param isPlain whether the answer is application/json, where the specification wants 200 for a document that is wrong.
+ * A result as it is sent without yoga. An operation that was refused before it ran has the highest status of its
+ * errors, as in yoga.
+ * @param isPlain whether the answer is application/json, for which the specification requires 200 even for an invalid
+ * document.
  */
 export async function plainAnswer(result: ExecutionResult, call: GraphqlCall, isPlain: boolean): Promise<PlainAnswer> {
   const { text, shown, ran } = await write(result, call)
@@ -52,7 +53,7 @@ export async function plainAnswer(result: ExecutionResult, call: GraphqlCall, is
   return { status: ran || statuses.length === 0 ? answeredStatus : Math.max(...statuses), text, isDone }
 }
 
-/** A result as yoga sends it: yoga takes the status from the errors, and would leave that out of what is shown. */
+/** A result as yoga sends it: yoga takes the status from the errors, and would remove it from what is shown. */
 export async function yogaAnswer(result: ExecutionResult, call: GraphqlCall): Promise<ExecutionResult> {
   const { text, shown, ran } = await write(result, call)
   const errors = shown.map(
@@ -63,7 +64,7 @@ export async function yogaAnswer(result: ExecutionResult, call: GraphqlCall): Pr
   return { ...result, ...(errors.length > 0 ? { errors } : {}), stringify: () => whole } as ExecutionResult // yoga's own extension of a result
 }
 
-/** The text of a result that is one of several: of a subscription, or on a web socket. */
+/** The text of one of several results: of a subscription, or on a web socket. */
 export function eventText(result: ExecutionResult, requestId: string): Promise<string | Buffer> {
   return textOf(showResult(result, requestId), requestId)
 }

@@ -5,7 +5,10 @@ import { findWrongVariable } from '#schema/variables.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** Errors reported for one document. For each, graphql counts the document's lines, so a long document with many errors is expensive. */
+/**
+ * Errors reported for one document. For each one graphql counts the document's lines, so a long document with many
+ * errors is expensive.
+ */
 const findingsMax = 10
 
 /**
@@ -42,13 +45,15 @@ function refuseManyLines(source: string): void {
   }
 }
 
-/** graphql's validation, with few errors reported. Names of the schema are suggested only to callers who may read it. */
+/** graphql's validation, reporting few errors. Names in the schema are suggested only to callers who may read it. */
 export function validateBriefly(maySuggest: boolean): typeof validate {
   return (schema, document, rules) =>
     validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest })
 }
 
-/** What is wrong with an operation's variables, without quoting a value, which may be a secret; undefined when all fit. */
+/**
+ * The error in an operation's variables, without quoting a value, which may be a secret; undefined when all are valid.
+ */
 export function wrongVariable({
   schema,
   document,

@@ -1,4 +1,7 @@
-/** Documents that were sent before: parsed, known to be valid, and worked out for quick runs. Bounded, the least recently used leaving first. */
+/**
+ * A cache of documents: parsed, validated, and planned for fast execution. Bounded; the least recently used are evicted
+ * first.
+ */
 import {
   execute,
   type DocumentNode,
@@ -11,30 +14,32 @@ import { parseDocument, validateBriefly } from './graphql-checks.ts'
 import { planOperation, type Plan } from './graphql-plans.ts'
 import { runPlan } from './graphql-runs.ts'
 
-// Together they bound what is kept, to some 85 MB: a character of a document takes 80 to 170 bytes parsed, a field of a plan 400.
+// Together these limit the cache to some 85 MB: a character of a document takes 80 to 170 bytes when parsed, a field of a plan 400.
 const keptMax = 500
-const keptDocumentLength = 16_384 // characters; a longer one is read anew each time
-const keptWeightMax = 500_000 // characters, and fields of plans as the characters that take as much
+const keptDocumentLength = 16_384 // characters; a longer one is parsed each time
+const keptWeightMax = 500_000 // characters; a plan's fields count as the characters that take as much
 const fieldWeight = 5
 
-/** A document is worked out when it runs for the second time: clients that never send one twice cost no work beyond its run. */
+/**
+ * A document is planned when it runs for the second time, so that clients that never repeat one cause no extra work.
+ */
 const runsBeforePlan = 1
 
 type Known = { source: string; document: DocumentNode; valid: boolean; runs: number; plan: Plan | null; weight: number }
 
 /** The documents of one schema. */
 export type Documents = {
-  /** Parses a document, or finds it parsed. @throws BerthError, GraphQLError as parseDocument. */
+  /** Parses a document, or finds it in the cache. @throws BerthError, GraphQLError as parseDocument. */
   read(source: string): DocumentNode
-  /** The same for one that was read before; undefined when it is not kept. */
+  /** A document from the cache; undefined when it is not there. */
   find(source: string): DocumentNode | undefined
-  /** What is wrong with a document. `maySuggest`: whether names of the schema are suggested. */
+  /** Validates a document. `maySuggest`: whether names in the schema are suggested. */
   validate(document: DocumentNode, maySuggest: boolean): readonly GraphQLError[]
-  /** Runs a query or a mutation of a valid document. */
+  /** Executes a query or a mutation of a valid document. */
   run(parts: ExecutionArgs): ExecutionResult | Promise<ExecutionResult>
 }
 
-/** Makes the documents of a schema, none of them known yet. */
+/** Makes an empty cache for a schema. */
 export function createDocuments(schema: GraphQLSchema): Documents {
   const bySource = new Map<string, Known>()
   const byDocument = new WeakMap<DocumentNode, Known>()
@@ -46,7 +51,7 @@ export function createDocuments(schema: GraphQLSchema): Documents {
   const find = (source: string): DocumentNode | undefined => {
     const known = bySource.get(source)
     if (!known) return undefined
-    bySource.delete(source) // and in again, as the one used last
+    bySource.delete(source) // and reinserted, as the most recently used
     bySource.set(source, known)
     return known.document
   }

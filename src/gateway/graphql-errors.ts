@@ -1,8 +1,8 @@
-/** Errors in GraphQL responses: what a caller is shown, over HTTP and web sockets alike. */
+/** Errors in GraphQL responses, for HTTP and web sockets alike. */
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { graphqlError, isFinding } from '#schema/public-error.ts'
 
-/** Statuses that mean something of their own for a request that GraphQL itself refused; all others are invalid requests. */
+/** Statuses with a code of their own for a request that GraphQL itself refused; all others are invalid requests. */
 const codeOfStatus: Readonly<Record<number, string>> = { 413: 'REQUEST_TOO_LARGE' }
 const refusedStatus = 400
 /** The code that Apollo's clients look for; refusals with other codes are our own. */
@@ -10,7 +10,7 @@ export const persistedQueryNotSupported = 'PERSISTED_QUERY_NOT_SUPPORTED'
 
 type HttpExtension = { status?: number; headers?: Record<string, string>; spec?: boolean }
 
-/** One error as it is shown, and what it does to the HTTP answer. */
+/** One error as callers see it, and its effect on the HTTP answer. */
 export type ShownError = {
   error: GraphQLError
   status: number
@@ -20,13 +20,13 @@ export type ShownError = {
 
 const alreadyShown = new WeakMap<GraphQLError, ShownError>()
 
-/** Shows one thrown value; what was shown stays as it is. */
+/** Converts a thrown value to what callers see; a converted one stays as it is. */
 export function showError(thrown: unknown, requestId: string): ShownError {
   const known = thrown instanceof GraphQLError ? alreadyShown.get(thrown) : undefined
   if (known) return known
   const error = graphqlError(thrown, requestId)
   const own = isFinding(thrown)
-  const http = (error.extensions['http'] ?? {}) as HttpExtension // written by us or by the GraphQL server
+  const http = (error.extensions['http'] ?? {}) as HttpExtension // set by us or by the GraphQL server
   const status = http.status ?? refusedStatus
   const { http: _http, originalError: _originalError, unexpected: _unexpected, ...extensions } = error.extensions
   const shown = new GraphQLError(error.message, {
@@ -46,7 +46,7 @@ export function showError(thrown: unknown, requestId: string): ShownError {
   const outcome = {
     error: shown,
     status,
-    // A document that is wrong somewhere: the specification wants 200 for it where the caller asked for application/json.
+    // An invalid document: the specification requires 200 for it if the caller accepts application/json.
     bySpecification: own && error.locations !== undefined && (http.spec ?? http.status === undefined),
     headers: {
       ...http.headers,
@@ -58,7 +58,7 @@ export function showError(thrown: unknown, requestId: string): ShownError {
   return outcome
 }
 
-/** A result with its errors as they are shown. */
+/** A result with its errors as callers see them. */
 export function showResult<Result extends ExecutionResult>(result: Result, requestId: string): Result {
   if (!result.errors?.length) return result
   return { ...result, errors: result.errors.map((error) => showError(error, requestId).error) }

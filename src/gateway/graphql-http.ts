@@ -21,23 +21,23 @@ import { answerOnce, answerSingle, leaving, mayChange, singleOf } from './graphq
 import { mayShowPage, sendGraphiql } from './graphiql.ts'
 
 const notAcceptable = 406
-const stalledBeatsMax = 3 // a reader that takes nothing for three heartbeats is gone
+const stalledBeatsMax = 3 // a reader that accepts nothing for three heartbeats counts as gone
 
-/** Connection headers are up to Node; yoga sets them as if it were the server. */
+/** Connection headers are left to Node; yoga sets them as if it were the server. */
 const ofConnection = new Set(['connection', 'transfer-encoding', 'content-length', 'keep-alive'])
 
 /**
- * The streaming formats: each one's heartbeat, what it ends with when the process stops, and its headers. Nothing may
- * stand between the parts of `multipart/mixed`, so there the heartbeats of the subscriptions themselves have to do.
+ * The streaming formats: each one's heartbeat, its last text when the process stops, and its headers. Nothing may come
+ * between the parts of `multipart/mixed`, which relies on the subscriptions' own heartbeats.
  */
 type StreamForm = { mediaType: string; beat: string; goodbye: string; headers: Readonly<Record<string, string>> }
 const { 'content-type': _type, ...streamHeaders } = eventStreamHeaders
 const streamForms: readonly StreamForm[] = [
-  { mediaType: 'text/event-stream', beat: ':\n\n', goodbye: `retry: ${reconnectMs}\n\n`, headers: eventStreamHeaders }, // without "complete", so that the client comes back
+  { mediaType: 'text/event-stream', beat: ':\n\n', goodbye: `retry: ${reconnectMs}\n\n`, headers: eventStreamHeaders }, // without "complete", so that the client reconnects
   { mediaType: 'multipart/mixed', beat: '', goodbye: '', headers: streamHeaders },
 ]
 
-/** What the endpoint is served with. `stopping` ends open streams. */
+/** The parts that the endpoint needs. `stopping` ends open streams. */
 export type GraphqlParts = {
   services: Services
   schema: GraphQLSchema
@@ -92,7 +92,7 @@ async function answer(
     method: request.method === 'HEAD' ? 'GET' : request.method,
     headers: { ...accept, ...(request.method === 'POST' ? { 'content-type': 'application/json' } : {}) },
   })
-  const response = await engine.yoga.fetch(asked, call, {}) // with a second context, the first is copied, not wrapped
+  const response = await engine.yoga.fetch(asked, call, {}) // given a second context, yoga copies the first
   const { allowance, headers } = call.answer
   if (allowance) setAllowance(reply, allowance)
   reply
@@ -107,14 +107,14 @@ async function answer(
   const form = streamForms.find(({ mediaType }) => type.startsWith(mediaType))
   if (!form || !response.body) return reply.send(await response.text())
   if (request.method === 'HEAD') {
-    gone.abort() // which ends the source; nobody has begun to read from it
+    gone.abort() // this ends the source, from which nothing was read yet
     return reply.headers(form.headers).send()
   }
   const over = beginOrCancel(caller.kind === 'nobody' ? request.ip : callerName(caller), gone)
   const unwatch =
     credential === undefined
       ? () => {
-          /* nobody's permission can end */
+          /* an anonymous caller has no permission that could end */
         }
       : watchCaller(
           authenticator,
@@ -149,7 +149,7 @@ function beginOrCancel(whose: string, gone: AbortController): () => void {
   }
 }
 
-/** Whether a browser's EventSource may have sent this: it cannot set headers, and takes nothing but events. */
+/** Whether a browser's EventSource may have sent this: it cannot set headers, and accepts only events. */
 function wantsEvents({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers.accept === 'text/event-stream'
 }
@@ -158,7 +158,7 @@ function callOf(services: Services, caller: Caller, request: FastifyRequest, sig
   return { ...services, caller, requestId: request.id, signal, sent: request.body, address: request.ip, answer: {} }
 }
 
-/** Sends a subscription's events as they come, no faster than the reader takes them. */
+/** Sends a subscription's events as they come, with backpressure from the reader. */
 async function sendEvents(
   reply: FastifyReply,
   events: ReadableStream<Uint8Array>,
@@ -205,7 +205,7 @@ async function sendEvents(
   }
 }
 
-/** What was refused before GraphQL saw it, in GraphQL's form. */
+/** Sends an error from before GraphQL handled the request, in GraphQL's form. */
 function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { error, status, headers } = showError(thrown, request.id)
   const allowance =

@@ -1,9 +1,11 @@
 /**
- * What an operation asks for, worked out once: for each field its resolver, its type and the fields below it. Running it is
- * then a walk through lists (graphql-runs.ts), where graphql's own execution looks all of that up for every object.
+ * Execution plans: what an operation selects, computed once: for each field its resolver, its type and its subfields.
+ * Executing it is then a walk through lists (graphql-runs.ts), where graphql's own execution looks all of that up for
+ * every object.
  *
- * Ours, and no compiler: graphql-jit writes the document's texts into code that it evaluates (a crafted string runs as
- * code), turns absent variables inside literals into null, and waits for ever after some wrong arguments.
+ * This is our own and not a compiler, because graphql-jit writes texts of the document into code that it evaluates (a
+ * crafted string runs as code), turns absent variables inside literals into null, and never ends after some wrong
+ * arguments.
  */
 import {
   getNullableType,
@@ -33,7 +35,10 @@ import {
 } from 'graphql'
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
 
-/** How a field's value becomes a part of the answer; `items` of a list, `fields` of an object with a look at what it is, `serialize` of a leaf. */
+/**
+ * How a field's value becomes a part of the answer: `items` for a list, `fields` for an object with a check of its
+ * type, `serialize` for a leaf.
+ */
 export type Shape = {
   required: boolean
   serialize: ((value: unknown) => unknown) | null
@@ -43,7 +48,7 @@ export type Shape = {
   type: GraphQLOutputType
 }
 
-/** One field of the answer. `typeName`: it is `__typename`, and this is the name. */
+/** One field of the answer. `typeName` is set for `__typename`, and is the name. */
 export type FieldPlan = {
   key: string
   name: string
@@ -56,7 +61,7 @@ export type FieldPlan = {
   shape: Shape
 }
 
-/** A whole operation. `size`: how many fields it has, those of fragments counted wherever they are spread. */
+/** A whole operation. `size`: its number of fields, counting those of fragments at every spread. */
 export type Plan = {
   operation: OperationDefinitionNode
   fragments: Record<string, FragmentDefinitionNode>
@@ -64,16 +69,16 @@ export type Plan = {
   size: number
 }
 
-/** Fields of one plan: beyond them the document is run by graphql, whose work grows with the answer only. */
+/** The maximum fields of a plan: larger documents are executed by graphql, whose work depends only on the answer. */
 const planFieldsMax = 600
 
-/** Thrown where a document holds something that is left to graphql. */
+/** Thrown for something in a document that is left to graphql. */
 class NotPlanned extends Error {}
 
 /**
- * Works out a valid document's only operation; null for what is left to graphql's own execution: several operations,
- * directives, which differ from run to run, interfaces and unions, which differ from object to object, the schema's own
- * fields, and what is very large.
+ * Plans the only operation of a valid document; null for what is left to graphql's own execution: several operations,
+ * directives (which differ between runs), interfaces and unions (which differ between objects), introspection, and very
+ * large operations.
  */
 export function planOperation(schema: GraphQLSchema, document: DocumentNode): Plan | null {
   const operations = document.definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION)
@@ -87,7 +92,7 @@ export function planOperation(schema: GraphQLSchema, document: DocumentNode): Pl
     hasDirectives(document)
   )
     return null
-  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null) as never // as graphql keeps them
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null) as never // in graphql's own form
   for (const definition of document.definitions)
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition
   const planner = new Planner(schema, fragments)
@@ -129,7 +134,7 @@ class Planner {
     const name = nodes[0]?.name.value ?? ''
     const isTypeName = name === '__typename'
     const definition = isTypeName ? typeNameField : parent.getFields()[name]
-    // An answer's key of this name would change its prototype.
+    // A key of this name would change the answer's prototype.
     if (++this.size > planFieldsMax || !definition || key === '__proto__') throw new NotPlanned()
     return {
       key,
@@ -159,7 +164,7 @@ class Planner {
   }
 }
 
-/** `__typename` as far as a plan looks at it. */
+/** `__typename`, with what a plan needs of it. */
 const typeNameField: GraphQLField<unknown, unknown> = {
   name: '__typename',
   description: null,
@@ -172,7 +177,7 @@ const typeNameField: GraphQLField<unknown, unknown> = {
 
 const int32 = 2 ** 31
 
-/** The type's own serialization, with a look first for what it would answer unchanged. */
+/** The type's own serialization, after a quick check for values that it would return unchanged. */
 function serializerOf(type: GraphQLLeafType): (value: unknown) => unknown {
   const slow = (value: unknown): unknown => type.serialize(value)
   switch (type) {

@@ -1,7 +1,7 @@
 /**
- * Runs an operation that was worked out before (graphql-plans.ts), with the answer that graphql's own execution gives: the
- * same data, the same errors in the same places, the same order. What each step does is told by the specification
- * (section 6, Execution); a test compares the two on documents made at random.
+ * Executes a plan (graphql-plans.ts), with the same answer as graphql's own execution: the same data, the same errors
+ * at the same paths, the same order. Each step follows the specification (section 6, Execution); a test compares the
+ * two on random documents.
  */
 import {
   getArgumentValues,
@@ -20,14 +20,14 @@ type Path = GraphQLResolveInfo['path']
 type MaybePromise<Value> = Value | Promise<Value>
 type Answer = Record<string, unknown>
 
-/** What an operation is run with. */
+/** The arguments of an execution. */
 export type RunParts = {
   schema: GraphQLSchema
   contextValue: unknown
   variableValues: Readonly<Record<string, unknown>> | null | undefined
 }
 
-/** One run. */
+/** One execution. */
 type Run = {
   schema: GraphQLSchema
   plan: Plan
@@ -38,7 +38,7 @@ type Run = {
 
 const variableFindingsMax = 50 // as graphql's own execution
 
-/** Runs a plan. Every failure is in the answer. */
+/** Executes a plan. Every failure is in the answer. */
 export function runPlan(plan: Plan, { schema, contextValue, variableValues }: RunParts): MaybePromise<ExecutionResult> {
   const { variableDefinitions, operation } = plan.operation
   const read =
@@ -64,7 +64,7 @@ function answerOf({ errors }: Run, data: Answer | null): ExecutionResult {
   return errors.length === 0 ? { data } : { errors, data }
 }
 
-/** Mutations: each begins when the one before is over. */
+/** Mutations run one after the other. */
 async function runInTurn(run: Run, fields: readonly FieldPlan[]): Promise<Answer> {
   const answer: Answer = {}
   for (const field of fields) answer[field.key] = await runField(run, field, undefined, undefined)
@@ -86,7 +86,7 @@ function runFields(
       if (isPromise(value)) waits = true
     }
   } catch (error) {
-    // What runs already ends before the error is told.
+    // Resolvers that are already running end before the error is returned.
     if (waits)
       return whole(answer).finally(() => {
         throw error
@@ -96,7 +96,7 @@ function runFields(
   return waits ? whole(answer) : answer
 }
 
-/** The same object once all of its values are there. */
+/** The same object, once all of its values are resolved. */
 async function whole(answer: Answer): Promise<Answer> {
   const keys = Object.keys(answer)
   const values = await Promise.all(Object.values(answer))
@@ -129,7 +129,7 @@ function callResolver(run: Run, field: FieldPlan, source: unknown, path: Path): 
   return field.resolve?.(source, given, run.context, infoOf(run, field, path))
 }
 
-/** What graphql's default resolver does. */
+/** The same as graphql's default resolver. */
 function readProperty(run: Run, field: FieldPlan, source: unknown, place: () => Path): unknown {
   if ((typeof source !== 'object' && typeof source !== 'function') || source === null) return undefined
   const value = (source as Record<string, unknown>)[field.name]
@@ -207,7 +207,7 @@ function list(run: Run, field: FieldPlan, items: Shape, values: unknown, path: P
       answers.push(answer)
     }
   } catch (error) {
-    if (waits) void Promise.allSettled(answers) // a rejection that nobody hears would end the process
+    if (waits) void Promise.allSettled(answers) // an unhandled rejection would end the process
     throw error
   }
   return waits ? Promise.all(answers) : answers
@@ -226,7 +226,7 @@ function item(run: Run, field: FieldPlan, shape: Shape, value: unknown, path: Pa
   }
 }
 
-/** Null for what failed, where null may be; else it fails what it stands in. */
+/** Null for a failed field if it is nullable; otherwise the failure propagates to its parent. */
 function failedAt(run: Run, { nodes }: FieldPlan, { required }: Shape, thrown: unknown, path: Path): null {
   const error = locatedError(thrown, nodes, responsePathAsArray(path))
   if (required) throw error

@@ -1,4 +1,7 @@
-/** One query or mutation by POST, which is nearly every request: from Fastify to the engine and back, without yoga between. */
+/**
+ * The fast path for one query or mutation by POST, which is nearly every request: from Fastify to the engine and back,
+ * without yoga.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { claimKey, setAllowance } from '#rest-compat/answers.ts'
 import { noting, type Caller } from '#src/platform/access.ts'
@@ -7,7 +10,7 @@ import type { Services } from '#src/platform/services.ts'
 import type { GraphqlCall } from './graphql-admission.ts'
 import type { Engine, SingleParams } from './graphql.ts'
 
-/** Answers one query or mutation without a request and a response of yoga's, whose making costs more than most operations. */
+/** Answers one query or mutation without yoga's request and response objects, which cost more than most operations. */
 export async function answerSingle(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -23,7 +26,7 @@ export async function answerSingle(
     requestId: request.id,
     address: request.ip,
     answer: {},
-    // Few resolvers look whether the client has left, and a signal for every request costs 7 % of them.
+    // Few resolvers check whether the client has disconnected, and a signal for every request costs 7 % of the throughput.
     get signal() {
       return (gone ??= leaving(reply)).signal
     },
@@ -79,7 +82,7 @@ function send(
     .send(text)
 }
 
-/** Fires when the client has left, or has its answer. */
+/** Fires when the client has disconnected, or has its answer. */
 export function leaving(reply: FastifyReply): AbortController {
   const gone = new AbortController()
   if (reply.raw.destroyed) gone.abort()
@@ -87,7 +90,7 @@ export function leaving(reply: FastifyReply): AbortController {
   return gone
 }
 
-/** A request that needs nothing of what yoga does for requests, and the form that its answer has. */
+/** A request that needs none of yoga's request handling, and the content type of its answer. */
 export type Single = { params: SingleParams; type: SingleType }
 export type SingleType = (typeof singleTypes)[number]
 const plainType = 'application/json'
@@ -99,8 +102,8 @@ export function mayChange({ params: { query } }: Single): boolean {
 }
 
 /**
- * Reads a POST of one query or mutation whose members have the right types; null for everything else, which yoga answers:
- * batches, streams, and what is wrong.
+ * Reads a POST of one query or mutation whose members have the right types; null for everything else, which yoga
+ * handles: batches, streams, and invalid requests.
  */
 export function singleOf({ method, headers, body }: FastifyRequest): Single | null {
   if (method !== 'POST' || typeof body !== 'object' || body === null || Array.isArray(body)) return null
@@ -112,7 +115,7 @@ export function singleOf({ method, headers, body }: FastifyRequest): Single | nu
   if (!isAbsent(variables) && !isObject(variables)) return null
   if (!isAbsent(extensions) && !isObject(extensions)) return null
   const type = singleType(headers.accept)
-  return type && { params: body as SingleParams, type } // looked at member by member
+  return type && { params: body as SingleParams, type } // checked member by member
 }
 
 const memberNames = new Set(['query', 'operationName', 'variables', 'extensions'])
@@ -125,7 +128,10 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && !Array.isArray(value)
 }
 
-/** The form that yoga would choose by this `Accept`: of those that are named, the first; by `*`, application/json. Null for none. */
+/**
+ * The content type that yoga would choose for this `Accept`: the first supported one; for `*`, application/json. Null
+ * for none.
+ */
 function singleType(accept: string | undefined): SingleType | null {
   if (!accept || accept === '*/*' || accept === 'application/json') return 'application/json'
   let chosen: SingleType | null = null

@@ -27,8 +27,8 @@ export type Engine = {
   /** Checks and counts an operation before it runs. @throws BerthError, or GraphQLError for a document that does not parse. */
   admit(params: Params, call: GraphqlCall): Promise<void>
   /**
-   * Admits, runs and writes one query or mutation, as yoga does with the same parts, without its request and response.
-   * Not for subscriptions.
+   * Admits, executes and serializes one query or mutation like yoga, but without its request and response objects. Not
+   * for subscriptions.
    * @param isPlain as plainAnswer.
    */
   answer(params: SingleParams, call: GraphqlCall, isPlain: boolean): Promise<PlainAnswer>
@@ -42,12 +42,12 @@ export function createEngine(schema: GraphQLSchema): Engine {
     schema,
     graphqlEndpoint: '/graphql',
     batching: { limit: limits.graphqlBatch },
-    maskedErrors: false, // ours are shown by showError, which knows the request
+    maskedErrors: false, // done by showError, which knows the request
     graphiql: false,
     landingPage: false,
     cors: false,
     multipart: false,
-    maxRequestBodySize: false, // Fastify has read and measured the body already
+    maxRequestBodySize: false, // Fastify has already read and measured the body
     logging: {
       debug() {
         /* too much */
@@ -55,23 +55,23 @@ export function createEngine(schema: GraphQLSchema): Engine {
       info: (...words) => log.debug({ words: words.map(String) }, 'graphql'),
       warn: (...words) => log.warn({ words: words.map(String) }, 'graphql'),
       error: () => {
-        /* showError logs what is ours to mend */
+        /* showError logs our own faults */
       },
     },
     parserAndValidationCache: {
       documentCache: {
         get: (source) => documents.find(source),
         set: () => {
-          /* they are kept when they are admitted */
+          /* documents are cached at admission */
         },
       },
       errorCache: {
         get: () => undefined,
         set: () => {
-          /* a wrong document is rare and read again */
+          /* invalid documents are rare, and parsed again */
         },
       },
-      validationCache: false /* documents knows the valid ones */,
+      validationCache: false /* valid ones are in documents */,
     },
     plugins: [gatewayPlugin(admit), checkOperations(documents)],
   })
@@ -83,7 +83,7 @@ export function createEngine(schema: GraphQLSchema): Engine {
   }
 }
 
-/** Runs one operation through all checks. What refuses it is an error of the result. */
+/** Runs one operation through all checks. A refusal becomes an error in the result. */
 async function runSingle(
   schema: GraphQLSchema,
   documents: Documents,
@@ -107,7 +107,10 @@ async function runSingle(
   }
 }
 
-/** Runs an admitted operation of a valid document, with variables that are looked at before graphql quotes them. */
+/**
+ * Executes an admitted operation of a valid document. Variables are checked first, because graphql's errors would quote
+ * them.
+ */
 function runChecked(documents: Documents, parts: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
   const wrong = wrongVariable(parts)
   return wrong ? { errors: [wrong] } : documents.run(parts)
@@ -115,7 +118,7 @@ function runChecked(documents: Documents, parts: ExecutionArgs): ExecutionResult
 
 function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
   return {
-    // The body was read by the same strict reader as every other body of Berth.
+    // The body was parsed by the same strict parser as every other body.
     onRequestParse: ({ request, serverContext, setRequestParser, requestParser }) => {
       if (requestParser && request.method === 'POST') setRequestParser(() => readSent(serverContext.sent) as never) // yoga checks each member's shape next
       if (request.method === 'GET') setRequestParser(() => readQueryString(request.url) as never) // the same
@@ -138,7 +141,7 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
   }
 }
 
-/** Validation that tells a bounded number of findings, and execution as for every other operation. */
+/** Validation with a bounded number of errors, and execution as for every other operation. */
 function checkOperations(documents: Documents): Plugin<object, GraphqlCall> {
   return {
     onValidate: ({ params: { documentAST }, context, setResult }) => {

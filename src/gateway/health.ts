@@ -1,6 +1,6 @@
 /**
- * /healthz says that the process lives, /readyz that it can do its work: the database answers, its tables are current,
- * notices arrive. It reports VMs too, but the rest works without them, so they do not make it unready.
+ * /healthz says that the process is alive, /readyz that it is ready: the database answers, its tables are current,
+ * notices arrive. It also reports whether VMs can run, but the rest works without them, so they do not make it unready.
  */
 import type { FastifyInstance } from 'fastify'
 import { missingMigrations } from '#src/platform/migrate.ts'

@@ -1,4 +1,4 @@
-/** The page at Berth's address: what this is, and where to go on. Plain and self-contained. */
+/** The start page: what Berth is, and links to everything else. Plain and self-contained. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
@@ -6,7 +6,7 @@ import { surfaces } from '#rest-compat/surfaces.ts'
 import { keepText, sendKept } from '#src/platform/compression.ts'
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
-/** The documents, below the checkout and below `/` alike, so that their links to each other hold. */
+/** The documents, at the same paths below `/` as in the checkout, so that their links to each other work. */
 const documents = globSync(['*.md', 'docs/*.md', 'examples/*.md', 'test/bench/*.md'], { cwd: checkout })
 const readme = 'README.md'
 

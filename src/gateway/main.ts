@@ -1,4 +1,4 @@
-/** The web process: listens, and ends within ten seconds when it is asked to. `npm start` and the Procfile start it. */
+/** The web process: listens, and ends within ten seconds after a signal. `npm start` and the Procfile start it. */
 import type { ServerResponse } from 'node:http'
 import { flushCompileCache } from 'node:module'
 import { Server } from 'node:net'
@@ -30,10 +30,10 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
     port: config.port,
     host: config.host,
     reusePort: config.webProcesses > 1,
-  } // passed through to Node
+  } // passed on to Node
   await app.listen(listening)
   log.info({ port: config.port, host: config.host, metricsPort: metrics.port }, 'the web process listens')
-  flushCompileCache() // now, because kill -9 leaves no time for it
+  flushCompileCache() // now, because there is no chance to do it after kill -9
 
   let stopping = false
   app.server.prependListener('request', (_request, response: ServerResponse) => {
@@ -50,8 +50,8 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
     metrics.close()
     if (config.webProcesses > 1) {
       await pause(leaveMs)
-      await new Promise((go) => setImmediate(go)) // right behind the moment in which waiting connections were taken
-      Server.prototype.close.call(app.server) // as HTTP's own, but it cuts no connection that was just made
+      await new Promise((go) => setImmediate(go)) // just after waiting connections were accepted
+      Server.prototype.close.call(app.server) // like HTTP's own, but it does not cut new connections
       await pause(leaveMs)
     }
     await app.close()
@@ -65,7 +65,7 @@ try {
   const config = readConfig()
   setLogLevel(config.logLevel)
   setLogFormat(config.logFormat)
-  modelTable(config) // a mistake in it stops the start, and does not wait for the first caller
+  modelTable(config) // an error in it stops the start, instead of failing at the first request
   if (!config.databaseUrl)
     throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   await run(config, config.databaseUrl)

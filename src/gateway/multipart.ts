@@ -1,7 +1,7 @@
 /** Subscriptions as `multipart/mixed`, for clients that accept nothing else: Apollo's, in its subscription protocol, and urql's. */
 import type { ExecutionResult } from 'graphql'
 
-/** What one client wants: the mark between parts, and whether each result stands inside `payload`, as Apollo's has it. */
+/** A variant of the format: the boundary, and whether each result is inside `payload`, as in Apollo's. */
 type Form = { type: string; boundary: string; wraps: boolean }
 
 const plain: Form = { type: 'multipart/mixed; boundary="-"', boundary: '-', wraps: false }
@@ -11,14 +11,14 @@ const apollo: Form = {
   wraps: true,
 }
 
-/** The multipart form that this `Accept` asks for; null when it takes server-sent events, or no parts. */
+/** The multipart variant for this `Accept`; null when it accepts server-sent events, or no multipart. */
 export function multipartForm(accept: string | null): Form | null {
   const wanted = (accept ?? '').toLowerCase()
   if (!wanted.includes('multipart/mixed') || wanted.includes('text/event-stream')) return null
   return wanted.includes('subscriptionspec') ? apollo : plain
 }
 
-/** Sends each result as a part, as soon as it is there, and ends with the results. */
+/** Sends each result as a part as soon as it arrives, and ends with the results. */
 export function multipartResponse(results: AsyncIterable<ExecutionResult>, { type, boundary, wraps }: Form): Response {
   const events = results[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
@@ -45,7 +45,7 @@ export function multipartResponse(results: AsyncIterable<ExecutionResult>, { typ
   return new Response(body, { headers: { 'content-type': type } })
 }
 
-/** A result as it is shown; see `showEvents` in graphql.ts. */
+/** The text of a result; see yogaEvents in graphql-answers.ts. */
 function textOf(result: ExecutionResult & { stringify?: () => string }): string {
   return result.stringify?.() ?? JSON.stringify(result)
 }

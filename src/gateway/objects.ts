@@ -1,4 +1,7 @@
-/** The files of the local object store, read and written by signed addresses. No token: the signature is the permission. */
+/**
+ * The files of the local object store, read and written with signed URLs. There is no token: the signature is the
+ * permission.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
 import { isSigned, objectsPath } from '#src/drivers/objects/local.ts'
@@ -11,7 +14,7 @@ import { writeUpload } from '#src/resources/infra/uploads/writes.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** This route takes files: its body may take as long as an upload may. */
+    /** This route accepts files: its body may take as long as an upload. */
     takesFiles?: boolean
   }
 }
@@ -19,7 +22,7 @@ declare module 'fastify' {
 type Parts = Pick<Services, 'config' | 'db' | 'sealer'>
 type Range = { startByte: number; endByte: number }
 
-/** Adds GET, HEAD and PUT of files; does nothing when an S3 service keeps them. */
+/** Adds GET, HEAD and PUT of files; does nothing when an S3 service stores them. */
 export async function serveObjects(app: FastifyInstance, parts: Parts): Promise<void> {
   if (parts.config.s3) return
   await app.register(async (scope) => {
@@ -59,7 +62,7 @@ async function sendFile(parts: Parts, request: FastifyRequest, reply: FastifyRep
     .header('content-type', 'application/octet-stream')
     .header('cache-control', 'private, no-store')
   reply.header('content-disposition', queryOf(request).get('response-content-disposition') ?? 'attachment')
-  reply.header('content-security-policy', 'sandbox') // an uploaded file that is opened in a browser gets no rights of this origin
+  reply.header('content-security-policy', 'sandbox') // an uploaded file that is opened in a browser must not get the rights of this origin
   const range = readRange(request.headers.range, found.sizeBytes)
   if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${found.sizeBytes}`).send()
   const sizeBytes = range ? range.endByte - range.startByte + 1 : found.sizeBytes
@@ -69,7 +72,7 @@ async function sendFile(parts: Parts, request: FastifyRequest, reply: FastifyRep
   return reply.send(await store.read(key, range ?? undefined))
 }
 
-/** The key in the path. @throws BerthError forbidden unless the address was signed for this, and has not expired. */
+/** The key in the path. @throws BerthError forbidden unless the URL was signed for this method and has not expired. */
 function signedKey({ sealer }: Parts, method: SignedMethod, request: FastifyRequest): string {
   const key = (request.params as { '*': string })['*'] // the route's pattern has it
   if (!isSigned(sealer, method, key, queryOf(request)))
@@ -82,7 +85,7 @@ function queryOf(request: FastifyRequest): URLSearchParams {
   return new URLSearchParams(at < 0 ? '' : request.url.slice(at + 1))
 }
 
-/** One range of bytes; several at once, and what is no range, are answered with the whole file, as RFC 9110 allows. */
+/** One range of bytes; several ranges, and invalid ones, are answered with the whole file, as RFC 9110 allows. */
 function readRange(header: string | undefined, sizeBytes: number): Range | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
   if (first === '' && last === '') return null

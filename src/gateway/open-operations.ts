@@ -1,4 +1,4 @@
-/** Which operations are for everybody, with a token or without: those that read the schema, and fields that are marked open. */
+/** Public operations, which need no token: introspection, and fields that are marked open. */
 import {
   Kind,
   type DocumentNode,
@@ -9,7 +9,7 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 
-/** Whether every root field of the operation is for everybody. One that the schema does not have is not. */
+/** Whether every root field of the operation is public. An unknown field is not. */
 export function isForEverybody(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -32,7 +32,7 @@ function areOpen(
       return one.name.value.startsWith('__') || root?.getFields()[one.name.value]?.extensions['open'] === true
     if (one.kind === Kind.INLINE_FRAGMENT) return areOpen(one.selectionSet, root, fragments, seen)
     const fragment = fragments.get(one.name.value)
-    if (!fragment || seen.has(one.name.value)) return fragment !== undefined // one that is not there is refused by validation, which is for callers
+    if (!fragment || seen.has(one.name.value)) return fragment !== undefined // an unknown fragment is refused by validation, which needs a caller
     seen.add(one.name.value)
     return areOpen(fragment.selectionSet, root, fragments, seen)
   })

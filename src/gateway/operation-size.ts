@@ -1,7 +1,7 @@
 /**
- * How large an operation is before it runs: its depth, its aliases, its directives, and how many objects it may answer.
- * The validation rules of libraries do not see variables, so `first: $n` and a left-out `first` would pass for one
- * object; and they run for HTTP only, not for web sockets.
+ * Measures an operation before it runs: its depth, its aliases, its directives, and how many objects it may return. The
+ * validation rules of libraries do not see variables, so `first: $n` and an omitted `first` would count as one object;
+ * and they only run for HTTP, not for web sockets.
  */
 import {
   getNamedType,
@@ -25,7 +25,10 @@ import {
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** What was found. `objects` is the most that an answer can hold, as far as the document tells; `schemaAliases` are those on and inside `__schema`. */
+/**
+ * The size of an operation. `objects` is the maximum that the answer can contain, judged by the document;
+ * `schemaAliases` are those on and inside `__schema`.
+ */
 export type OperationSize = {
   depth: number
   aliases: number
@@ -36,10 +39,10 @@ export type OperationSize = {
 }
 
 const directivesMax = 50
-// graphql compares every selection of a name with every other, so 500 of them would hold the process for 75 ms.
+// graphql compares all selections of the same name with each other, so 500 of them would block the process for 75 ms.
 const selectionsMax = 300
-const unsizedListObjects = 10 // what a list without a size argument counts as
-const sizeArguments = ['first', 'last', 'limit', 'ids'] // `ids` asks for as many as it names
+const unsizedListObjects = 10 // the assumed size of a list without a size argument
+const sizeArguments = ['first', 'last', 'limit', 'ids'] // `ids` counts as many as it names
 
 /**
  * Refuses an operation beyond the limits of GraphQL (limits.ts).
@@ -63,7 +66,7 @@ export function refuseLarge({ depth, aliases, directives, objects, schemaAliases
 }
 
 /**
- * Refuses a document that would take long to validate, whatever its operations ask for.
+ * Refuses a document that would take long to validate, whatever its operations select.
  * @throws BerthError invalid_request.
  */
 export function refuseLong(document: DocumentNode): void {
@@ -83,7 +86,7 @@ export function refuseLong(document: DocumentNode): void {
     )
 }
 
-/** Measures one operation of a document. Fields that the schema does not have count as leaves: validation refuses them. */
+/** Measures one operation of a document. Unknown fields count as leaves: validation refuses them. */
 export function measureOperation(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -120,7 +123,7 @@ class Measure {
   readonly #schema: GraphQLSchema
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>
   readonly #numberOf: (value: ValueNode | undefined) => number | undefined
-  // A fragment is measured once for each size of page it stands in, so that spreads of spreads do not multiply the work.
+  // A fragment is measured once for each page size around it, so that nested spreads do not multiply the work.
   readonly #measured = new Map<string, OperationSize>()
 
   constructor(
@@ -133,10 +136,10 @@ class Measure {
     this.#numberOf = numberOf
   }
 
-  /** `pageSize`: how many nodes the connection around these selections was asked for. */
+  /** `pageSize`: the requested number of nodes of the connection around these selections. */
   selections(set: SelectionSetNode, parent: GraphQLNamedType | undefined, pageSize: number | null): OperationSize {
     let sum = nothing
-    const alternatives = new Map<string, number>() // an object is of one type: only what is selected of one is answered
+    const alternatives = new Map<string, number>() // an object has one type, so only the selections of one type count
     for (const one of set.selections) {
       const own = one.directives?.length ?? 0
       const size =
@@ -163,7 +166,7 @@ class Measure {
     return { ...sum, objects: sum.objects + Math.max(0, ...alternatives.values()) }
   }
 
-  /** The one of several possible types that a fragment is about; undefined for whatever else is selected. */
+  /** The type of an inline or named fragment, if it is one of several possible types; otherwise undefined. */
   #alternativeOf(one: SelectionNode, parent: GraphQLNamedType | undefined): string | undefined {
     if (one.kind === Kind.FIELD || !isAbstractType(parent)) return undefined
     const condition =
@@ -175,7 +178,7 @@ class Measure {
     const key = `${name} ${pageSize}`
     const known = this.#measured.get(key)
     if (known) return known
-    this.#measured.set(key, nothing) // a fragment inside itself ends here; validation refuses it
+    this.#measured.set(key, nothing) // a recursive fragment ends here; validation refuses it
     const fragment = this.#fragments.get(name)
     const size = fragment
       ? this.selections(fragment.selectionSet, this.#schema.getType(fragment.typeCondition.name.value), pageSize)
@@ -207,7 +210,7 @@ class Measure {
     }
   }
 
-  /** The schema's own fields; how deep they may go stands in graphql's rules. */
+  /** Introspection fields; graphql's own rules limit their depth. */
   #schemaField(node: FieldNode, aliases: number): OperationSize {
     const inside = node.selectionSet ? this.selections(node.selectionSet, undefined, null) : nothing
     const isWhole = node.name.value === '__schema'
@@ -221,18 +224,20 @@ class Measure {
     }
   }
 
-  /** How many the field was asked for, the usual page when it takes a size and got none, null when it takes none. */
+  /**
+   * The requested size of a field: the default page size if it accepts a size and got none, null if it accepts none.
+   */
   #askedSize(node: FieldNode, takes: readonly string[]): number | null {
     const given = node.arguments
       ?.filter((one) => sizeArguments.includes(one.name.value))
       .map((one) => this.#numberOf(one.value))
-      .filter((one) => one !== undefined) // a null is as good as left out: another of them may say how many
+      .filter((one) => one !== undefined) // null means omitted: another size argument may be set
     if (given?.length) return Math.max(1, ...given)
     return takes.some((one) => sizeArguments.includes(one)) ? limits.connectionFirstDefault : null
   }
 }
 
-/** Whether only the name of a type is asked, which costs nothing. */
+/** Whether only the name of a type is selected, which costs nothing. */
 function asksNameOnly({ selectionSet }: FieldNode): boolean {
   return (
     selectionSet?.selections.every(

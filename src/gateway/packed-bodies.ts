@@ -1,6 +1,6 @@
 /**
- * Request bodies that arrive compressed: gzip, deflate and brotli are unpacked as they come. The route's limit counts what
- * comes out, so a small body that unpacks to a large one is cut where any other would be.
+ * Request bodies that arrive compressed: gzip, deflate and brotli are decompressed as they arrive. The route's limit
+ * counts the decompressed bytes, so a small body that expands to a large one is cut off like any other.
  */
 import { PassThrough, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
@@ -18,7 +18,7 @@ const unpackers: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable
 /** A body as Fastify reads it: it compares the number of bytes that arrived with what the headers said. */
 type Body = PassThrough & { receivedEncodedLength?: number }
 
-/** Makes the app take compressed bodies, except where files are taken as they are. */
+/** Makes the app accept compressed bodies, except on routes that store files as they are. */
 export function unpackBodies(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const encoding = request.headers['content-encoding']?.trim().toLowerCase()
@@ -40,7 +40,7 @@ function unpack(request: FastifyRequest, packed: Readable, unpacker: NodeJS.Read
   const body: Body = new PassThrough()
   body.receivedEncodedLength = 0
   body.on('error', () => {
-    /* whoever reads the body hears of it; when nobody does any more, it is nobody's */
+    /* the reader of the body gets the error; without one it does not matter */
   })
   packed.on('data', (chunk: Buffer) => {
     body.receivedEncodedLength = (body.receivedEncodedLength ?? 0) + chunk.length
@@ -50,7 +50,7 @@ function unpack(request: FastifyRequest, packed: Readable, unpacker: NodeJS.Read
   unpacker.once('error', (error: Error) => {
     log.debug({ requestId: request.id, reason: error.message }, 'a body could not be decompressed')
     packed.unpipe(unpacker)
-    packed.resume() // a client whose body nobody reads never gets to the response
+    packed.resume() // a client whose body is not read never receives the response
     body.destroy(
       new BerthError(
         'invalid_request',

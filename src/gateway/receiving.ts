@@ -14,7 +14,7 @@ export type Receiving = {
   close: () => void
 }
 
-/** @param cut is called for a request that has not arrived whole after `limitMs`, at most a second later. */
+/** @param cut called for a request that has not arrived completely after `limitMs`, at most a second later. */
 export function watchReceiving(limitMs: number, cut: (request: IncomingMessage) => void): Receiving {
   const since = new Map<IncomingMessage, number>()
   const timer = setInterval(() => {

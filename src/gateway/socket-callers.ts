@@ -1,4 +1,4 @@
-/** A web socket and who calls on it: known by its first message, looked at again for as long as it is open. */
+/** The caller of a web socket: authenticated by its first message, and checked again for as long as it is open. */
 import type { IncomingMessage } from 'node:http'
 import { CloseCode, type Context as SocketContext } from 'graphql-ws'
 import type { WebSocket } from 'ws'
@@ -13,13 +13,13 @@ import type { GraphqlCall } from './graphql-admission.ts'
 import { showError } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
 
-const closeReasonBytes = 123 // the most that RFC 6455 leaves for a reason
+const closeReasonBytes = 123 // the maximum length of a reason in RFC 6455
 const tryAgainLater = 1013
 const ended = 4401 // the caller's permission ended while the socket was open
 
 /**
- * One socket: its caller once it is authenticated, its open operations, and how many are about to be: many may be asked for
- * at once. `largeResults`: the texts of results that are about to be sent, by their marks.
+ * One socket: its caller once authenticated, its open operations, and how many are being started. `largeResults`: the
+ * texts of results that are about to be sent, by their placeholders.
  */
 export type Peer = {
   socket: WebSocket
@@ -33,7 +33,7 @@ export type Peer = {
   largeResults: Map<string, Buffer>
 }
 
-/** One operation on it: the permissions that it was granted, and, when one was lost, why it ended. */
+/** One operation on a socket: the permissions that it was granted, and, if one was lost, why it ended. */
 export type Operation = {
   call: GraphqlCall
   grants: readonly Grant[]
@@ -44,10 +44,13 @@ export type Operation = {
 /** The fields of a socket's first message. */
 export type Init = Record<string, unknown>
 
-/** A socket as graphql-ws hands it to us. */
+/** A socket in graphql-ws's form. */
 export type Socket = SocketContext<Init, Peer>
 
-/** Finds out who is calling. A refused credential closes the socket with 4403; none at all is nobody, whom resolvers refuse. */
+/**
+ * Authenticates the caller. A refused credential closes the socket with 4403; without one the caller is `nobody`, whom
+ * resolvers refuse.
+ */
 export async function connect(socket: Socket, { services, authenticator }: GraphqlParts): Promise<boolean> {
   const peer = socket.extra
   peer.credential = credentialOf(socket.connectionParams) ?? bearerOf(peer.request.headers)
@@ -80,12 +83,12 @@ export async function connect(socket: Socket, { services, authenticator }: Graph
   return false
 }
 
-/** Counts the socket for whom it belongs to, until it closes. @throws BerthError rate_limited when they have too many. */
+/** Counts the socket for its caller until it closes. @throws BerthError rate_limited when the caller has too many. */
 function remain(
   peer: Peer,
   whose: string,
   unwatch: () => void = () => {
-    /* nobody's permission can end */
+    /* an anonymous caller has no permission that could end */
   },
 ): void {
   peer.leave = unwatch
@@ -94,10 +97,12 @@ function remain(
     unwatch()
     over()
   }
-  if (peer.socket.readyState !== peer.socket.OPEN) peer.leave() // it closed while we looked
+  if (peer.socket.readyState !== peer.socket.OPEN) peer.leave() // it closed meanwhile
 }
 
-/** The credential in `connection_init`: `{"authorization": "Bearer …"}`, in any case, or inside `headers`. */
+/**
+ * The credential in `connection_init`: `{"authorization": "Bearer …"}`, in upper or lower case, or inside `headers`.
+ */
 function credentialOf(init: Readonly<Init> | undefined): string | undefined {
   const inner = init?.['headers']
   const said = { ...init, ...(typeof inner === 'object' ? inner : {}) }
@@ -109,7 +114,7 @@ function credentialOf(init: Readonly<Init> | undefined): string | undefined {
   return bearerOf(lowerCase)
 }
 
-/** Ends the operations that the caller's rights of this moment no longer permit; the others go on. */
+/** Ends the operations that the caller's current rights no longer permit; the others continue. */
 function endRefused({ open }: Peer, now: Caller): void {
   for (const operation of open.values()) {
     try {

@@ -1,4 +1,7 @@
-/** The operations of a web socket: each one checked as over HTTP before it runs, and ended with whatever it waits for. */
+/**
+ * The operations of a web socket: each one is checked as over HTTP before it runs, and ending it also ends what it is
+ * waiting for.
+ */
 import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import type { SubscribePayload } from 'graphql-ws'
 import { noting } from '#src/platform/access.ts'
@@ -12,7 +15,7 @@ import type { Operation, Peer, Socket } from './socket-callers.ts'
 
 type Enveloped = ReturnType<GraphqlParts['engine']['yoga']['getEnveloped']>
 
-/** Checks one operation and makes what it runs with, or the errors for which it does not. */
+/** Checks one operation and returns its execution arguments, or the errors that refuse it. */
 export async function begin(
   socket: Socket,
   id: string,
@@ -32,7 +35,7 @@ export async function begin(
       operationName: payload.operationName ?? undefined,
       variables: payload.variables ?? undefined,
     }
-    const enveloped = engine.yoga.getEnveloped({ ...call, params } as never) // yoga's type asks for an HTTP request, which there is none of
+    const enveloped = engine.yoga.getEnveloped({ ...call, params } as never) // yoga's type requires an HTTP request, which does not exist here
     const document = enveloped.parse(payload.query)
     const problems: readonly GraphQLError[] = enveloped.validate(enveloped.schema, document)
     if (problems.length > 0) {
@@ -56,8 +59,8 @@ export async function begin(
 }
 
 /**
- * Makes one more operation of the socket, for its caller as of now.
- * @throws BerthError rate_limited when the socket has as many as it may, those that are being made included.
+ * Adds an operation to the socket, with the caller's current rights.
+ * @throws BerthError rate_limited when the socket has the maximum number, including those being started.
  */
 async function enter(
   peer: Peer,
@@ -118,7 +121,7 @@ export function abortable(
   }
 }
 
-/** Ends an operation, when it is still open, and all that it waits for. */
+/** Ends an operation, if it is still open, and everything it is waiting for. */
 export function finish({ open }: Peer, id: string): void {
   const entry = open.get(id)
   if (!entry) return

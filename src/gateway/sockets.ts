@@ -27,7 +27,8 @@ export function serveSockets(app: FastifyInstance, parts: GraphqlParts): void {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload:
-      4 * limits.graphqlBodyBytes /* one that is larger than allowed is told so below; beyond this it is cut unread */,
+      4 *
+      limits.graphqlBodyBytes /* a message that is too large gets an error below; beyond this limit the socket is cut unread */,
     handleProtocols: (offered) => handleProtocols(offered),
   })
   const alive = new WeakSet<WebSocket>()
@@ -58,7 +59,10 @@ export function serveSockets(app: FastifyInstance, parts: GraphqlParts): void {
   })
 }
 
-/** Whether a request wants to become a web socket. Others offer HTTP/2 with it (`curl --http2`, Java): those are answered as HTTP/1.1. */
+/**
+ * Whether a request asks for an upgrade to a web socket. Other upgrades, to HTTP/2 (`curl --http2`, Java), are ignored
+ * and answered as HTTP/1.1.
+ */
 export function asksForSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket'
 }
@@ -87,9 +91,9 @@ function attach(
       send: (text) =>
         new Promise((resolve) => {
           if (socket.readyState !== socket.OPEN) return resolve()
-          // Backpressure: a client that is further behind than this is cut, because others need the memory.
+          // Backpressure: a client that is further behind than this is cut off, because others need the memory.
           if (socket.bufferedAmount > limits.streamQueuedBytes) socket.terminate()
-          socket.send(withLargeResult(peer, text), { binary: false }, () => resolve()) // an error here is told by the close that follows
+          socket.send(withLargeResult(peer, text), { binary: false }, () => resolve()) // an error here is reported by the close that follows
         }),
       close: (code, reason) => socket.close(code, reason),
       onMessage: (handle) =>
@@ -154,8 +158,8 @@ function protocolOptions(parts: GraphqlParts): ServerOptions<Init, Peer> {
 }
 
 /**
- * A result as graphql-ws writes it, all at once; for a large one, which is written in steps here, a mark that stands for its
- * text until it is sent.
+ * A result for graphql-ws, which serializes it at once. A large result is serialized in steps here and replaced by a
+ * placeholder until it is sent.
  */
 async function nextResult(
   { largeResults }: Peer,
@@ -165,10 +169,10 @@ async function nextResult(
   if (!isLargeJson(result.data)) return showResult(result, requestId)
   const mark = newUuid()
   largeResults.set(mark, Buffer.from(await eventText(result, requestId)))
-  return { data: mark as never } // graphql-ws looks no further
+  return { data: mark as never } // graphql-ws checks no more than this
 }
 
-/** A message of graphql-ws, with the text of a large result in the place of its mark. */
+/** A message of graphql-ws, with the placeholder of a large result replaced by its text. */
 function withLargeResult({ largeResults }: Peer, text: string): string | Buffer {
   if (largeResults.size === 0) return text
   const [payload = '', mark = ''] = /\{"data":"([0-9a-f-]{36})"\}\}$/.exec(text) ?? []

@@ -1,4 +1,4 @@
-/** What the commands that print one secret share: the running Berth's database, and one sentence when something is wrong. */
+/** Shared code of the operator's commands: the database of the running Berth, and errors as one sentence. */
 import { tellError, UsageError } from '#src/platform/command-line.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -7,18 +7,18 @@ import { isDatabaseAway, openDatabase, type Db } from '#src/platform/postgres.ts
 import type { NewNames } from '#src/resources/identity/joining.ts'
 import { findRun, type RunFile } from '#src/start/run-file.ts'
 
-/** The flag that makes names which nobody has, and the sentence that says so. */
+/** The flag that creates unknown names, and the sentence that mentions it. */
 export const createOption = { create: { type: 'boolean' } } as const
 
-/** What the flag says. */
+/** The meaning of the flag. */
 export function newNames(create: boolean | undefined): NewNames {
   return create ? { make: true } : { make: false, how: 'Add --create to create it.' }
 }
 
-/** Nothing runs on this data folder: exit 1. */
+/** Berth is not running on this data folder: exit 1. */
 export class NothingRuns extends Error {}
 
-/** Runs the work, says in one sentence on standard error what is wrong, and sets the exit code. */
+/** Runs the work, reports an error as one sentence on standard error, and sets the exit code. */
 export async function runCommand(made: string, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -27,10 +27,7 @@ export async function runCommand(made: string, work: () => Promise<void>): Promi
   }
 }
 
-/**
- * Works on the database of the Berth that runs here.
- * @throws NothingRuns when there is none.
- */
+/** Runs the work with the database of the running Berth. @throws NothingRuns when none is running. */
 export async function withRunningBerth(
   applicationName: string,
   work: (db: Db, config: Config, run: RunFile | null, databaseUrl: string) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * `npm run -s credits -- grant --org acme --usd 25 [--note text]`, `show --org acme`, `plan --org acme --plan self_hosted`:
- * how an operator gives an organization credits for models, sees what it has, and gives or ends its plan.
+ * `npm run -s credits -- grant --org acme --usd 25 [--note text]`, `show --org acme`, `plan --org acme --plan
+ * self_hosted`: grants an organization credits for models, shows its credits, and sets or removes its plan.
  */
 import { userInfo } from 'node:os'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-/** The built-in issuer for a single host: its keys, its tokens, and where others find its public keys. */
+/** The built-in issuer for a single host: its keys, its tokens, and the endpoints with its public keys. */
 import type { FastifyInstance } from 'fastify'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import type { Config } from '#src/platform/config.ts'
@@ -10,20 +10,23 @@ import { signAccessToken, signingAlgorithm } from '#src/resources/identity/acces
 import { joinOrganization, type Joining } from '#src/resources/identity/joining.ts'
 import { addSigningKey, listPublicKeys } from '#src/resources/identity/signing-keys.ts'
 
-const keySetSecondsMax = 300 // how long verifiers may cache the key set: a new key signs at once, and they fetch again for an unknown key id
+const keySetSecondsMax = 300 // how long verifiers may cache the key set: a new key is used immediately, and they fetch again for an unknown key id
 
-/** What issuing needs, which is all that the command line has. */
+/** What issuing tokens needs, which is all that the command line has. */
 export type IssuerParts = { db: Db; sealer: Sealer; config: Pick<Config, 'publicUrl' | 'audience'> }
 
-/** Who a token is for. `ttlSeconds` is how long it is good for. */
+/** Who a token is for. `ttlSeconds` is its time to live. */
 export type TokenRequest = Joining & { ttlSeconds: number }
 
-/** Makes the first signing key when there is none. Several processes at once make one. */
+/** Creates the first signing key when there is none. Concurrent processes create only one. */
 export async function ensureSigningKey({ db, sealer }: Pick<IssuerParts, 'db' | 'sealer'>): Promise<void> {
   if ((await listPublicKeys(db)).length === 0) await makeKey(db, sealer, true)
 }
 
-/** Makes a new key, which signs from now on. Tokens of the previous key stay valid; those of the key before that do not. */
+/**
+ * Creates a new key, which signs from now on. Tokens of the previous key stay valid; those of the key before that do
+ * not.
+ */
 export async function rotateSigningKey({ db, sealer }: Pick<IssuerParts, 'db' | 'sealer'>): Promise<void> {
   await makeKey(db, sealer, false)
 }
@@ -44,7 +47,7 @@ async function makeKey(db: Db, sealer: Sealer, onlyFirst: boolean): Promise<void
 /**
  * Signs a token for a member of an organization, as joinOrganization makes them. The claims are described in
  * docs/behaviour.md, "Tokens and keys".
- * @throws BerthError invalid_request when a name is empty or longer than 255 characters, not_found for one that nobody has.
+ * @throws BerthError invalid_request when a name is empty or longer than 255 characters, not_found for an unknown one.
  */
 export async function issueToken(
   { db, sealer, config }: IssuerParts,
@@ -64,7 +67,9 @@ export function checkName(what: string, name: string): void {
   }
 }
 
-/** Adds the two documents by which other services verify our tokens. Only for an app whose built-in issuer is on. */
+/**
+ * Adds the two documents that other services need to verify our tokens. Only for an app whose built-in issuer is on.
+ */
 export function serveIssuer(app: FastifyInstance, { db, config }: Pick<IssuerParts, 'db' | 'config'>): void {
   const { publicUrl } = config
   app.get('/.well-known/openid-configuration', (_request, reply) => {

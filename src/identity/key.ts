@@ -1,4 +1,7 @@
-/** `npm run -s key -- --org acme --name laptop [--days 90] [--create]`: makes an organization key and prints it, and nothing else, on standard output. */
+/**
+ * `npm run -s key -- --org acme --name laptop [--days 90] [--create]`: creates an API key and prints it, and nothing
+ * else, on standard output.
+ */
 import { parseArgs } from 'node:util'
 import { answerHelp, UsageError } from '#src/platform/command-line.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'

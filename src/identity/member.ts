@@ -1,6 +1,6 @@
 /**
- * `npm run -s member -- --org acme`, `remove --org acme --user bob`, `role --org acme --user bob --role admin`: how an
- * operator lists the members of an organization, removes one, and changes roles.
+ * `npm run -s member -- --org acme`, `remove --org acme --user bob`, `role --org acme --user bob --role admin`: lists
+ * the members of an organization, removes one, and changes roles.
  */
 import { parseArgs } from 'node:util'
 import { answerHelp, UsageError } from '#src/platform/command-line.ts'

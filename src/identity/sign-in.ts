@@ -1,7 +1,7 @@
 /**
- * Sign-in without a password, for the person who started Berth on this machine: GraphiQL asks for a token here. It
- * believes whoever reaches it, so it answers only our own page, in a browser of that same system user, connected without
- * a proxy; other users of this host need the code that the start printed.
+ * Sign-in without a password, for the person who started Berth on this machine: GraphiQL requests a token here. There
+ * is no other authentication, so it answers only our own page, in a browser of that same system user, connected without
+ * a proxy; other users of this host need the code that Berth printed when it started.
  */
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -16,7 +16,10 @@ import type { NewNames } from '#src/resources/identity/joining.ts'
 import { userOfPeer } from '#src/drivers/connection-users.ts'
 import { issueToken } from './issuer.ts'
 
-/** Where a page asks for a token, and the header it must send: a page of another origin cannot send it unasked. */
+/**
+ * The path where the page requests a token, and the header that it must send: a page of another origin cannot send it
+ * without a preflight.
+ */
 export const signInPath = '/identity/token'
 export const signInHeader = 'x-berth-sign-in'
 
@@ -44,7 +47,7 @@ export function serveSignIn(app: FastifyInstance, services: Services): void {
         `${refusal} Get a token by command: npm run -s token -- --user alice --org acme --role owner`,
       )
     const uid = await userOfPeer(request.raw.socket)
-    await services.limiter.spend(`sign-in:${uid ?? 'unknown'}`, attemptsPerMinute) // each user of this machine has their own, so that nobody keeps the others out
+    await services.limiter.spend(`sign-in:${uid ?? 'unknown'}`, attemptsPerMinute) // each user of this machine has their own limit, so that none can lock out the others
     const body = wanted.safeParse(request.body)
     if (!body.success)
       throw new BerthError(
@@ -77,7 +80,7 @@ function checkCode({ dataDir }: Config, code: string): void {
     )
 }
 
-/** Whether local sign-in would answer a page that is loaded with this request. */
+/** Whether local sign-in would work for a page that is loaded with this request. */
 export function mayServeSignIn(request: FastifyRequest, config: Config): boolean {
   return offersSignIn(config) && whyNotLocal(request, config) === null
 }

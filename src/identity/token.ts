@@ -12,7 +12,7 @@ const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d:
 const ttlSecondsMax = 30 * 86_400
 
 /**
- * Reads a length of time such as 90s, 15m, 1h or 7d; seconds.
+ * Reads a duration such as 90s, 15m, 1h or 7d; returns seconds.
  * @throws Error saying what is allowed.
  */
 export function readTtl(text: string): number {
@@ -56,7 +56,7 @@ async function printToken(request: TokenRequest): Promise<void> {
       throw new NothingRuns(
         'The built-in issuer is off (BERTH_BUILT_IN_ISSUER); get a token from your identity provider.',
       )
-    const issuer = { ...config, publicUrl: run?.publicUrl ?? config.publicUrl } // tokens name the address that is really in use
+    const issuer = { ...config, publicUrl: run?.publicUrl ?? config.publicUrl } // tokens contain the URL that is really in use
     const { token } = await issueToken(
       { db, sealer: loadSealer(config.secretKey, config.dataDir), config: issuer },
       request,

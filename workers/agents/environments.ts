@@ -1,4 +1,4 @@
-/** Brings the VMs of environments up on their node, and prepares each once: packages, then the setup script. */
+/** Starts the VMs of environments on their node, and prepares each once: packages, then the setup script. */
 import { execInGuest, type GuestResult } from '#src/drivers/compute/guest/exec.ts'
 import type { Compute } from '#src/drivers/compute/machine.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -22,7 +22,7 @@ import { machineId, type VmWork } from '../infra/vms.ts'
 
 const environmentsAtOnce = 6
 const lookAgainMs = 2_000
-/** The end of what a failed step printed, in characters, is told to the owner. */
+/** How many characters of a failed step's output are shown to the owner, from its end. */
 const shownOutput = 500
 
 /** Why an environment cannot be used, as a sentence for its owner. */
@@ -44,7 +44,7 @@ export async function handleEnvironments({
   )
 }
 
-/** Works until the environment is ready or in error. One that is neither on its way nor there any more needs nothing. */
+/** Works until the environment is ready or in error. Does nothing for one that is not starting, or is deleted. */
 async function prepare(services: Background, compute: Compute, id: string, signal: AbortSignal): Promise<void> {
   const environment = await findEnvironmentRow(services.db, id)
   if (environment?.status !== 'provisioning' || !environment.vmId) return
@@ -57,7 +57,7 @@ async function prepare(services: Background, compute: Compute, id: string, signa
     if (!(error instanceof SetupFailed))
       log.warn({ environment: encodeId('environment', id), err: error }, 'an environment could not be prepared')
     if (error instanceof NoRoom) {
-      // Its VM stopped while it was asked for, and gave up its room. It is as it was, so the next use asks again.
+      // Its VM stopped meanwhile and released its room. The environment is as before, so the next use starts it again.
       await transaction(services.db, (tx) => moveEnvironment(tx, id, 'ready', error.message))
       return
     }
@@ -67,7 +67,7 @@ async function prepare(services: Background, compute: Compute, id: string, signa
   }
 }
 
-/** Waits until the VM runs; one that is stopped, paused or in error is started, once. @throws SetupFailed, NoRoom. */
+/** Waits until the VM is running; starts it once if it is stopped, paused or in error. @throws SetupFailed, NoRoom. */
 async function bringUp(services: Background, { id }: Environment, vmId: string, signal: AbortSignal): Promise<Vm> {
   const late = AbortSignal.timeout(limits.environmentBootSecondsMax * 1000)
   const heard = new AbortController()
@@ -97,7 +97,7 @@ async function bringUp(services: Background, { id }: Environment, vmId: string, 
   }
 }
 
-/** @throws NoRoom saying whose. */
+/** @throws NoRoom saying which limit was reached. */
 async function start(services: Background, { id }: Vm): Promise<boolean> {
   try {
     return await transaction(services.db, async (tx) => {
@@ -119,7 +119,7 @@ async function runSteps(
 ): Promise<void> {
   const endMs = performance.now() + limits.setupSecondsMax * 1000
   for (const step of setupSteps(environment.config as VmConfig)) {
-    // an environment with a VM has such a config
+    // an environment with a VM has a VM config
     const machine = compute.find(machineId(vm))
     if (!machine || (await findEnvironmentRow(services.db, environment.id))?.status !== 'provisioning')
       throw new SetupFailed('Its VM ended while it was being prepared.')

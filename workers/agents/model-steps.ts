@@ -1,4 +1,4 @@
-/** A request to a session's model: what it is given, and what its answer becomes in the log. */
+/** A request to a session's model: how it is made, and how its answer is logged. */
 import type { ModelRequest, ReasoningLevel } from '#src/drivers/models/model.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -30,7 +30,10 @@ import type { Model } from '#src/resources/llm/models/rows.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import { endOfFault, finishStep, merged, type StepRun } from './step-runs.ts'
 
-/** A request that is about to go out: its start stands in the log. `model` null: it is not served any more. `canCompact`: a shorter one could be made. */
+/**
+ * A request that is about to be sent: its start is in the log. `model` null: no longer available. `canCompact`: the
+ * conversation can be made shorter.
+ */
 export type Asking = {
   log: SessionEvent[]
   spanId: string
@@ -46,13 +49,16 @@ type Before = Pick<StepRun, 'session' | 'log'>
 const aboutTheVm =
   'You have a Linux machine of your own, a VM. Tools that run commands or handle files work inside it as the user `user`, who may use sudo; the home folder is /home/user. What you start in the background continues between calls.'
 
-/** Writes down the start of a request. @returns null when tool servers must be asked first, which nobody waits for in a transaction. */
+/**
+ * Logs the start of a request.
+ * @returns null when tool servers must be asked first, which must not be done in a transaction.
+ */
 export async function beginAsking(services: Services, tx: Tx, run: Before, step: AskStep): Promise<Asking | null> {
   const listing = listedMcpTools(run.session, turnIdOf(run.log))
   return listing ? begin(services, tx, run, step, listing) : null
 }
 
-/** Asks the model, and writes down what it answered. */
+/** Sends the request to the model, and logs the answer. */
 export async function stepModel(run: StepRun, begun: Asking | null, step: AskStep): Promise<void> {
   const asking = begun ?? (await listAndBegin(run, step))
   run.log = asking.log
@@ -72,7 +78,7 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
     return fail(run, asking, error)
   }
   if (turn.cut === 'signal') {
-    run.cut = { spanId, model, usage: turn.usage } // what was said until then has no event, but it has its price
+    run.cut = { spanId, model, usage: turn.usage } // the partial answer is not logged, but it is charged
     throw run.over.reason
   }
   await finishStep(run, {
@@ -160,7 +166,10 @@ async function begin(
 
 const compaction: NewEvent = { type: 'agent.thread_context_compacted' }
 
-/** A request with these messages; all else is as the model has it. @param effort null for the model's own. */
+/**
+ * A request with these messages; everything else is the model's default.
+ * @param effort null for the model's default.
+ */
 export function requestOf(
   messages: ModelRequest['messages'],
   offers: readonly Offer[],
@@ -185,7 +194,10 @@ export function requestOf(
   }
 }
 
-/** What an answer becomes, in the order in which clients expect its events. A call that cannot be made is answered at once. */
+/**
+ * The events of an answer, in the order in which clients expect them. A call that cannot be made gets its result
+ * immediately.
+ */
 function eventsOf(turn: ModelTurn, { spanId, offers }: Asking): NewEvent[] {
   const byName = new Map(offers.map((offer) => [offer.tool.name, offer]))
   const uses: NewEvent[] = []
@@ -242,7 +254,7 @@ function useOf(
   }
 }
 
-/** What the model called the tool. */
+/** The tool's name as the model sees it. */
 function nameOf({ type, data }: TurnEvent): string {
   return type === 'agent.mcp_tool_use'
     ? mcpToolName(String(data['mcp_server_name']), String(data['name']))

@@ -1,4 +1,7 @@
-/** The grading of an outcome: the agent has rested, and a request of its own decides whether that is where its client wants it. */
+/**
+ * The grading of an outcome: after the agent's turn, a separate model request decides whether the work meets the
+ * rubric.
+ */
 import type { Usage } from '#src/drivers/models/model.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { log as processLog } from '#src/platform/log.ts'
@@ -19,13 +22,13 @@ import { findModel } from '#src/resources/llm/models.ts'
 import { requestOf } from './model-steps.ts'
 import { endOfFault, finishStep, merged, type StepEnd, type StepRun } from './step-runs.ts'
 
-/** How often a grader that does not answer as it was told is asked. */
+/** How often a grader is asked when its answers are not verdicts. */
 const asksMax = 2
 
-/** One under way. `usage` grows with each time that the grader was asked. */
+/** A running grading. `usage` grows with each request to the grader. */
 type Grading = { startId: string; outcome: Outcome; conversation: readonly TurnEvent[]; usage: Usage }
 
-/** Grades the open outcome, and writes down the verdict. */
+/** Grades the open outcome, and logs the verdict. */
 export async function stepOutcome(run: StepRun): Promise<void> {
   const { session, services } = run
   const grading = await begin(run)
@@ -50,7 +53,7 @@ export async function stepOutcome(run: StepRun): Promise<void> {
   }
 }
 
-/** Writes down that the grader begins, where no worker before this one did. @throws ClaimLost */
+/** Logs the start of the grading, unless an earlier worker did. @throws ClaimLost */
 async function begin(run: StepRun): Promise<Grading | null> {
   return transaction(run.services.db, async (tx) => {
     const outcome = openOutcome(await holdSession(tx, run.claim, { release: false }))

@@ -1,6 +1,6 @@
 /**
- * The loop of sessions: each job is one request to the model, or one round of tool calls, of one session. What is to be
- * done is read from the log, so any worker goes on where another one died.
+ * The loop of sessions: each job is one request to the model, or one round of tool calls, of one session. What to do is
+ * read from the log, so any worker can continue where another one died.
  */
 import { encodeId } from '#src/platform/ids.ts'
 import { log as processLog } from '#src/platform/log.ts'
@@ -32,12 +32,12 @@ import { factsOf, finishStep, Interrupted, merged, type StepRun } from './step-r
 import { stepTools } from './tool-steps.ts'
 import { giveUp, stopEverything } from './turn-ends.ts'
 
-/** Steps of this process at once: most of them wait for a model or a VM. */
+/** The maximum concurrent steps of this process: most of them wait for a model or a VM. */
 const stepsAtOnce = 250
-/** A session that was taken up so often without a step being done is given up. */
+/** A session that was claimed so often without completing a step is given up. */
 const triesMax = 50
 
-/** Handles the steps of everybody's sessions; first those which the worker before this one left. */
+/** Handles the steps of all sessions; first those that this node's previous worker left. */
 export async function handleSessionSteps(services: Services, nodeId: string): Promise<void> {
   await takeOverSessions(services, nodeId)
   await services.jobs.handle(stepJob, { concurrency: stepsAtOnce }, ({ data, signal }) =>
@@ -52,7 +52,7 @@ type Opened = {
   tries: number
 }
 
-/** Takes one step, if there is one to take and nobody is at it. */
+/** Takes one step, if there is one and no other worker is taking it. */
 export async function runStep(
   services: Services,
   nodeId: string,
@@ -60,7 +60,7 @@ export async function runStep(
   stopping: AbortSignal,
 ): Promise<void> {
   const over = new AbortController()
-  const notices = services.pubsub.subscribe(interruptTopic, sessionId, over.signal) // before the log is read, so that none is missed
+  const notices = services.pubsub.subscribe(interruptTopic, sessionId, over.signal) // before the log is read, so that no notice is missed
   const stop = (): void => over.abort(stopping.reason)
   let opened: Opened | undefined
   let watching: (() => void) | null = null
@@ -106,14 +106,14 @@ async function takeStep(run: StepRun, { step, asking, tries }: Opened): Promise<
   }
 }
 
-/** Takes the session up and begins the step, in one transaction where nothing has to be waited for. */
+/** Claims the session and starts the step, in one transaction if nothing has to be waited for. */
 async function openStep(services: Services, nodeId: string, sessionId: string): Promise<Opened | undefined> {
   return transaction(services.db, async (tx) => {
     const claimed = await claimSession(tx, sessionId, nodeId)
     if (!claimed) return undefined
     const { claim, session, tries } = claimed
     if (claimed.ownerLeft) {
-      // what they began in the very moment in which they were removed
+      // sessions that they started at the moment of their removal
       await breakOff(tx, sessionId, 'unknown_error', ownerLeft)
       return undefined
     }
@@ -144,7 +144,7 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
   })
 }
 
-/** What the log says of a session that is taken up again: its worker was lost, or its fault may have passed. */
+/** The events of a session that is claimed again, because its worker was lost, or for a retry. */
 async function resume(
   tx: Tx,
   { session: { id, status }, wasLost }: Claimed,
@@ -153,7 +153,7 @@ async function resume(
 ): Promise<SessionEvent[]> {
   const before = endOfOpenSpan(log)
   const events: SessionEvent[] = []
-  if (step.do === 'interrupt' || step.do === 'rest') return events // what is open is closed with the step's end
+  if (step.do === 'interrupt' || step.do === 'rest') return events // open requests are closed at the step's end
   if (status === 'running' && (wasLost || before.length > 0))
     events.push(...((await moveSession(tx, id, { to: 'rescheduling', before }))?.events ?? []))
   if (status === 'rescheduling' || events.length > 0)
@@ -161,7 +161,7 @@ async function resume(
   return events
 }
 
-/** Says that the worker lives, and hears when it shall stop. The returned function ends that. */
+/** Sends heartbeats, and watches for a request to stop. The returned function ends both. */
 function watch({ db }: Services, claim: Claim, notices: AsyncIterator<void>, over: AbortController): () => void {
   let looking = false
   const look = async (): Promise<void> => {

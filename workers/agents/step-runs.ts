@@ -1,4 +1,7 @@
-/** One step of a session under way, and the transaction that ends it: what was done, what is due next, and the claim given back, all or none. */
+/**
+ * One running step of a session, and the transaction that ends it: logs the results, enqueues what is next, and
+ * releases the claim, all or none.
+ */
 import { nowMs } from '#src/platform/clock.ts'
 import type { ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
@@ -18,23 +21,29 @@ import { addUsage, isBudgetReached, usageEvent, type UsageAdded } from '#src/res
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { failuresInARow, nextStep, turnLimits, type NextStep, type TurnFacts } from '#src/resources/agents/turns.ts'
 
-/** What a worker has in hand. `over` fires when the client interrupts, the claim is lost, or the worker stops; its reason says which. */
+/**
+ * A running step. `over` fires when the client interrupts, the claim is lost, or the worker stops; its reason says
+ * which.
+ */
 export type StepRun = {
   services: Services
   claim: Claim
   session: Session
   toolsRunAtClient: boolean
   over: AbortSignal
-  /** The part of the log that decides, as far as this worker knows it: see turns/logs.ts. */
+  /** The part of the log that decides what is next, as this worker knows it: see turns/logs.ts. */
   log: SessionEvent[]
-  /** A request to the model, the agent's or a grader's, that was cut, and what it used until then. */
+  /** A request to the model, the agent's or a grader's, that was cut off, and its usage until then. */
   cut?: { spanId: string; model: Model; usage: Usage }
 }
 
-/** The client asked to stop. */
+/** The client interrupted the session. */
 export class Interrupted extends Error {}
 
-/** How a step ended. `rest` ends the turn whatever is due, and `alsoTake` counts what is queued as processed; `againSeconds` tries once more later. */
+/**
+ * How a step ended. `rest` ends the turn whatever is pending, and `alsoTake` counts queued events as processed;
+ * `againSeconds` retries later.
+ */
 export type StepEnd = {
   events: readonly NewEvent[]
   take?: readonly SessionEvent[]
@@ -46,7 +55,7 @@ export type StepEnd = {
   againSeconds?: number
 }
 
-/** What decides beside the log. */
+/** The facts besides the log that decide. */
 export function factsOf(session: Session, toolsRunAtClient: boolean): TurnFacts {
   return {
     toolsRunAtClient,
@@ -56,7 +65,7 @@ export function factsOf(session: Session, toolsRunAtClient: boolean): TurnFacts 
   }
 }
 
-/** Writes something down in the middle of a step. @throws ClaimLost */
+/** Logs events in the middle of a step. @throws ClaimLost */
 export async function noteInStep(run: StepRun, said: readonly NewEvent[], usage?: UsageAdded): Promise<void> {
   const events = await maskedEvents(await stepMasker(run.services, run.session), said)
   const stored = await transaction(run.services.db, async (tx) => {
@@ -67,7 +76,7 @@ export async function noteInStep(run: StepRun, said: readonly NewEvent[], usage?
   run.log = merged(run.log, stored)
 }
 
-/** Ends the step: the next one is enqueued, or the session comes to rest. @throws ClaimLost */
+/** Ends the step: enqueues the next one, or the session becomes idle. @throws ClaimLost */
 export async function finishStep(run: StepRun, said: StepEnd): Promise<void> {
   const end = await masked(run, said)
   await transaction(run.services.db, async (tx) => {
@@ -76,7 +85,7 @@ export async function finishStep(run: StepRun, said: StepEnd): Promise<void> {
   })
 }
 
-/** What a step said, without the secrets in it. */
+/** The results of a step, with secrets masked. */
 async function masked({ services, session }: StepRun, end: StepEnd): Promise<StepEnd> {
   const masker = await stepMasker(services, session)
   const events = await maskedEvents(masker, end.events)
@@ -89,10 +98,10 @@ async function masked({ services, session }: StepRun, end: StepEnd): Promise<Ste
   }
 }
 
-/** The session and its log once the step stands in them. */
+/** The session and its log after the step was written. */
 type Written = { session: Session; log: SessionEvent[] }
 
-/** Writes down what the step did, and gives the claim back. @throws ClaimLost */
+/** Writes the results of the step, and releases the claim. @throws ClaimLost */
 async function writeDown(tx: Tx, { claim, log }: StepRun, end: StepEnd): Promise<Written> {
   const { sessionId } = claim
   const { events, take = [], alsoTake, usage, reasoning, outcome } = end
@@ -112,7 +121,7 @@ async function writeDown(tx: Tx, { claim, log }: StepRun, end: StepEnd): Promise
   return { session, log: merged(log, [...queued, ...taken, ...stored]) }
 }
 
-/** Does what is due behind the step: the next step gets its job, or the session comes to rest. */
+/** Decides what follows the step: enqueues the next step, or the session becomes idle. */
 async function goOn(
   tx: Tx,
   { services: { jobs }, toolsRunAtClient }: StepRun,
@@ -131,12 +140,15 @@ async function goOn(
   if (next.do !== 'rest') return jobs.enqueue(tx, stepJob, { sessionId })
   const rested = merged(log, await comeToRest(tx, session, next))
   if (!rest || nextStep(rested, facts).do === 'rest') return
-  // What came behind the interrupt is a turn of its own.
+  // Events after the interrupt are a turn of their own.
   await moveSession(tx, sessionId, { to: 'running' })
   await jobs.enqueue(tx, stepJob, { sessionId })
 }
 
-/** What a fault of a model's answer comes to: told, and the request tried again later; or the end of the turn. */
+/**
+ * The end of a step after a failed model request: the error is logged, and the request is retried later or the turn
+ * ends.
+ */
 export function endOfFault(
   run: StepRun,
   { type, message, mayPass }: ModelFault,
@@ -162,7 +174,7 @@ async function comeToRest(
   return [...taken, ...(moved?.events ?? [])]
 }
 
-/** The log with these events in it, as they are now. */
+/** The log, with these events added or replaced. */
 export function merged(log: readonly SessionEvent[], events: readonly SessionEvent[]): SessionEvent[] {
   if (events.length === 0) return [...log]
   const byPosition = new Map(log.map((event) => [event.position, event]))

@@ -1,4 +1,7 @@
-/** A round of tool calls: each result is written down when it is there; what was begun before a crash is not begun again. */
+/**
+ * A round of tool calls: each result is logged as soon as it arrives; a call that started before a crash is not started
+ * again.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -29,14 +32,14 @@ import { webRestrictions } from '#src/resources/agents/tools/web-restrictions.ts
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import { finishStep, noteInStep, type StepRun } from './step-runs.ts'
 
-/** Calls of one round that run at once; and how long those that are interrupted may take to end by themselves. */
+/** The maximum concurrent calls of a round, and how long interrupted calls may take to end by themselves. */
 const callsAtOnce = 8
 const interruptedMs = 1_000
 
 type Round = { run: StepRun; begun: ReadonlyMap<string, BegunCall>; vms: Map<string, GuestVm> }
 type Outcome = { result: ToolResult; errors: NewEvent[] }
 
-/** Runs what the model wants run, and refuses what was denied. */
+/** Runs the tool calls of the model, and refuses denied ones. */
 export async function stepTools(
   run: StepRun,
   { run: uses, refuse }: Extract<NextStep<SessionEvent>, { do: 'call' }>,
@@ -75,7 +78,10 @@ export async function stepTools(
     )
 }
 
-/** How the callers ended. An interrupt does not wait for a VM that says nothing. @throws the signal's reason, a second after it fired. */
+/**
+ * Waits for the calls. An interrupt does not wait for a VM that does not answer.
+ * @throws the signal's reason, a second after it fired.
+ */
 async function settledOrInterrupted(
   callers: readonly Promise<void>[],
   over: AbortSignal,
@@ -93,15 +99,15 @@ async function settledOrInterrupted(
   }
 }
 
-/** One call to its result. Throws only when the step cannot go on. */
+/** Performs one call and logs its result. Throws only when the step cannot continue. */
 async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
   const {
     run: { services, session, over },
   } = round
-  const input = (use.data['input'] ?? {}) as ToolInput // as the loop wrote it
+  const input = (use.data['input'] ?? {}) as ToolInput // in the form that the loop logs
   const name = String(use.data['name'])
   over.throwIfAborted()
-  const masker = await stepMasker(services, session) // which notes what is in reach now, before a tool can print it
+  const masker = await stepMasker(services, session) // this records the secrets that are available now, before a tool can print them
   if (use.type === 'agent.mcp_tool_use') {
     if (round.begun.has(use.id))
       return plain(
@@ -189,7 +195,10 @@ async function performInGuest(
 
 const given = createBoundedMap<string, true>({ entriesMax: 1_000 })
 
-/** The variables of the session's vaults as they are now, once in a turn, before its first tool. Another worker gives them once more. */
+/**
+ * Sets the current variables of the session's vaults in the VM, once in a turn, before its first tool. Another worker
+ * sets them again.
+ */
 async function giveVaultVariables({ run: { services, session, log } }: Round, vm: Vm): Promise<void> {
   const occasion = `${session.id} ${turnIdOf(log)} ${vm.id} ${session.vaultIds.join(' ')}`
   if (session.vaultIds.length === 0 || given.peek(occasion)) return

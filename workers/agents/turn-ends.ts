@@ -1,4 +1,7 @@
-/** A turn that ends before the model is done: what runs for it is ended, what is open is answered, and the session comes to rest. */
+/**
+ * Turns that end before the model is done: running calls are ended, open ones get results, and the session becomes
+ * idle.
+ */
 import { evaluationEnd } from '#src/resources/agents/outcomes/evaluations.ts'
 import { readBegunCalls } from '#src/resources/agents/sessions/calls.ts'
 import { pendingOf } from '#src/resources/agents/sessions/pending-work.ts'
@@ -10,7 +13,7 @@ import { openEvaluation, stoppedMessages } from '#src/resources/agents/turns.ts'
 import { findRunningVmRow } from '#src/resources/infra/vms/rows.ts'
 import { finishStep, type StepEnd, type StepRun } from './step-runs.ts'
 
-/** The client asked to stop: ends what runs, answers what is open as denied, and comes to rest. */
+/** After an interrupt: ends running calls, answers open ones as denied, and the session becomes idle. */
 export function stopEverything(run: StepRun): Promise<void> {
   return endTurn(run, {
     rest: { type: 'end_turn' },
@@ -22,7 +25,7 @@ export function stopEverything(run: StepRun): Promise<void> {
   })
 }
 
-/** The session was taken up again and again without being brought further: its turn ends, so that it does not go on for ever. */
+/** After too many claims without progress: ends the turn, so that it is not retried forever. */
 export function giveUp(run: StepRun): Promise<void> {
   const error = errorEvent('unknown_error', 'The session could not continue. Send a message to try again.', 'exhausted')
   return endTurn(run, {
@@ -66,7 +69,7 @@ async function endTurn(
   })
 }
 
-/** The end of a grading that nobody goes on with; null when there is none. */
+/** The end of an abandoned grading; null when there is none. */
 function endOfEvaluation({ session, log, cut }: StepRun, rest: StopReason): ReturnType<typeof evaluationEnd> | null {
   const left = openEvaluation(log)
   const outcome = session.outcomes.find(({ outcome_id }) => outcome_id === left?.data['outcome_id'])

@@ -1,4 +1,4 @@
-/** After a restart of the worker: what its machines and the rows say is brought together again; nothing leaks. */
+/** After a restart of the worker: reconciles the machines with the rows, so that nothing leaks. */
 import { encodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { onNode } from '#src/platform/jobs.ts'
@@ -13,12 +13,13 @@ import { buildMachineId, stirBuilds } from './build-machines.ts'
 import { machineId, vmIdOf, type VmWork } from './vms.ts'
 
 /**
- * Adopts the machines that live. @returns what is to be done once they can be reached: it gives every VM that needs work
- * a job, goes on with the builds, and removes machines that belong to nobody.
+ * Adopts the live machines.
+ * @returns a function for when they can be reached: it enqueues jobs for VMs that need work, continues builds, and
+ * removes machines without an owner.
  */
 export async function adoptMachines(work: VmWork): Promise<() => Promise<void>> {
   const rows = await vmsOfNode(work.services.db, work.nodeId)
-  for (const vm of rows) work.egress.setPolicy(machineId(vm), vm.networkPolicy) // before the first connection comes out
+  for (const vm of rows) work.egress.setPolicy(machineId(vm), vm.networkPolicy) // before their first egress connection
   const builds = (await buildsOfNode(work.services.db, work.nodeId)).map(buildMachineId)
   for (const id of builds) work.egress.setPolicy(id, { type: 'unrestricted' })
   await work.compute.adopt()
@@ -34,7 +35,7 @@ async function settle(work: VmWork, vm: Vm): Promise<void> {
   const lives = compute.find(machineId(vm)) !== undefined
   if (vm.status === 'stopped' || vm.status === 'paused' || (vm.status === 'running' && lives)) return
   if (vm.status === 'error' && vm.desiredStatus === 'running' && lives) {
-    // Its node was away and is back with it: it never stopped.
+    // Its node was unreachable and is back: the VM never stopped.
     await transaction(services.db, async (tx) => {
       await moveVm(tx, services, vm.id, 'starting', { reason: 'Its node is back.' })
       await services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId: vm.id })
@@ -44,7 +45,7 @@ async function settle(work: VmWork, vm: Vm): Promise<void> {
   await transaction(services.db, (tx) => services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId: vm.id }))
 }
 
-/** A machine whose VM is deleted, or was never there, is removed, with a disk that is nobody's. */
+/** Removes machines whose VM is deleted or never existed, and disks without an owner. */
 async function removeStrays({ compute, services: { db } }: VmWork, known: ReadonlySet<string>): Promise<void> {
   for (const resident of await compute.residents()) {
     if (known.has(resident.id)) continue
@@ -56,7 +57,7 @@ async function removeStrays({ compute, services: { db } }: VmWork, known: Readon
   }
 }
 
-/** What the driver calls when a machine ends that nobody stopped: a guest that powered off, or a QEMU that died. */
+/** Called by the driver when a machine ends by itself: its guest powered off, or its QEMU died. */
 export async function noticeExit(work: VmWork, machine: string, how: 'guest' | 'lost'): Promise<void> {
   const vmId = vmIdOf(machine)
   const { services, nodeId } = work

@@ -21,13 +21,14 @@ import {
 
 const codes = { noCommit: 42, noRef: 43, noDefault: 44 } as const
 
-/** A server that says nothing for so long is given up. Git's server says that it is still at work every 5 s. */
+/** A server that is silent for this long is given up. Git's server reports progress every 5 s. */
 const silenceSeconds = 60
 const connectSeconds = 30
 
 /**
- * The address is not written into the checkout: it may hold a credential, and the checkout may be published. A commit is
- * asked for by its name first, which is one small request; only servers that refuse that are asked for everything.
+ * The URL is not written into the checkout, because it may contain a credential, and the checkout may be published. A
+ * commit is first requested by its id, which is one small request; only if the server refuses that is everything
+ * fetched.
  */
 const cloneScript = `export GIT_TERMINAL_PROMPT=0 GIT_ASKPASS=/bin/true GIT_ALLOW_PROTOCOL=https:http:ssh
 export GIT_SSH_COMMAND='ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o ConnectTimeout=${connectSeconds} -o ServerAliveInterval=${silenceSeconds / 4} -o ServerAliveCountMax=4'
@@ -57,7 +58,7 @@ code=$?
 rm -f /tmp/context
 exit $code`
 
-/** Brings an upload into the machine, whole; a build of a repository needs nothing of it. @throws BuildEnd when there is none. */
+/** Copies an upload into the machine; does nothing for a build of a repository. @throws BuildEnd when there is none. */
 export async function fetchUpload(run: BuildRun): Promise<StageEnd> {
   if (!isUpload(run)) return {}
   await begin(run, 'Unpacking the upload')
@@ -76,7 +77,7 @@ export async function fetchUpload(run: BuildRun): Promise<StageEnd> {
       argv: ['/bin/dash', '-c', 'cat > /tmp/context'],
       timeoutMs: Math.max(0, run.deadlineMs - performance.now()),
     })
-    channel.stdin.on('error', () => undefined) // its exit tells
+    channel.stdin.on('error', () => undefined) // its exit reports that
     channel.stdout.resume()
     channel.stderr.resume()
     archive.on('error', () => channel.close())
@@ -89,7 +90,7 @@ export async function fetchUpload(run: BuildRun): Promise<StageEnd> {
   return {}
 }
 
-/** Puts the files at their place. @returns a line for the log. @throws BuildEnd saying why that is not possible. */
+/** Checks the files out. @returns a line for the log. @throws BuildEnd with the reason when that fails. */
 export async function checkOut(run: BuildRun): Promise<StageEnd> {
   const source = openSource(run.work.services.sealer, run.build)
   if (source) return { line: `At commit ${await clone(run, source)}` }
@@ -98,7 +99,7 @@ export async function checkOut(run: BuildRun): Promise<StageEnd> {
   return {}
 }
 
-/** Whether the build is made of an upload: its context is an address then. */
+/** Whether the build uses an upload: then its context is a URL. */
 export function isUpload({ spec }: Pick<BuildRun, 'spec'>): boolean {
   return /^https?:/.test(spec.context)
 }
@@ -137,7 +138,7 @@ async function clone(run: BuildRun, source: GitSource): Promise<string> {
   return commitSha
 }
 
-/** A worker's end cuts its machines' connections to the outside. A clone that failed after one is begun again. */
+/** A worker's end cuts its machines' egress connections, so a clone that failed because of that is repeated. */
 async function cloneWhole(run: BuildRun, argv: readonly string[]): Promise<Exit> {
   const { log, claim } = run
   for (;;) {
@@ -153,7 +154,7 @@ async function cloneWhole(run: BuildRun, argv: readonly string[]): Promise<Exit>
   }
 }
 
-/** Whether git reaches the address over SSH: `ssh://…`, or the short form without `://`. */
+/** Whether git uses SSH for this URL: `ssh://…`, or the short form without `://`. */
 function isSsh(url: string): boolean {
   return url.startsWith('ssh:') || !url.includes('://')
 }

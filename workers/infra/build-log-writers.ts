@@ -1,7 +1,7 @@
 /**
- * Writes one build's log: masks it, cuts it into chunks, and stores what came since the last batch in one statement,
- * with how far the build is then: the next worker goes on at the same byte. Who writes waits while much is unwritten, so
- * that a build's memory does not grow with its log.
+ * Writes one build's log: masks it, splits it into chunks, and stores what came since the last batch in one statement
+ * together with the build's progress, so that the next worker continues at the same byte. Writers wait while much is
+ * unwritten (backpressure), so that memory does not grow with the log.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { cutBytes } from '#src/drivers/compute/guest/frames.ts'
@@ -18,27 +18,30 @@ const batchMs = 20
 const unwrittenBytesMax = 1024 * 1024
 const tooLong = `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n`
 
-/** A build's log and its progress, to be written by its run alone. */
+/** The writer of a build's log and progress, used by its run only. */
 export type BuildLogWriter = {
-  /** How far the build is, with what was added last. */
+  /** The progress of the build, including what was added last. */
   readonly progress: Readonly<BuildProgress>
-  /** From now on these are masked. */
+  /** Masks these secrets from now on. */
   hide(secrets: readonly string[]): void
-  /** Adds a line of our own, on a line of its own, and what changes with it. */
+  /** Adds a line of our own, and the progress that goes with it. */
   say(line: string, change?: Partial<BuildProgress>): void
-  /** The running command's output is taken anew. @returns from where on. */
+  /** Restarts reading the running command's output. @returns the offset from which to read. */
   resumeOutput(): number
   /** Adds the next bytes of the running command's output, masked. Waits while much is unwritten. */
   pour(bytes: Buffer): Promise<void>
-  /** The command's output is whole: adds what waited for more of it, and a line of our own. All that changes with it is stored at once; the next command's output begins at 0. */
+  /**
+   * Ends the command's output: adds what the masker held back, and a line of our own, stored together with the
+   * progress; the next command's output begins at 0.
+   */
   endOutput(change: Partial<BuildProgress>, line?: string): void
   /** Resolves when everything is stored. @throws BuildClaimLost; Error when it cannot be. */
   flush(): Promise<void>
-  /** Calls back with how far the output is stored, whenever more of it is. */
+  /** Calls back with the stored length of the output whenever it grows. */
   onStored(then: (takenBytes: number) => void): void
 }
 
-/** @param onLost hears that another worker has the build, or that it is over: nothing is stored any more. */
+/** @param onLost called when another worker has the build, or it has ended: then nothing more is stored. */
 export async function createBuildLogWriter(
   db: Db,
   claim: BuildClaim,
@@ -68,7 +71,7 @@ export async function createBuildLogWriter(
     async pour(bytes) {
       const { progress } = storing
       masking ??= masker.stream({ from: progress.maskingState })
-      // `takenBytes` leaves out what the masking holds: whoever goes on is given it again.
+      // `takenBytes` excludes what the masker holds back: the next worker reads it again.
       const consumed = progress.takenBytes + masking.resumption().heldBytes + bytes.length
       const shown = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking.push(bytes)])
       const { heldBytes, state } = masking.resumption()
@@ -95,12 +98,12 @@ export async function createBuildLogWriter(
   }
 }
 
-/** What a build's log takes in, on its way into the table: one batch after another, each with the progress that it reaches. */
+/** Stores a build's log in the table: one batch after another, each with the progress at its end. */
 type Storing = Pick<BuildLogWriter, 'flush' | 'onStored'> & {
   readonly progress: BuildProgress
-  /** Whether so much is unwritten that its source must wait. */
+  /** Whether so much is unwritten that the source must wait. */
   readonly isFull: boolean
-  /** Adds a text, masked, and what changes with it. */
+  /** Adds a masked text, and the progress that goes with it. */
   add(text: string, change: Partial<BuildProgress>): void
 }
 
@@ -134,7 +137,7 @@ function createStoring(
       heard(stored.takenBytes)
       await pause(Math.max(0, batchMs - (performance.now() - begunMs)))
     }
-    writing = undefined // what failed stays, and fails whoever waits
+    writing = undefined // a failure is kept, and rejects everyone who waits
   }
   return {
     get progress() {
@@ -156,7 +159,7 @@ function createStoring(
         unwrittenBytes += bytes
       }
       writing ??= writeAll()
-      writing.catch(() => undefined) // flush and pour tell of it
+      writing.catch(() => undefined) // flush and pour report it
     },
     flush: async () => writing,
     onStored: (then) => {
@@ -165,7 +168,7 @@ function createStoring(
   }
 }
 
-/** Pieces of at most 16 KiB, cut between characters. */
+/** Pieces of at most 16 KiB, split between characters. */
 function chunksOf(text: string): string[] {
   const bytes = Buffer.from(text)
   const chunks: string[] = []

@@ -1,4 +1,7 @@
-/** A build's machine and its cache: taken, removed, given back; and after a restart of the worker: builds are woken. */
+/**
+ * A build's machine and its cache: taking, removing and releasing them, and waking builds after a restart of the
+ * worker.
+ */
 import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -18,7 +21,7 @@ import { idleBuilds } from '#src/resources/infra/builds/runs.ts'
 import { markTemplateRemoved, unusedTemplates } from '#src/resources/infra/templates.ts'
 import type { VmWork } from './vms.ts'
 
-/** A build that was given to this node and not taken up after so long gets its job again. Unit: seconds. */
+/** A build that was dispatched to this node and not claimed for so long gets a new job. Unit: seconds. */
 const unclaimedSecondsMax = 20
 const flushTimeoutMs = 15_000
 
@@ -27,13 +30,13 @@ export function buildMachineId(buildId: string): string {
   return encodeId('build', buildId).slice('bld_'.length)
 }
 
-/** The cache's disk when this build may have it; null when it gets a fresh disk. */
+/** The cache's disk if this build may use it; null when it gets a fresh disk. */
 export async function takeCache({ services: { db } }: VmWork, build: Build): Promise<{ folderId: string } | null> {
   const folderId = await takeBuildCache(db, build)
   return folderId === null ? null : { folderId }
 }
 
-/** Removes a cache with which no machine comes up. */
+/** Removes a cache with which the machine does not start. */
 export async function forgetCache({ services: { db }, compute }: VmWork, build: Build): Promise<void> {
   await compute.destroy(buildMachineId(build.id))
   const folderId = await dropBuildCache(db, build.id)
@@ -41,7 +44,7 @@ export async function forgetCache({ services: { db }, compute }: VmWork, build: 
 }
 
 /**
- * Removes a build's machine. Its second disk stays when it is the repository's cache, or becomes it: the first build's
+ * Removes a build's machine. Its second disk stays if it is the repository's cache, or becomes it, as the first build's
  * fresh disk does. Idempotent.
  */
 export async function returnMachine(work: VmWork, build: Build, succeeded: boolean): Promise<void> {
@@ -65,7 +68,9 @@ export async function returnMachine(work: VmWork, build: Build, succeeded: boole
   await releaseBuildCache(db, build.id)
 }
 
-/** What the guest has written reaches its disk; without this a cache would end with whatever the guest had flushed by itself. */
+/**
+ * Flushes the guest's writes to its disks; without this a cache would only have what the guest had flushed by itself.
+ */
 async function flushDisks({ compute }: VmWork, id: string): Promise<void> {
   const channel = await compute.find(id)?.run({ argv: ['sync'], as: 'root', timeoutMs: flushTimeoutMs })
   channel?.stdout.resume()
@@ -74,7 +79,7 @@ async function flushDisks({ compute }: VmWork, id: string): Promise<void> {
 }
 
 /**
- * Wakes the builds of this node that nobody works on: those of the worker before, and those whose job was lost.
+ * Wakes the builds of this node that no worker handles: those of the previous worker, and those whose job was lost.
  * @param unclaimedSeconds how long a build may wait for its own job.
  */
 export async function stirBuilds(

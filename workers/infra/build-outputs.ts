@@ -1,4 +1,7 @@
-/** Keeps what a build leaves behind: a path of the checkout as a .tar.gz in the object store, or the machine's disk as a template. */
+/**
+ * Stores the output of a build: a path of the checkout as a .tar.gz in the object store, or the machine's disk as a
+ * template.
+ */
 import { Readable } from 'node:stream'
 import { keptTemplatesFolder } from '#src/drivers/compute/places.ts'
 import { objectStore } from '#src/drivers/objects.ts'
@@ -27,13 +30,16 @@ import {
   type BuildRun,
 } from './build-runs.ts'
 
-/** gzip's quickest: under emulation it is the slowest part, and a file is stored once and fetched a few times. */
+/**
+ * gzip's fastest level: under emulation compression is the slowest part, and a file is stored once and fetched a few
+ * times.
+ */
 const packScript = `if [ -d "$1" ]; then cd "$1" && set -- .; else cd "$(dirname "$1")" && set -- "$(basename "$1")"; fi
 tar -cf - -- "$1" | gzip -1`
-/** Of what packing complains of. */
+/** How much of the packing's error output is kept. */
 const complaintBytesMax = 16 * 1024
 
-/** Keeps it. May be done again. @throws BuildEnd saying why that is not possible. */
+/** Stores the output. May be repeated. @throws BuildEnd with the reason when that fails. */
 export async function keepOutput(run: BuildRun): Promise<BuildOutput> {
   return run.spec.output.type === 'template' ? keepDisk(run) : keepFiles(run)
 }
@@ -44,7 +50,7 @@ async function keepFiles(run: BuildRun): Promise<BuildOutput> {
   } = run
   const place = output.path === null ? checkoutFolder : await insideCheckout(run, output.path, 'output path')
   await begin(run, `Storing ${output.path ?? 'the checkout'} as ${output.name}`)
-  // Asked first: packing gigabytes only to throw them away would take an emulated machine many minutes.
+  // Checked first: packing gigabytes only to discard them would take an emulated machine many minutes.
   const { stdout } = await ask(run, 'du -sb -- "$1" | cut -f1', [place])
   if (Number(stdout.trim()) > limits.buildOutputBytes) throw tooLarge()
   await checkRoom(run, Number(stdout.trim()))
@@ -68,7 +74,7 @@ async function pack(run: BuildRun, place: string): Promise<BuildOutput> {
   channel.stderr.on('data', (bytes: Buffer) => {
     complaint = Buffer.concat([complaint, bytes]).subarray(0, complaintBytesMax)
   })
-  /** The store takes a stream whole or not at all: one that does not end well throws. */
+  /** The store accepts a stream completely or not at all: a failed stream throws. */
   async function* packed(): AsyncIterableIterator<Buffer> {
     yield* channel.stdout as AsyncIterable<Buffer>
     const { exitCode } = await channel.exit
@@ -92,7 +98,7 @@ async function pack(run: BuildRun, place: string): Promise<BuildOutput> {
   }
 }
 
-/** Before it is packed: what the organization may store, and what the disk has room for. @throws BuildEnd. */
+/** Checks before packing that the organization may store it, and that the disk has room. @throws BuildEnd. */
 async function checkRoom({ work: { services }, build }: BuildRun, sizeBytes: number): Promise<void> {
   try {
     await checkFileRoom(services.config, await filesHeld(services.db, build.organizationId), sizeBytes)
@@ -118,7 +124,7 @@ async function keepDisk(run: BuildRun): Promise<BuildOutput> {
   } = run
   const machineId = buildMachineId(build.id)
   if (log.progress.templateId === null) {
-    machineOf(run) // from here on it may be gone: its disk is what is kept
+    machineOf(run) // from here on the machine may be gone: its disk is what is stored
     log.say(`Storing the disk as the template ${output.name}`, {
       begunBy: run.claim.workerNumber,
       templateId: newUuid(),

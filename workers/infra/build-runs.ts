@@ -1,4 +1,7 @@
-/** One running build: its machine, its log, its time limit, and how a command of it is run, taken up again and stopped. */
+/**
+ * One running build: its machine, its log, its time limit, and how its commands are run, continued by another worker,
+ * and stopped.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { execInGuest, type GuestResult } from '#src/drivers/compute/guest/exec.ts'
 import { GuestRefusal, startKept, takeKept, type KeptOutput } from '#src/drivers/compute/guest/kept.ts'
@@ -13,16 +16,16 @@ import type { VmWork } from './vms.ts'
 
 /** Where the files of a build are in its machine. */
 export const checkoutFolder = '/home/user/build'
-/** From SIGTERM to the end of the machine, when a build is cancelled or its time is over. */
+/** The time from SIGTERM to the end of the machine, when a build is cancelled or its time is over. */
 const graceMs = 5_000
 const killRequestMs = 2_000
-/** The guest's own limit comes after ours, which also stores what was printed. */
+/** The guest's own limit is later than ours, which also stores the output. */
 const guestLimitSlackMs = 60_000
 const questionMs = 30_000
-/** A machine that runs and does not answer for so long is given up. */
+/** A running machine that does not answer for so long is given up. */
 const unreachableMs = 40_000
 const againMs = 300
-/** What an attempt takes at most that ends because the machine is out of reach; one that took longer had reached it. */
+/** The longest that an attempt takes if the machine is unreachable; one that took longer had reached it. */
 const attemptMs = 10_000
 
 /** The end of a build, thrown from wherever it is decided. */
@@ -35,17 +38,17 @@ export class BuildEnd extends Error {
   }
 }
 
-/** The worker stops: it lets go of its builds as they are, and the next worker goes on with them. */
+/** The worker stops: it releases its builds as they are, and the next worker continues them. */
 export class BuildLetGo extends Error {}
 
-/** A build that failed for a reason of its own. */
+/** A build that failed for a reason within the build. */
 export function failed(error: string, more: Pick<Ending, 'exitCode' | 'failingStep'> = {}): BuildEnd {
   return new BuildEnd({ status: 'failed', error, ...more })
 }
 
 /**
  * What every part of a build's run needs. `over` fires when it must stop: with a BuildEnd, or with a BuildLetGo or
- * BuildClaimLost when another worker goes on with it.
+ * BuildClaimLost when another worker continues it.
  */
 export type BuildRun = {
   work: VmWork
@@ -67,14 +70,17 @@ export function machineOf({ work, build }: Pick<BuildRun, 'work' | 'build'>): Ma
   return machine
 }
 
-/** Begins a stage of the build, once: says what it does, before anything of it is done. */
+/** Starts a stage of the build, once: logs what it does, before doing anything. */
 export async function begin(run: BuildRun, line: string): Promise<void> {
   if (run.log.progress.begunBy !== null) return
   run.log.say(line, { begunBy: run.claim.workerNumber })
   await run.log.flush() // refused, when another worker has the build
 }
 
-/** Does something that may be done again, until the machine has answered. @throws BuildEnd when it is gone or stays out of reach. */
+/**
+ * Repeats an idempotent operation until the machine has answered.
+ * @throws BuildEnd when it is gone or stays unreachable.
+ */
 export async function persevere<Result>(run: BuildRun, attempt: () => Promise<Result>): Promise<Result> {
   let awaySinceMs: number | undefined
   for (;;) {
@@ -96,9 +102,9 @@ export async function persevere<Result>(run: BuildRun, attempt: () => Promise<Re
 }
 
 /**
- * Runs a command as `user`, its output into the log, or goes on with it where it is. The end of its output is for the
- * caller to note (endOutput), with what follows from it.
- * @param name names the command within the build: one that was started by this name is not started again.
+ * Runs a command as `user` with its output in the log, or continues one that is already running. The caller must end
+ * its output (endOutput), with the progress that follows.
+ * @param name names the command within the build: one that was started under this name is not started again.
  * @returns how it ended.
  * @throws whatever `over` fires with.
  */
@@ -125,7 +131,8 @@ async function pour(run: BuildRun, output: KeptOutput): Promise<Exit> {
 }
 
 /**
- * Waits for work in the machine. When the build must stop meanwhile, its command is asked to end, and a little later given up.
+ * Waits for work in the machine. If the build must stop meanwhile, its command is asked to end, and is given up a
+ * little later.
  * @throws what `over` fires with.
  */
 export async function untilOver<Result>(
@@ -138,12 +145,12 @@ export async function untilOver<Result>(
   stopped.promise.catch(() => undefined) // thrown below, when it was
   const stop = async (): Promise<void> => {
     if (over.reason instanceof BuildEnd) {
-      // otherwise the command goes on, and somebody else with it
+      // otherwise the command continues, and another worker follows it
       await askToEnd()
-      await Promise.race([work.catch(() => undefined), pause(graceMs)]) // how it ended does not matter any more
+      await Promise.race([work.catch(() => undefined), pause(graceMs)]) // how it ended no longer matters
     }
     channel.close()
-    stopped.reject(over.reason as Error) // whoever aborts gives one
+    stopped.reject(over.reason as Error) // the signal always has a reason
   }
   const listener = (): void => void stop()
   over.addEventListener('abort', listener, { once: true })
@@ -161,7 +168,7 @@ export async function untilOver<Result>(
   }
 }
 
-/** Asks the machine something that takes no time and is not for the log. */
+/** Runs a short script in the machine whose output is not for the log. */
 export async function ask(
   run: BuildRun,
   script: string,
@@ -181,7 +188,10 @@ const insideScript = `root=$(realpath -e -- "$1") || exit 20
 target=$(realpath -e -- "$1/$2" 2> /dev/null) || exit 20
 case $target/ in "$root"/*) printf %s "$target" ;; *) exit 21 ;; esac`
 
-/** What a path in the checkout really is. @throws BuildEnd when it is not there, or leads out of the checkout, also by a link. */
+/**
+ * Resolves a path in the checkout.
+ * @throws BuildEnd when it does not exist, or points outside the checkout, also through a link.
+ */
 export async function insideCheckout(run: BuildRun, path: string, what: string): Promise<string> {
   const { exitCode, stdout } = await ask(run, insideScript, [checkoutFolder, path])
   if (exitCode === 0) return stdout
@@ -192,7 +202,7 @@ export async function insideCheckout(run: BuildRun, path: string, what: string):
   )
 }
 
-/** Asks everything that came of a command to end. */
+/** Asks a command and everything it started to end. */
 export async function terminate(machine: Machine, id: string): Promise<void> {
   const asking = async (): Promise<void> => {
     const channel = await machine.request(['kill', id, '15'])
@@ -200,5 +210,5 @@ export async function terminate(machine: Machine, id: string): Promise<void> {
     channel.stderr.resume()
     await channel.exit
   }
-  await Promise.race([asking().catch(() => undefined), pause(killRequestMs)]) // a guest that does not hear it is ended with its machine
+  await Promise.race([asking().catch(() => undefined), pause(killRequestMs)]) // a guest that does not receive it is ended with its machine
 }

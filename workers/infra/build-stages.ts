@@ -1,6 +1,6 @@
 /**
- * What a build does, stage by stage. How many are done is stored with the log; the next worker begins with the first that
- * is not, so each may be done again, or goes on where it is.
+ * The stages of a build. The number of completed stages is stored with the log; the next worker starts with the first
+ * incomplete one, so each stage can be repeated or continued.
  */
 import { pushEnv } from '#src/drivers/compute/guest/env.ts'
 import { decoded } from '#src/drivers/compute/guest/repos.ts'
@@ -31,7 +31,7 @@ import {
 } from './build-runs.ts'
 
 const cacheFolder = '/home/user/workspace/cache'
-/** Where tools keep what they have fetched, when the build has a cache. */
+/** The environment variables that point tools to the cache, if the build has one. */
 const cacheEnv = {
   CACHE_DIR: cacheFolder,
   npm_config_cache: `${cacheFolder}/npm`,
@@ -39,7 +39,7 @@ const cacheEnv = {
   GOMODCACHE: `${cacheFolder}/go`,
 }
 
-/** From where it is to the output. @throws BuildEnd, what `over` fires with, or whatever went wrong on our side. */
+/** Runs the remaining stages up to the output. @throws BuildEnd, what `over` fires with, or our own faults. */
 export async function goOn(run: BuildRun, { sealedSecrets }: Pick<ClaimedBuild, 'sealedSecrets'>): Promise<Ending> {
   const { spec, log } = run
   const values = await giveSecrets(run, sealedSecrets)
@@ -59,7 +59,7 @@ export async function goOn(run: BuildRun, { sealedSecrets }: Pick<ClaimedBuild, 
   return { status: 'succeeded', exitCode: 0, output: await keepOutput(run) }
 }
 
-/** The values of the build's secrets: those of its first day, though they may be changed meanwhile. From now on the log hides them. */
+/** The values of the build's secrets, as they were when it first started. From now on the log masks them. */
 async function giveSecrets(
   { work: { services }, build, claim, spec, log }: BuildRun,
   sealed: Buffer | null,
@@ -107,7 +107,7 @@ async function takeMachine(run: BuildRun): Promise<StageEnd> {
   return { change: { hasCache } }
 }
 
-/** What the commands find: the folder, the variables, the cache. */
+/** Prepares the commands' environment: the folder, the variables, the cache. */
 async function prepare(run: BuildRun, values: Readonly<Record<string, string>>): Promise<StageEnd> {
   const {
     spec,
@@ -125,7 +125,7 @@ async function prepare(run: BuildRun, values: Readonly<Record<string, string>>):
 
 async function runCommand(run: BuildRun, command: string, number: number): Promise<StageEnd> {
   await begin(run, `$ ${command}`)
-  // A shell of its own, as `exec` gives a command in a VM.
+  // a shell of its own, as `exec` uses for a command in a VM
   const { exitCode } = await runStep(run, `command-${number}`, run.log.progress.folder ?? '/', [
     '/bin/bash',
     '-lc',
@@ -136,7 +136,7 @@ async function runCommand(run: BuildRun, command: string, number: number): Promi
   return {}
 }
 
-/** What of an address is secret. */
+/** The secret parts of a URL. */
 function credentialsOf(url: string): string[] {
   const parsed = URL.parse(url)
   const parts = [

@@ -1,6 +1,6 @@
 /**
- * Runs builds: each in a machine of its own that is gone afterwards. What a build does runs under its guest's own
- * supervisor, so it outlives the worker: the next worker of the node takes it up where it is.
+ * Runs builds, each in a machine of its own that is deleted afterwards. A build's commands run under its guest's own
+ * supervisor, so they outlive the worker: the node's next worker continues the build.
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -24,10 +24,10 @@ import type { VmWork } from './vms.ts'
 /** More than any node has memory for; the dispatcher decides how many really run. */
 const buildsAtOnce = 32
 
-/** The builds that run in this worker now, by id. */
+/** The builds that this worker is running, by id. */
 export type ActiveBuilds = Set<string>
 
-/** Handles the node's builds, and the turns of everybody's. */
+/** Handles the node's builds, and the dispatching of all builds. */
 export async function handleBuilds(work: VmWork, active: ActiveBuilds): Promise<void> {
   const { jobs } = work.services
   await jobs.handle(onNode(runBuildJob, work.nodeId), { concurrency: buildsAtOnce }, ({ data, signal }) =>
@@ -36,7 +36,7 @@ export async function handleBuilds(work: VmWork, active: ActiveBuilds): Promise<
   await jobs.handle(dispatchJob, { concurrency: 1 }, async () => void (await dispatchBuilds(work.services)))
 }
 
-/** Runs one build to its end, or until the worker stops. Does nothing when it runs here already, or is over. */
+/** Runs one build to its end, or until the worker stops. Does nothing when it is already running here, or has ended. */
 async function runBuild(work: VmWork, active: ActiveBuilds, buildId: string, stopping: AbortSignal): Promise<void> {
   if (active.has(buildId)) return
   active.add(buildId)
@@ -78,12 +78,15 @@ async function runClaimed(work: VmWork, claimed: ClaimedBuild, stopping: AbortSi
   } finally {
     clearTimeout(timer)
     stopping.removeEventListener('abort', letGo)
-    over.abort(new BuildLetGo()) // ends what still watches
+    over.abort(new BuildLetGo()) // ends the watchers
     await watching
   }
 }
 
-/** Ends a build, whose ending is stored before anything is undone: the next worker ends it in the same way. */
+/**
+ * Ends a build. Its result is stored before anything is cleaned up, so that the next worker would end it in the same
+ * way.
+ */
 async function end(
   work: VmWork,
   { build, claim }: ClaimedBuild,
@@ -102,7 +105,7 @@ async function end(
   if (finished) log.info({ build: encodeId('build', build.id), status: ending.status }, 'a build ended')
 }
 
-/** Another worker has the build now, or somebody ended it: then its machine goes. */
+/** Another worker has the build now, or it has ended: then its machine is removed. */
 async function leave(work: VmWork, buildId: string): Promise<void> {
   const build = await patiently(() => findBuildRow(work.services.db, buildId))
   if (!build || !isFinished(build))
@@ -110,7 +113,7 @@ async function leave(work: VmWork, buildId: string): Promise<void> {
   await patiently(() => returnMachine(work, build, false))
 }
 
-/** What the log says for an error that is a word. */
+/** The log lines for errors that are a single word. */
 const sentences: Readonly<Record<string, string>> = {
   timed_out: 'This build reached its time limit and was stopped.',
   builder_lost: 'The machine of this build was lost.',
@@ -134,8 +137,8 @@ async function watchForCancel({ services }: VmWork, build: Build, over: AbortCon
 }
 
 /**
- * How a build ends after this error. One of ours is told of in the process's log, and not to the caller.
- * @throws the error, when the build goes on: in another worker, or here once the database is back.
+ * The end of a build after this error. Our own faults go to the process's log, not to the caller.
+ * @throws the error when the build continues: in another worker, or here once the database is back.
  */
 function endingOf(build: Build, error: unknown): Ending {
   if (error instanceof BuildLetGo || error instanceof BuildClaimLost || isDatabaseAway(error)) throw error

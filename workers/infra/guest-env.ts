@@ -1,4 +1,4 @@
-/** Which environment each guest has: variables are pushed when they changed, before the next command. */
+/** The environment variables of guests: they are pushed after a change, before the next command. */
 import type { EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { trustAuthority } from '#src/drivers/compute/guest/trust.ts'
@@ -9,15 +9,15 @@ import { openEnv } from '#src/resources/infra/vm-env.ts'
 
 /** Keeps guests' environments up to date. */
 export type GuestEnv = {
-  /** Pushes the VM's variables, unless the guest already has this generation or a later one; answers whether it did. */
+  /** Pushes the VM's variables, unless the guest already has this generation or a later one; returns whether it did. */
   push(vmId: string, machine: Machine, generation: number): Promise<boolean>
-  /** The guest is new or gone: it has nothing. */
+  /** Forgets a guest that is new or gone: it has no variables. */
   forget(vmId: string): void
 }
 
 /**
- * Makes the node's keeper. A worker that restarts pushes once more, which changes nothing. A guest with a placeholder
- * is made to trust the authority, before any command can send it.
+ * Makes the node's keeper. A restarted worker pushes again, which changes nothing. A guest with a placeholder is made
+ * to trust the node's authority before any command can use it.
  */
 export function createGuestEnv(services: Background, authority: EgressAuthority): GuestEnv {
   const pushed = new Map<string, { machine: Machine; generation: number }>()
@@ -34,7 +34,7 @@ export function createGuestEnv(services: Background, authority: EgressAuthority)
       const known = pushed.get(vmId)
       if (known?.machine === machine && known.generation >= generation) return false
       if (generation === 0 && !known) {
-        pushed.set(vmId, { machine, generation }) // never had a variable: a fresh guest is right as it is
+        pushed.set(vmId, { machine, generation }) // never had a variable: nothing to push to a fresh guest
         return false
       }
       await pushEnv(machine, { ...(await trust(vmId, machine)), ...(await openEnv(services, vmId)) })

@@ -1,4 +1,4 @@
-/** What is due by the clock: expired VMs, forgotten records, VMs that stand still between two statuses. */
+/** Periodic tasks: expired VMs, old records, VMs that are stuck between two statuses, and more. */
 import { schedule, type ScheduledTask } from 'node-cron'
 import { forgetIdempotencyKeys } from '#src/platform/idempotency.ts'
 import { log } from '#src/platform/log.ts'
@@ -17,16 +17,19 @@ import { stirBuilds, sweepBuildDisks } from './build-machines.ts'
 import type { ActiveBuilds } from './builds.ts'
 import type { VmWork } from './vms.ts'
 
-/** What a worker that runs VMs works on. */
+/** The parts of a worker that runs VMs. */
 export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds }
 
-/** Starts the worker's clockwork; the returned function stops it. A worker without VMs does only what is everybody's. */
+/**
+ * Starts the periodic tasks; the returned function stops them. A worker without VMs only does those of the whole
+ * installation.
+ */
 export function startHousekeeping(services: Background, node: NodeWork | null): () => void {
   const tasks = [...tasksOfEverybody(services, node?.work.nodeId ?? null), ...(node ? tasksOfNode(node) : [])]
   return () => tasks.forEach((task) => void task.stop())
 }
 
-/** @param own the node of this worker, which is not lost: this worker lives. */
+/** @param own the node of this worker, which is certainly alive. */
 function tasksOfEverybody(services: Background, own: string | null): ScheduledTask[] {
   return [
     every('*/20 * * * * *', 'looking for lost nodes', () => endVmsOfLostNodes(services, own)),

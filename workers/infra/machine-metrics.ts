@@ -1,9 +1,9 @@
-/** What this worker says of its machines, for /metrics. */
+/** Metrics about this worker's machines. */
 import type { Compute } from '#src/drivers/compute/machine.ts'
 import type { Config } from '#src/platform/config.ts'
 import { addMetricSource } from '#src/platform/metrics/sources.ts'
 
-/** Adds it to the metrics of this process. */
+/** Adds them to the metrics of this process. */
 export function reportMachines(compute: Compute, { vmPoolSize }: Pick<Config, 'vmPoolSize'>): void {
   addMetricSource(
     'machines',

@@ -1,6 +1,6 @@
 /**
- * The node's own door: what the web process asks of a VM's node at once (src/drivers/node.ts is the other side).
- * It listens on a socket in the run folder, for callers that know the token derived from the sealing key.
+ * The node's agent: it serves the web process's direct requests to a VM's node (the client is src/drivers/node.ts). It
+ * listens on a socket in the run folder, for callers with the token derived from the sealing key.
  */
 import { chmodSync, rmSync } from 'node:fs'
 import fastify from 'fastify'
@@ -25,22 +25,22 @@ import type { GuestEnv } from './guest-env.ts'
 import { machineId } from './vms.ts'
 
 const bodyBytesMax = 2 * 1024 * 1024
-/** A worker that stops lets requests finish for so long. */
+/** How long a stopping worker lets requests finish. */
 const finishLimitMs = 1_500
 
-/** What the door needs. */
+/** What the agent needs. */
 export type NodeAgentParts = { services: Background; compute: Compute; env: GuestEnv; socketPath: string }
 
-/** The open door. */
+/** The running agent. */
 export type NodeAgent = {
-  /** Lets short requests finish and cuts the others: whoever asked asks the next worker, by the same id. */
+  /** Lets short requests finish and cuts off the others: their callers retry at the next worker, with the same id. */
   close(): Promise<void>
 }
 
-/** The request of an operation: its id is the same when it is sent again. `delivered` is called back when the answer is on its way. */
+/** The request of an operation: a retry has the same id. `delivered` calls back when the answer was sent. */
 type Asked = { requestId: string; delivered: (then: () => void) => void }
 
-/** An operation as the node does it. */
+/** The node's implementations of the operations. */
 type Operations = {
   [Name in keyof NodeOperations]: (
     input: Parameters<NodeOperations[Name]>[0],
@@ -48,9 +48,9 @@ type Operations = {
   ) => ReturnType<NodeOperations[Name]>
 }
 
-/** Opens the node's door. */
+/** Starts the node's agent. */
 export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
-  // One that closes answers what still comes over connections that it has: whoever asks would take a 503 for the answer.
+  // While closing it still answers requests on existing connections: a caller would take a 503 for the final answer.
   const app = fastify({ bodyLimit: bodyBytesMax, return503OnClosing: false })
   const expected = sha256(parts.services.sealer.derive(nodeTokenPurpose))
   app.addHook('onRequest', async (request) => {

@@ -1,4 +1,4 @@
-/** This worker's node: who it is, what it can hold, and the heartbeat that says so. */
+/** This worker's node: its id, its capacity, and its heartbeat. */
 import { existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { hostname, totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -10,16 +10,19 @@ import { reportNode, takeNode, type NodeReport } from '#src/resources/infra/node
 
 const heartbeatMs = 5_000
 /**
- * Memory may be promised twice over: an idle VM of 2 GB holds some 60 MB of its own, because restored machines share
- * their template's memory. BERTH_VM_MEMORY_MB sets it.
+ * Memory is overcommitted by this factor: an idle VM of 2 GB uses some 60 MB of its own, because restored machines
+ * share their template's memory. BERTH_VM_MEMORY_MB sets it.
  */
 const overcommit = 2
 const hostShare = 0.8
-/** Disks hold what was written, some 100 MB of a VM's 10 GiB at first, so they are promised several times over. BERTH_VM_DISK_GB sets it. */
+/**
+ * Disks only take what was written, at first some 100 MB of a VM's 10 GiB, so they are overcommitted too.
+ * BERTH_VM_DISK_GB sets it.
+ */
 const diskOvercommit = 4
 const diskMbMin = 1000 * 1024
 
-/** The node's id: made once, kept in the data folder. */
+/** The node's id: created once, stored in the data folder. */
 export function readNodeId(dataDir: string): string {
   const file = join(dataDir, 'node.id')
   if (!existsSync(file)) {
@@ -29,12 +32,12 @@ export function readNodeId(dataDir: string): string {
   return readFileSync(file, 'utf8').trim()
 }
 
-/** A worker's hold on its node: its number, and the report at once. */
+/** A worker's claim on its node: its number, and a function that reports immediately. */
 export type NodeHold = { workerNumber: number; report: () => Promise<void> }
 
 /**
- * Takes the node over from the worker before, and reports it every 5 s until the signal fires.
- * @param onLost hears that a later worker has the node: this one must end.
+ * Takes the node over from the previous worker, and reports it every 5 s until the signal fires.
+ * @param onLost called when a later worker has the node: then this one must end.
  */
 export async function holdNode(
   { db, config }: Background,

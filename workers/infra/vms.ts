@@ -1,6 +1,6 @@
 /**
- * Brings VMs to the status their rows want: the only code that starts, stops and removes machines. One VM is worked on
- * by one run at a time in this worker; every step reads the row first and may be repeated.
+ * Brings VMs to the desired status in their rows: the only code that starts, stops and removes machines. In this worker
+ * one run at a time works on a VM; every step reads the row first and may be repeated.
  */
 import { statSync } from 'node:fs'
 import type { Compute, Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
@@ -27,10 +27,10 @@ import type { GuestEnv } from './guest-env.ts'
 /** More steps than any VM needs from one steady status to the next. */
 const stepsMax = 12
 const vmsAtOnce = 6
-/** Cloning may take this long in all; after it the VM runs without the rest, with a warning. */
+/** The time limit for all cloning; after it the VM runs without the rest, with a warning. */
 const cloneTimeoutMs = 10 * 60_000
 
-/** What moving VMs needs. `workerNumber` is which of the node's workers this is. */
+/** What working on VMs needs. `workerNumber` is this worker's number on its node, the fencing token. */
 export type VmWork = {
   services: Background
   compute: Compute
@@ -45,7 +45,7 @@ export async function handleVms(work: VmWork): Promise<void> {
   const busy = new Map<string, Promise<void>>()
   await work.services.jobs.handle(onNode(reconcileVm, work.nodeId), { concurrency: vmsAtOnce }, async ({ data }) => {
     const before = busy.get(data.vmId) ?? Promise.resolve()
-    const mine = before.catch(() => undefined).then(() => reconcile(work, data.vmId)) // the run before reported its own failure
+    const mine = before.catch(() => undefined).then(() => reconcile(work, data.vmId)) // the previous run reported its own failure
     busy.set(data.vmId, mine)
     try {
       await mine
@@ -64,7 +64,7 @@ export async function reconcile(work: VmWork, vmId: string): Promise<void> {
   throw new Error(`the VM ${vmId} did not become steady in ${stepsMax} steps`)
 }
 
-/** Takes the next step, if there is one; answers whether to look again. */
+/** Takes the next step, if there is one; returns whether to check again. */
 async function takeStep(work: VmWork, vm: Vm): Promise<boolean> {
   switch (vm.status) {
     case 'creating':
@@ -153,12 +153,12 @@ async function remove(work: VmWork, vm: Vm): Promise<boolean> {
   return false
 }
 
-/** What a disk takes, rounded up; 0 when it is not there. Unit: MB. */
+/** The space that a disk takes, rounded up; 0 when it does not exist. Unit: MB. */
 function usedMb(place: string): number {
   return Math.ceil(((statSync(place, { throwIfNoEntry: false })?.blocks ?? 0) * 512) / 1024 / 1024)
 }
 
-/** A VM that runs: its policy and its variables may have changed; its machine may be gone. */
+/** A running VM: its policy and its variables may have changed; its machine may be gone. */
 async function keep(work: VmWork, vm: Vm): Promise<boolean> {
   const machine = work.compute.find(machineId(vm))
   if (!machine) return (await move(work, vm, 'error', { reason: 'Its machine ended unexpectedly.' })) !== undefined
@@ -166,14 +166,16 @@ async function keep(work: VmWork, vm: Vm): Promise<boolean> {
   return false
 }
 
-/** A VM in error that is wanted running starts again from its disk, a bounded number of times; its memory is still promised to it. */
+/**
+ * Restarts a failed VM that should be running from its disk, a bounded number of times; its memory is still reserved.
+ */
 async function restart(work: VmWork, vm: Vm): Promise<boolean> {
   if (!holdsMemory(vm)) return false
   await endProcessesOf(work.services.db, vm.id)
   return (await move(work, vm, 'starting', { reason: 'Starting again from its disk.' })) !== undefined
 }
 
-/** What a new guest gets before it is called running: its variables and its repositories. */
+/** Prepares a new guest before its VM counts as running: variables and repositories. */
 async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<string[]> {
   if (vm.envGeneration > 0) await work.env.push(vm.id, machine, vm.envGeneration)
   if (!vm.sealedGitRepos) return []
@@ -181,7 +183,7 @@ async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<str
   return cloneRepos(machine, repos, cloneTimeoutMs)
 }
 
-/** @param warnings of a guest that was prepared just now. */
+/** @param warnings those of a guest that was just prepared. */
 async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, warnings?: readonly string[]): Promise<void> {
   await transaction(work.services.db, async (tx) => {
     if (machine.folderId && !vm.folderId)
@@ -197,7 +199,7 @@ async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, warnings?: 
   })
 }
 
-/** Runs a boot; a failure is counted, and after three the VM is in error. */
+/** Runs a boot; failures are counted, and after three the VM is in `error`. */
 async function attempt(work: VmWork, vm: Vm, boot: () => Promise<void>): Promise<boolean> {
   try {
     await boot()
@@ -220,7 +222,7 @@ export function machineId(vm: Pick<Vm, 'id'>): string {
   return encodeId('vm', vm.id).slice('vm_'.length)
 }
 
-/** The VM's id of a machine's name. */
+/** The id of the VM with this machine name. */
 export function vmIdOf(machine: string): string {
   const vmId = decodeId('vm', `vm_${machine}`)
   if (!vmId) throw new Error('a machine has a name that is not an id')
@@ -239,7 +241,7 @@ function specOf(vm: Vm): MachineSpec {
   }
 }
 
-/** The VM's name as a host name, or its id where nothing of the name is left. */
+/** The VM's name as a host name, or its id if no character of the name is valid in one. */
 function hostnameOf(vm: Vm): string {
   const longestLabel = 63
   const label = withoutEnding(

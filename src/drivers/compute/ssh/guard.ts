@@ -16,16 +16,10 @@ const openedByGuestMax = 144
 const channelsMax = 1_024
 /** A guest with smaller packets could make us send one for each byte. dropbear and OpenSSH take 32 KiB. */
 const packetBytesMin = 1_024
-/**
- * Limits on data that the guest has not accepted, over all channels: above the first, writers wait; a guest whose
- * unread answers reach the second is cut off.
- */
+/** Unaccepted bytes of all channels: above the first limit writers wait; at the second the guest is cut off. */
 const unsentBytesMax = 1024 * 1024
 const unsentBytesCut = 16 * 1024 * 1024
-/**
- * The allowance of useless bytes, such as requests that we refuse: in total, and how much is restored in every
- * interval.
- */
+/** The allowance of useless bytes, such as refused requests: in total, and restored in every interval. */
 const wasteBytesMax = 1024 * 1024
 const wasteBytesForgiven = 16 * 1024
 /** With so much waste in one interval, besides the current packet, reading pauses until the next interval. */
