@@ -40,14 +40,14 @@ export function wholeBody(body: unknown): unknown {
 }
 
 /** A body that is an object of these keys, or nothing. @throws BerthError invalid_request. */
-export function bodyOf(body: unknown, taken: readonly string[]): object {
-  if (body === undefined || (body === null && taken.length === 0)) return {}
+export function bodyOf(body: unknown, taken: ReadonlySet<string>): object {
+  if (body === undefined || (body === null && taken.size === 0)) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new BerthError(
       'invalid_request',
-      taken.length > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Send none.',
+      taken.size > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Send none.',
     )
-  const unknown = findUnknownKey(body, new Set(taken))
+  const unknown = findUnknownKey(body, taken)
   if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', unknown, taken))
   return body
 }

@@ -117,7 +117,7 @@ function inputReader(
   if (!isInputObjectType(named)) throw new Error(`the input of ${route.summary} is no input object`)
   const queried = filledByQuery(route, named, variables)
   const elsewhere = new Set([...filled, ...queried].map(({ field }) => memberWord(named, field)))
-  const taken = wireKeys(named).filter((key) => !elsewhere.has(key))
+  const taken = new Set(wireKeys(named)).difference(elsewhere)
   return ({ body, params, query }) => {
     const given = route.bodyInto ? { [memberWord(named, route.bodyInto)]: wholeBody(body) } : bodyOf(body, taken)
     for (const key of route.always ?? []) {

@@ -126,10 +126,9 @@ function fieldAt(place: string): { field?: string } {
 
 function fromObject(value: object, byKey: Shape['byKey'], place: string, except?: string): Record<string, unknown> {
   const before = place === '' ? '' : `${place}.`
-  const known = except === undefined ? new Set(byKey.keys()) : new Set([...byKey.keys(), except])
-  const unknown = findUnknownKey(value, known)
+  const unknown = findUnknownKey(value, byKey, except)
   if (unknown !== undefined)
-    throw new BerthError('invalid_request', unknownKeySentence('field', unknown, known, before), {
+    throw new BerthError('invalid_request', unknownKeySentence('field', unknown, knownKeys(byKey, except), before), {
       field: before + unknown.slice(0, placeLength),
     })
   const read: Record<string, unknown> = {}
@@ -149,6 +148,10 @@ function fromObject(value: object, byKey: Shape['byKey'], place: string, except?
 function refuseMore(value: unknown, most: number, place: string): void {
   if (Array.isArray(value) && value.length > most)
     throw new BerthError('invalid_request', `${place} may hold at most ${most} entries.`, { field: place })
+}
+
+function knownKeys(byKey: Shape['byKey'], except: string | undefined): string[] {
+  return [...byKey.keys(), ...(except === undefined ? [] : [except])]
 }
 
 const placeLength = 200 // characters of a caller's key that are shown

@@ -5,9 +5,16 @@ const shownLength = 64
 const comparedLength = 64
 const plainKey = /^[A-Za-z0-9_$.[\]-]+$/
 
-/** The first key that is not among the known ones. Looks at one key more than are known, however many there are. */
-export function findUnknownKey(object: object, known: ReadonlySet<string>): string | undefined {
-  for (const key in object) if (Object.hasOwn(object, key) && !known.has(key)) return key
+/**
+ * The first key that is not among the known ones. Looks at one key more than are known, however many there are.
+ * @param also one more key that is known.
+ */
+export function findUnknownKey(
+  object: object,
+  known: Pick<ReadonlySet<string>, 'has'>,
+  also?: string,
+): string | undefined {
+  for (const key in object) if (Object.hasOwn(object, key) && !known.has(key) && key !== also) return key
   return undefined
 }
 
