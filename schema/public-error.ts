@@ -25,7 +25,7 @@ export function shownError(thrown: unknown, requestId: string): BerthError {
 /** The error as a GraphQLError with `extensions` `code`, `http.status`, `requestId`, and `field` where one place is to blame. */
 export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
   if (isFinding(thrown)) {
-    return new GraphQLError(shorten(thrown.message), {
+    return new GraphQLError(shorten(argumentSentence(thrown) ?? thrown.message), {
       nodes: thrown.nodes,
       source: thrown.source,
       positions: thrown.positions,
@@ -59,15 +59,26 @@ function camelCase(place: string): string {
 
 /**
  * Whether this is graphql's own error about the document or its variables, which the caller may see. What a resolver
- * threw has another kind of error inside; a resolver's value that graphql could not serialize has a path.
+ * threw has another kind of error inside; a resolver's value that graphql could not serialize has a path, as has an
+ * argument whose variable turned out to have no value.
  */
 export function isFinding(thrown: unknown): thrown is GraphQLError {
   return (
     thrown instanceof GraphQLError &&
-    thrown.path === undefined &&
+    (thrown.path === undefined || argumentSentence(thrown) !== undefined) &&
     innermost(thrown) instanceof GraphQLError &&
     !thrown.extensions['unexpected']
   )
+}
+
+// All that graphql says of arguments while it runs. Validation lets a variable that may be null stand where no null may, when it has a default.
+const ofArgument = /^Argument "(\w+)" (?:of |has invalid value )/
+
+/** What is said of an argument that graphql could not read while it ran; undefined for every other error. */
+function argumentSentence(thrown: GraphQLError): string | undefined {
+  const cause = innermost(thrown)
+  const [, name] = (thrown.path !== undefined && cause instanceof GraphQLError && ofArgument.exec(cause.message)) || []
+  return name && `Argument "${name}" has a variable that is null or absent where a value is required. Send one.`
 }
 
 const shownLength = 200 // characters: graphql quotes the offending text, which may be a megabyte

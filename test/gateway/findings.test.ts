@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { schema as berthSchema } from '#schema/schema.ts'
 import { findWrongVariable } from '#schema/variables.ts'
 import { parse, type OperationDefinitionNode } from 'graphql'
-import { startApp, type RunningApp } from './running-app.ts'
+import { startApp, type GraphqlBody, type RunningApp } from './running-app.ts'
 
 let running: RunningApp
 let token: string
@@ -43,6 +43,44 @@ describe('a finding', () => {
     expect(await messageOf('query ($n: String) { echo(text: $n) }', { n: { 'top-secret': '; at "x"' } })).toBe(
       'Variable "$n" must be String.',
     )
+  })
+
+  test('of a variable that is null where its default let it pass is the caller’s, however the document runs', async () => {
+    const documents = [
+      'mutation ($n: String = "top-secret") { add(name: $n) { id } }',
+      'query ($n: Boolean = true) { me { name @include(if: $n) } }',
+    ]
+    for (const query of documents) {
+      const alone = await Promise.all([1, 2, 3].map(() => running.ask(query, { token, variables: { n: null } })))
+      const batch = await fetch(`${running.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify([{ query, variables: { n: null } }]),
+      })
+      const [one] = (await batch.json()) as GraphqlBody[]
+      for (const body of [...alone.map((answer) => answer.body), one])
+        expect(body?.errors?.map(({ message, extensions: { code } }) => [code, message])).toEqual([
+          [
+            'INVALID_REQUEST',
+            expect.stringMatching(
+              /^Argument "\w+" has a variable that is null or absent where a value is required. Send one.$/,
+            ) as string,
+          ],
+        ])
+    }
+    const stream = await fetch(`${running.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+        authorization: `Bearer ${token}`,
+      },
+      body: JSON.stringify({
+        query: 'subscription ($n: Int = 1) { ticks(count: $n) }',
+        variables: { n: null },
+      }),
+    })
+    expect(await stream.text()).toMatch(/Argument \\"count\\" has a variable that is null.*INVALID_REQUEST/)
   })
 
   test('about a document of many errors is one of ten', async () => {
