@@ -207,10 +207,7 @@ export function toWire(value: unknown, type: GraphQLInputType): unknown {
   for (const [key, field] of byKey) {
     const given = (value as Record<string, unknown>)[field.name]
     if (given === undefined) continue
-    if (tag !== undefined && given === false)
-      throw new BerthError('invalid_request', `${field.name} can only be true. Omit it instead.`, {
-        field: field.name,
-      })
+    if (tag !== undefined) refuseFalse(field.name, given)
     const wired = toWire(given, field.type)
     if (tag === undefined) written[key] = wired
     else Object.assign(written, { [tag]: key }, typeof wired === 'object' ? wired : {})
@@ -234,6 +231,12 @@ export function wiredFields<Input extends object>(
     return [name, field ? toWire(value, field.type) : value]
   })
   return Object.fromEntries(written) as { [Key in keyof Input]: unknown } // the same keys
+}
+
+/** Refuses false for a member of a `@oneOf` input that says something by being true. @throws BerthError invalid_request. */
+export function refuseFalse(name: string, given: unknown): void {
+  if (given === false)
+    throw new BerthError('invalid_request', `${name} can only be true. Omit it instead.`, { field: name })
 }
 
 /** Turns a place in a value from GraphQL's spelling (`networkPolicy.limited.allowedHosts[0]`) into REST's. */

@@ -2,6 +2,7 @@
 import type { InputFieldBuilder, InputShapeFromFields } from '@pothos/core'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
+import { refuseFalse } from '../wire.ts'
 import { reasoningLevel } from './models.ts'
 
 const imageDetail = enumOf('ChatImageDetail', 'How closely a model looks at an image.', {
@@ -214,7 +215,9 @@ function bodyPart({ text, image, file, audio }: Part): Record<string, unknown> {
   return { type: 'text', text }
 }
 
-function bodyFormat({ jsonObject, jsonSchema }: NonNullable<Given['responseFormat']>): Record<string, unknown> {
+function bodyFormat({ text, jsonObject, jsonSchema }: NonNullable<Given['responseFormat']>): Record<string, unknown> {
+  refuseFalse('text', text)
+  refuseFalse('jsonObject', jsonObject)
   if (jsonSchema) return { type: 'json_schema', json_schema: jsonSchema }
   return { type: jsonObject ? 'json_object' : 'text' }
 }

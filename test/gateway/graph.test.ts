@@ -405,3 +405,23 @@ test('an operation reads so much of logs, and no more', async () => {
   expect((await ofEach(one, last)).codes).toEqual([])
   expect((await ofEach(both, last)).codes).toEqual(Array(2).fill('INVALID_REQUEST'))
 })
+
+test('false is refused where an input says something by being true, and null where nothing is taken is nothing', async () => {
+  const vm = `vm: updateVm(input: {id: "${target.vm}", networkPolicy: $policy}) { vm { id } }`
+  for (const policy of [{ unrestricted: false }, { none: false }])
+    expect(await ask(`mutation ($policy: NetworkPolicyInput) { ${vm} }`, callers.owner, { policy })).toEqual({
+      data: { vm: null },
+      codes: ['INVALID_REQUEST'],
+    })
+  const chat =
+    'chat: createChatCompletion(input: {model: "berth/demo", messages: [{system: "x"}], responseFormat: $format}) { completion { id } }'
+  for (const format of [{ text: false }, { jsonObject: false }])
+    expect(await ask(`mutation ($format: ChatResponseFormatInput) { ${chat} }`, callers.owner, { format })).toEqual({
+      data: { chat: null },
+      codes: ['INVALID_REQUEST'],
+    })
+  const agent =
+    'mutation ($geo: Reserved) { createAgent(input: {name: "x", model: {id: "berth/demo", inferenceGeo: $geo}}) { agent { name } } }'
+  expect((await ask(agent, callers.owner, { geo: null })).data).toEqual({ createAgent: { agent: { name: 'x' } } })
+  expect((await ask(agent, callers.owner, { geo: 'eu' })).codes).toEqual(['INVALID_REQUEST'])
+})

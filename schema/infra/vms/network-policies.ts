@@ -1,5 +1,6 @@
 /** Network policies in GraphQL: what a VM may connect to. */
 import { builder } from '#schema/builder.ts'
+import { refuseFalse } from '#schema/wire.ts'
 import type { NetworkPolicy } from '#src/resources/infra/vms/rows.ts'
 
 type UnlimitedPolicy = Extract<NetworkPolicy, { type: 'unrestricted' | 'none' }>
@@ -60,11 +61,15 @@ export const networkPolicyInput = builder.inputType('NetworkPolicyInput', {
   }),
 })
 
-/** A policy that a client sent, in the form in which it is stored, which is REST's; undefined and null are kept. */
+/**
+ * A policy that a client sent, in the form in which it is stored, which is REST's; undefined and null are kept.
+ * @throws BerthError invalid_request for a member that is false.
+ */
 export function wirePolicy(
   sent: typeof networkPolicyInput.$inferInput | null | undefined,
 ): Record<string, unknown> | null | undefined {
   if (!sent) return sent
+  for (const [name, given] of Object.entries(sent)) refuseFalse(name, given)
   if (!sent.limited) return { type: sent.none === undefined || sent.none === null ? 'unrestricted' : 'none' }
   const { allowedHosts, allowPackageManagers } = sent.limited
   return {

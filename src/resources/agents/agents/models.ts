@@ -10,17 +10,16 @@ import { readShape, usually } from './field-rules.ts'
 const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const effort = z.enum(levels)
 // Anthropic's client sends the effort as text or as {type}; an omitted speed is the standard one.
-const shape = exact(
-  {
-    id: z.string().min(1),
-    effort: usually(z.union([effort, exact({ type: effort }).transform(({ type }) => type)]), null),
-    speed: usually(z.enum(['standard', 'fast']), 'standard'),
-  },
-  {
-    inference_geo:
-      'is not supported: a model runs where its upstream runs it. Leave it out, and choose the upstream in the models file.',
-  },
-)
+const shape = exact({
+  id: z.string().min(1),
+  effort: usually(z.union([effort, exact({ type: effort }).transform(({ type }) => type)]), null),
+  speed: usually(z.enum(['standard', 'fast']), 'standard'),
+  inference_geo: z
+    .null(
+      'it is not supported: a model runs where its upstream runs it. Leave it out, and choose the upstream in the models file',
+    )
+    .optional(),
+})
 
 /**
  * Reads an agent's `model`.
@@ -28,7 +27,11 @@ const shape = exact(
  * @throws BerthError unknown_model; invalid_request.
  */
 export function readAgentModel(config: Config, given: unknown): AgentModel {
-  const model = readShape(shape, typeof given === 'string' ? { id: given } : given, 'model')
+  const { inference_geo: _none, ...model } = readShape(
+    shape,
+    typeof given === 'string' ? { id: given } : given,
+    'model',
+  )
   const known = findModel(config, model.id)
   if (!known)
     throw new BerthError('unknown_model', 'model is not available here; GET /v1/models lists the available ones.')
