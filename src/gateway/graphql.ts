@@ -7,6 +7,7 @@ import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { admitOperation, textOrNone, type GraphqlCall, type Params } from './graphql-admission.ts'
 import { plainAnswer, yogaAnswer, yogaEvents, type PlainAnswer } from './graphql-answers.ts'
 import { wrongVariable } from './graphql-checks.ts'
@@ -165,8 +166,16 @@ function readSent(sent: unknown): Params | Params[] {
   return sent
 }
 
+const queryNames = new Set(['query', 'operationName', 'variables', 'extensions', 'token'])
+
 function readQueryString(url: string): Params {
-  const query = new URLSearchParams(url.slice(url.indexOf('?') + 1))
+  const { searchParams: query } = new URL(url, 'http://localhost')
+  for (const name of query.keys()) {
+    if (!queryNames.has(name))
+      throw new BerthError('invalid_request', unknownKeySentence('query parameter', name, queryNames))
+    if (query.getAll(name).length > 1)
+      throw new BerthError('invalid_request', `The query parameter ${name} is there more than once. Send it once.`)
+  }
   const json = (name: string): unknown => {
     const text = query.get(name)
     if (!text) return undefined

@@ -21,6 +21,16 @@ describe('GraphQL over HTTP, as its specification has it', () => {
   it('has an audit to pass', () => expect(serverAudits({ url: '' }).length).toBeGreaterThan(50))
 })
 
+it('by GET takes no other query parameter, and each once', async () => {
+  const get = async (search: string): Promise<[number, string]> => {
+    const answer = await fetch(`${running.url}/graphql?query={__typename}${search}`)
+    return [answer.status, await answer.text()]
+  }
+  expect(await get('&variables={}&extensions={}&token=x')).toEqual([200, '{"data":{"__typename":"Query"}}'])
+  expect(await get('&variable={}')).toEqual([400, expect.stringContaining('Did you mean variables?') as string])
+  expect(await get('&query={me{name}}')).toEqual([400, expect.stringContaining('more than once') as string])
+})
+
 describe('an answer', () => {
   it('is 200 and names its request', async () => {
     const { status, headers, body } = await running.ask('{ me { name } }', { token })
