@@ -9,6 +9,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll } from 'vitest'
 import { tokensOf } from '#src/drivers/models/estimates.ts'
 import { formatOf, type WireFormat, type WireWriter } from './mock-upstream/formats.ts'
 import { sentTokens, lastUserText } from './mock-upstream/requests.ts'
@@ -87,6 +88,13 @@ export type MockUpstream = {
   /** Drops what was counted and scripted. */
   forget(): void
   close(): Promise<void>
+}
+
+/** That of a test file, closed behind its tests. */
+export async function mockOfFile(): Promise<MockUpstream> {
+  const mock = await startMockUpstream()
+  afterAll(() => mock.close())
+  return mock
 }
 
 /** Starts one on a free port (or the wanted one) of 127.0.0.1. */

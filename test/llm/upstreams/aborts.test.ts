@@ -1,14 +1,12 @@
 /** Who goes away is seen at once, who reads slowly is waited for, and connections are used again. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { askUpstream } from '#src/drivers/models/ask.ts'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import { mockOfFile, startMockUpstream } from '../../support/mock-upstream.ts'
 import { askAll, requestOf, targetOf, wireKinds } from '../../support/model-questions.ts'
 import { until } from '../../support/until.ts'
 
-let mock: MockUpstream
-beforeAll(async () => void (mock = await startMockUpstream()))
+const mock = await mockOfFile()
 beforeEach(() => mock.forget())
-afterAll(() => mock.close())
 
 /** Waits for the end of the first request, and says how long after `sinceMs` the upstream saw the caller go. */
 async function seenAfterMs(sinceMs: number): Promise<number> {

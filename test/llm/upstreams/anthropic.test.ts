@@ -1,7 +1,7 @@
 /** Anthropic's messages as an upstream: what is sent, thinking that is signed or redacted, and what the answer becomes. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Message, ModelRequest } from '#src/drivers/models/model.ts'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import { mockOfFile } from '../../support/mock-upstream.ts'
 import {
   askAll,
   askUntilError,
@@ -15,9 +15,7 @@ import {
   weatherTool,
 } from '../../support/model-questions.ts'
 
-let mock: MockUpstream
-beforeAll(async () => void (mock = await startMockUpstream()))
-afterAll(() => mock.close())
+const mock = await mockOfFile()
 
 const kind = 'anthropic'
 const assistant = (changes: Partial<Extract<Message, { role: 'assistant' }>>): Message => ({

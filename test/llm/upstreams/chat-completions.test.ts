@@ -1,6 +1,6 @@
 /** Chat completions as an upstream: what is sent, and what every dialect of the answer becomes. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startMockUpstream, type MockPart, type MockUpstream } from '../../support/mock-upstream.ts'
+import { expect, test } from 'vitest'
+import { mockOfFile, type MockPart } from '../../support/mock-upstream.ts'
 import {
   askAll,
   askUntilError,
@@ -14,9 +14,7 @@ import {
   weatherTool,
 } from '../../support/model-questions.ts'
 
-let mock: MockUpstream
-beforeAll(async () => void (mock = await startMockUpstream()))
-afterAll(() => mock.close())
+const mock = await mockOfFile()
 
 const kind = 'openai-compatible'
 const usageOf = (inputTokens: number, outputTokens: number, rest = {}): object => ({

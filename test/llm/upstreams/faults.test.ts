@@ -1,14 +1,12 @@
 /** What an upstream may do wrong, in every wire format: each has its code and its sentence, and none takes long. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { BerthError } from '#src/platform/errors.ts'
-import { startMockUpstream, type MockAnswer, type MockUpstream } from '../../support/mock-upstream.ts'
+import { mockOfFile, type MockAnswer } from '../../support/mock-upstream.ts'
 import { askAll, askUntilError, requestOf, secretKey, targetOf, wireKinds } from '../../support/model-questions.ts'
 
-let mock: MockUpstream
-beforeAll(async () => void (mock = await startMockUpstream()))
+const mock = await mockOfFile()
 beforeEach(() => mock.forget())
-afterAll(() => mock.close())
 
 /** Nothing of the operator's is in what a caller is told; the upstream is named. */
 function expectPublic(error: BerthError): void {

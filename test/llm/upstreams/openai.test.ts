@@ -1,6 +1,6 @@
 /** OpenAI's responses as an upstream: stateless, with reasoning that comes sealed and goes back sealed. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import { expect, test } from 'vitest'
+import { mockOfFile } from '../../support/mock-upstream.ts'
 import {
   askAll,
   askUntilError,
@@ -14,9 +14,7 @@ import {
   weatherTool,
 } from '../../support/model-questions.ts'
 
-let mock: MockUpstream
-beforeAll(async () => void (mock = await startMockUpstream()))
-afterAll(() => mock.close())
+const mock = await mockOfFile()
 
 const kind = 'openai'
 const reasons = (): ReturnType<typeof targetOf> => targetOf(mock, { reasoningReplay: 'encrypted_content' })
