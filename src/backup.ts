@@ -1,6 +1,6 @@
 /**
  * `npm run backup -- [file]`: the whole installation in one file, running or stopped: the database, the keys and
- * authorities, uploads and outputs, folders and templates. `npm run restore` brings it back on an empty host.
+ * authorities, uploads and outputs, folders and templates. `npm run restore` restores it on an empty host.
  */
 import './start/node-version.ts'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -58,7 +58,7 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-/** A folder of this run, on the disk of the data. What an earlier run left there is removed. */
+/** Creates the staging folder, on the disk of the data. What an earlier run left there is removed. */
 function makeStaging(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true })
   for (const name of readdirSync(dataDir))

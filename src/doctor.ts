@@ -1,4 +1,7 @@
-/** `npm run doctor`: what works on this host and what does not, each with a remedy. Exit 0 when Berth can do all it is made for. */
+/**
+ * `npm run doctor`: what works on this host and what does not, each with a remedy. Exits with 0 when everything needed
+ * works.
+ */
 import './start/node-version.ts'
 import { fileURLToPath } from 'node:url'
 import { readFlags, tellError } from './platform/command-line.ts'

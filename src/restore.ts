@@ -55,14 +55,14 @@ async function main(words: readonly string[]): Promise<void> {
       `Restored what was backed up at ${manifest.createdAt} into ${config.dataDir}. Start it with: npm start\n${manifest.objects === 's3' ? 'Its uploads and outputs are at its S3 service: set the same BERTH_S3_ settings.\n' : ''}`,
     )
   } catch (error) {
-    makeEmpty(config.dataDir) // a refused restore leaves nothing, in the operator's own database neither
+    makeEmpty(config.dataDir) // a refused restore leaves nothing behind, not even in the operator's own database
     throw error
   }
 }
 
 /**
  * Checks that the data folder is empty, and removes what an interrupted restore left.
- * @throws BackupError when an installation lies there.
+ * @throws BackupError when it contains an installation.
  */
 function makeEmpty(dataDir: string): void {
   const found = readdirSync(dataDir).filter((name) => name !== 'run')
@@ -91,7 +91,7 @@ function putInPlace(unpacked: string, dataDir: string, names: readonly string[])
   for (const name of names) {
     if (name === manifestName || name.startsWith(`${tablesFolder}/`)) continue
     const place = join(dataDir, name)
-    // Modes as the driver sets them: QEMU's users can pass through these folders, and read their own files only.
+    // The modes that the driver sets: QEMU's users can traverse these folders, and read only their own files.
     mkdirSync(dirname(place), { recursive: true, mode: name.startsWith('objects/') ? 0o700 : 0o711 })
     renameSync(join(unpacked, name), place)
   }

@@ -1,6 +1,6 @@
 /**
  * `npm start`: all of Berth on one host. Postgres when DATABASE_URL is unset, migrations, VM templates, then the
- * processes of the Procfile, each started again when it dies. Ctrl-C stops web, then worker, then Postgres.
+ * processes of the Procfile, each restarted when it dies. Ctrl-C stops web, then worker, then Postgres.
  */
 import './start/node-version.ts'
 import { fileURLToPath } from 'node:url'
@@ -28,7 +28,7 @@ async function main(): Promise<void> {
     'without-vms': { type: 'boolean', default: false },
   })
   process.chdir(fileURLToPath(new URL('..', import.meta.url))) // .berth and the Procfile's paths belong to the checkout
-  process.umask(0o022) // the users of Postgres and QEMU must get through our folders
+  process.umask(0o022) // the users of Postgres and QEMU must be able to traverse our folders
   const config = readConfig()
   modelTable(config)
   setLogLevel('warn')
@@ -63,7 +63,7 @@ function stopOnSignals(berth: Berth): void {
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)
   process.stdout.on('error', () => {
-    /* whoever read our lines has gone; we go on */
+    /* the reader of our output has gone; continue */
   })
 }
 

@@ -1,6 +1,6 @@
 /**
- * The file of a backup: a tar archive, compressed with Zstandard. Its last entry holds the SHA-256 of every other one, so
- * that a truncated or changed file is refused before anything of it is used.
+ * The file of a backup: a tar archive, compressed with Zstandard. Its last entry has the SHA-256 of every other one, so
+ * that a truncated or changed file is refused before any of it is used.
  */
 import {
   createReadStream,
@@ -28,9 +28,9 @@ const ownerOnly = 0o600
 /** A backup that is being written. */
 export type ArchiveWriter = {
   addText(name: string, content: string): Promise<void>
-  /** Adds a file as long as it is now. `mode` is what it gets when it is restored. */
+  /** Adds a file with its current length. `mode` is set when it is restored. */
   addFile(name: string, path: string, mode?: number): Promise<void>
-  /** Writes the checksums; the file has its name, and is on disk, when this resolves. */
+  /** Writes the checksums; when this resolves, the file is on disk under its final name. */
   finish(): Promise<{ entries: number }>
   /** Gives up, and removes what was written. */
   abandon(): Promise<void>

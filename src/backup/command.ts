@@ -1,4 +1,4 @@
-/** What the commands backup and restore share: a sentence for what a person can fix, a stack for a bug. */
+/** Shared code of the commands backup and restore: a sentence for errors that a person can fix, a stack for bugs. */
 import { tellError, UsageError } from '#src/platform/command-line.ts'
 import { ConfigError } from '#src/platform/config.ts'
 import { setLogLevel } from '#src/platform/log.ts'

@@ -1,4 +1,4 @@
-/** Which files of the data folder belong in a backup, and how those are read that change all the time. */
+/** Which files of the data folder belong in a backup, and how to copy files that keep changing. */
 import {
   constants,
   copyFileSync,
@@ -22,15 +22,15 @@ import { BackupError } from './backup-error.ts'
 /** A file of the data folder: its path below it, with `/`. */
 export type DataFile = { name: string; path: string; mode: number }
 
-/** What is created again where it is missing, or means something on this host at this moment only. */
+/** Files that are created again when missing, or that only matter on this host at this moment. */
 const leftOut = ['postgres', 'postgres-passwords.json', 'run', 'run.json', join('objects', 'incoming')]
 const ownWork = /^\.(?:postgres-|backup-|restore)/
-/** Copying a folder's disk of 10 GiB on a slow host. */
+/** The time limit for copying a folder's disk of 10 GiB on a slow host. */
 const copySilenceMs = 10 * 60_000
 
 /**
- * The files that are copied as they are, in the order of their names: keys, authorities, objects, the disks of templates.
- * What a later version of Berth adds to the data folder is included without a change here.
+ * The files that are copied as they are, in the order of their names: keys, authorities, objects, the disks of
+ * templates. Files that later versions of Berth add are included without a change here.
  */
 export function listDataFiles(dataDir: string): DataFile[] {
   const skipped = new Set([
@@ -52,7 +52,7 @@ export function listDataFiles(dataDir: string): DataFile[] {
   return found.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** The ids of the folders whose disks lie in the data folder. */
+/** The ids of the folders whose disks are in the data folder. */
 export function listFolderDisks(dataDir: string): string[] {
   const folder = foldersFolder(dataDir)
   return existsSync(folder)
@@ -69,9 +69,10 @@ export function folderEntry(dataDir: string, folderId: string): string {
 }
 
 /**
- * Copies a folder's disk as of one moment. For a disk that a VM has mounted the worker does it, and the VM is paused meanwhile.
+ * Makes a consistent copy of a folder's disk. If a VM has it mounted, the worker does it, and the VM is paused
+ * meanwhile.
  * @returns false when the folder was deleted meanwhile.
- * @throws BackupError when a VM has it and no worker runs.
+ * @throws BackupError when a VM has it mounted and no worker is running.
  */
 export async function copyFolderDisk(config: Config, sealer: Sealer, folderId: string, to: string): Promise<boolean> {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })

@@ -1,4 +1,7 @@
-/** The installation's database for a backup or a restore: the one that runs, else the embedded one for as long as it takes. */
+/**
+ * The installation's database for a backup or a restore: the running one, or else the embedded one, started for as long
+ * as needed.
+ */
 import type { Config } from '#src/platform/config.ts'
 import { startPostgres, stopPostgres, waitForPostgres } from '#src/start/embedded-postgres.ts'
 import { preparePostgres } from '#src/start/postgres-cluster.ts'
@@ -7,12 +10,12 @@ import { findRun } from '#src/start/run-file.ts'
 import { BackupError } from './backup-error.ts'
 
 /**
- * Runs the work with the address of the database.
- * @throws BackupError while another program has the data folder, such as a Berth that is starting.
+ * Runs the work with the URL of the database.
+ * @throws BackupError while another program uses the data folder, such as a Berth that is starting.
  */
 export async function withDatabase(config: Config, work: (url: string) => Promise<void>): Promise<void> {
   const running = findRun(config.dataDir)?.databaseUrl
-  if (running || config.databaseUrl) return work(running || config.databaseUrl!) // one of the two is there
+  if (running || config.databaseUrl) return work(running || config.databaseUrl!) // one of the two exists
   makeFolders(config)
   const claimed = await claim(config.dataDir)
   if (!claimed)
@@ -24,7 +27,7 @@ export async function withDatabase(config: Config, work: (url: string) => Promis
   }
 }
 
-/** Runs the embedded Postgres of a claimed data folder meanwhile; it is made when there is none. */
+/** Runs the work with the embedded Postgres of a claimed data folder, which is created if there is none. */
 export async function withEmbedded(config: Config, work: (url: string) => Promise<void>): Promise<void> {
   const postgres = await preparePostgres(config)
   const server = await startPostgres(postgres)

@@ -13,9 +13,9 @@ const partition = z.object({ name: z.string(), parent: z.string(), bounds: z.str
 const shape = z.object({
   format: z.literal('berth.backup/1'),
   createdAt: z.string(),
-  /** The migrations that its database has had, oldest first. */
+  /** The migrations of its database, oldest first. */
   migrations: z.array(z.string()).max(10_000),
-  /** A value that only the sealing key of its secrets derives. */
+  /** A value that can only be derived from the sealing key of its secrets. */
   keyProof: z.string(),
   /** `folder` when uploads and outputs are in the backup, `s3` when they stay at their service. */
   objects: z.enum(['folder', 's3']),
@@ -27,7 +27,7 @@ const shape = z.object({
 /** A manifest. */
 export type Manifest = z.infer<typeof shape>
 
-/** What a sealing key derives for a backup to show that it is the same one. */
+/** The value derived from a sealing key, by which a restore recognizes the same key. */
 export function keyProof(sealer: Sealer): string {
   return sealer.derive('the key of a backup')
 }
@@ -50,7 +50,7 @@ export function readManifest(folder: string): Manifest {
 }
 
 /**
- * Checks that the key fits the secrets of the backup: the setting's key, otherwise the one in the backup.
+ * Checks that the key opens the secrets of the backup: the setting's key, otherwise the one in the backup.
  * @throws BackupError when it does not, or there is none.
  */
 export function checkKey(manifest: Manifest, secretKey: string | null, folder: string): void {

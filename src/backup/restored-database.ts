@@ -1,4 +1,6 @@
-/** The database of a restore: the tables as the backup's migrations made them, its rows, its jobs, and then what is newer. */
+/**
+ * The database of a restore: the tables as of the backup's migrations, its rows, its jobs, and then newer migrations.
+ */
 import pg from 'pg'
 import type { Config } from '#src/platform/config.ts'
 import { openJobs } from '#src/platform/jobs.ts'
@@ -14,7 +16,7 @@ import { copyTablesIn, readJobs } from './tables.ts'
 const jobsPerTransaction = 500
 
 /**
- * Checks that the operator's own database holds no installation.
+ * Checks that the operator's own database contains no installation.
  * @throws BackupError when it does.
  */
 export async function refuseFilledDatabase(url: string): Promise<void> {

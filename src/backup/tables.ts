@@ -1,6 +1,6 @@
 /**
- * The database as files: each table as Postgres copies it out, all of one moment, and back again in one transaction.
- * It needs none of Postgres' client programs, because the embedded Postgres ships only the server.
+ * The database as files: each table in Postgres' copy format, all in one snapshot, and restored in one transaction. It
+ * needs none of Postgres' client programs, because the embedded Postgres ships only the server.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export const tablesFolder = 'database'
 /** Jobs that have not ended; the queue's tables themselves are not copied. */
 const jobsName = `${tablesFolder}/jobs.copy`
 
-/** A job that waits, or was being worked on. */
+/** A job that was waiting or running. */
 export type WaitingJob = {
   name: string
   data: object
@@ -81,9 +81,9 @@ export async function copyJobsOut(client: pg.Client, path: string): Promise<stri
 }
 
 /**
- * Puts the tables of an unpacked backup in the place of what the migrations made, all or nothing.
+ * Replaces the rows of the migrated tables by those of an unpacked backup, all or nothing.
  * @param afterwards further statements of the same transaction.
- * @throws Error when a table, or what refers to it, does not fit.
+ * @throws Error when a table, or a reference to it, is inconsistent.
  */
 export async function copyTablesIn(
   client: pg.Client,
@@ -94,7 +94,7 @@ export async function copyTablesIn(
   const quoted = (name: string): string => client.escapeIdentifier(name)
   await client.query('begin')
   try {
-    // References are checked once at the end, all of them, instead of row by row in an order that circles forbid.
+    // References are checked once at the end: circular references make an order for row by row checks impossible.
     const { rows: references } = await client.query<{ owner: string; name: string; definition: string }>(`
       select conrelid::regclass::text as owner, conname as name, pg_get_constraintdef(oid) as definition
       from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace and conparentid = 0`)

@@ -1,11 +1,11 @@
 /**
- * Who is calling, and what they may do. `allow` is the first line of every resource function, and its answer, the
- * scope, is what tenant queries are filtered by: `owned(scope)` is the one place where that filter is written.
+ * Authorization: who is calling, and what they may do. `allow` is the first line of every resource function; it returns
+ * the scope by which tenants' rows are filtered. `owned(scope)` is the one place where that filter is written.
  */
 import { sql, type RawBuilder } from 'kysely'
 import { BerthError, notFound } from './errors.ts'
 
-/** What a person may be in an organization. */
+/** The roles of people in an organization, lowest first. */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 
@@ -14,19 +14,19 @@ export function isRole(text: string): text is Role {
   return (roles as readonly string[]).includes(text)
 }
 
-/** What an organization key may be used for. */
+/** The scopes of an organization's API key. */
 export const keyScopes = ['models:read', 'chat:stateless', 'agents:use', 'compute:use'] as const
 export type KeyScope = (typeof keyScopes)[number]
 
 /**
- * Everything that can be allowed: the least role it takes; the key scope that also opens it (`any`: every key; null:
- * people only); and whether the token that Berth puts into a VM opens it: VMs, builds, agents and sessions, but nothing
+ * Every permission: the lowest role that has it; the key scope that also grants it (`any`: every key; null: people
+ * only); and whether the token that Berth puts into a VM has it: for VMs, builds, agents and sessions, but for nothing
  * that belongs to one person or manages the organization.
  */
 export const permissions = {
   'vms:read': ['viewer', 'compute:use', 'vm'],
   'vms:write': ['member', 'compute:use', 'vm'],
-  'inside-vms:read': ['member', 'compute:use', 'vm'], // files, processes, and what they print: as much as commands show
+  'inside-vms:read': ['member', 'compute:use', 'vm'], // files, processes and their output: the same as commands can show
   'env:read': ['viewer', 'compute:use', 'vm'],
   'env:write': ['member', 'compute:use', 'vm'],
   'folders:read': ['viewer', 'compute:use', 'vm'],
@@ -37,9 +37,9 @@ export const permissions = {
   'build-secrets:write': ['admin', null, null],
   'uploads:write': ['member', 'compute:use', 'vm'],
   'usage:read': ['viewer', null, null],
-  'sessions-in-vm:write': ['member', null, null], // puts the caller's own token into a VM: a key has none, and a token that is already there would renew itself for ever
+  'sessions-in-vm:write': ['member', null, null], // puts the caller's own token into a VM: a key has none, and a token that is already there could renew itself forever
   'account:read': ['viewer', 'any', 'vm'],
-  // The agents service. A key opens the definitions of agents and nothing else.
+  // The agents service. A key gives access to the definitions of agents and nothing else.
   'agents:read': ['viewer', 'agents:use', 'vm'],
   'agents:write': ['member', 'agents:use', 'vm'],
   'agents:delete': ['member', null, 'vm'],
@@ -61,7 +61,7 @@ export const permissions = {
   'budgets:write': ['admin', null, null],
 } as const satisfies Record<string, readonly [Role, KeyScope | 'any' | null, 'vm' | null]>
 
-/** The name of something that can be allowed. */
+/** The name of a permission. */
 export type Permission = keyof typeof permissions
 
 /** A permission that a caller was granted, in an organization. */
@@ -69,7 +69,7 @@ export type Grant = { readonly permission: Permission; readonly organizationId: 
 
 /**
  * Who is calling: nobody, a person by token, an organization by key, or Berth itself. Ids are stored uuids. Roles are
- * those of this moment. `vmId`: the token is the one that Berth put into that VM. `grants`: see `noting`.
+ * the current ones. `vmId`: the token is the one that Berth put into that VM. `grants`: see `noting`.
  */
 export type Caller =
   | { kind: 'nobody'; refusal: BerthError }
@@ -87,7 +87,7 @@ export type Caller =
   | { kind: 'key'; keyId: string; organizationId: string; scopes: readonly string[]; grants?: Grant[] }
   | { kind: 'system' }
 
-/** What a call is confined to: one organization, the person in it, if any, and the VM whose token this is, if it is a VM's. */
+/** The scope of a call: one organization, the person in it, if any, and the VM, if the token is a VM's. */
 export type Scope = {
   readonly organizationId: string
   readonly userId: string | null
@@ -105,7 +105,7 @@ export function missingToken(): BerthError {
   )
 }
 
-/** The 401 for an organization key where only a person may call. */
+/** The 401 for an API key where only people may call. */
 export function userTokenRequired(): BerthError {
   return new BerthError('unauthorized', 'This endpoint requires a user token; API keys are not accepted.')
 }
@@ -115,12 +115,12 @@ export function lesserRole(one: Role, other: Role): Role {
   return roles.indexOf(one) < roles.indexOf(other) ? one : other
 }
 
-/** Whether a role is enough where this is the least. */
+/** Whether a role is at least this one. */
 export function isAtLeast(role: Role, least: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(least)
 }
 
-/** The 403 for what the token inside a VM does not open. */
+/** The 403 for what the token inside a VM may not do. */
 export function closedToVmTokens(what: string): BerthError {
   return new BerthError(
     'forbidden',
@@ -129,8 +129,9 @@ export function closedToVmTokens(what: string): BerthError {
 }
 
 /**
- * Lets the caller through, or throws.
- * @throws BerthError 401 when there is no valid caller, 403 when the caller lacks the role, the scope, or an organization.
+ * Checks a permission of the caller in the active organization.
+ * @throws BerthError 401 when there is no valid caller, 403 when the caller lacks the role, the scope, or an
+ * organization.
  */
 export function allow(caller: Caller, permission: Permission): Scope {
   if (caller.kind === 'nobody') throw caller.refusal
@@ -160,9 +161,11 @@ export function allow(caller: Caller, permission: Permission): Scope {
 }
 
 /**
- * Lets the caller through for an organization that they name, which need not be the active one of their token.
- * @param organizationId a stored uuid, or undefined for a text that is no id: as for an organization they do not belong to.
- * @throws BerthError 401 when there is no valid caller, 403 forbidden when they do not belong to it, 403 when their role there is too low.
+ * Checks a permission in an organization that the caller names, which need not be the active one of their token.
+ * @param organizationId a stored uuid, or undefined for a malformed id, which counts as an organization they do not
+ * belong to.
+ * @throws BerthError 401 when there is no valid caller, 403 forbidden when they do not belong to it, 403 when their
+ * role there is too low.
  */
 export function allowIn(caller: Caller, permission: Permission, organizationId: string | undefined): Scope {
   if (caller.kind === 'person') {
@@ -182,7 +185,10 @@ export function noting(caller: Caller): { caller: Caller; grants: readonly Grant
   return { caller: { ...caller, grants }, grants }
 }
 
-/** Checks again, with the caller's rights of this moment, every permission that was granted before. @throws BerthError as allowIn. */
+/**
+ * Checks again, with the caller's current rights, every permission that was granted before.
+ * @throws BerthError as allowIn.
+ */
 export function allowAgain(caller: Caller, grants: readonly Grant[]): void {
   if (caller.kind === 'nobody') throw caller.refusal
   for (const { permission, organizationId } of grants) allowIn(caller, permission, organizationId)
@@ -192,9 +198,9 @@ export function allowAgain(caller: Caller, grants: readonly Grant[]): void {
 export type Reach = Scope & { readonly organizationIds: readonly string[] }
 
 /**
- * Lets the caller through wherever they may do this: in the active organization of their token, and in every other that
- * they belong to. The token inside a VM reaches its own organization only.
- * @throws BerthError as allow, when they may do it nowhere.
+ * Finds all organizations in which the caller has a permission: the active one of their token, and every other that
+ * they belong to. The token inside a VM only has its own organization.
+ * @throws BerthError as allow, when they have it nowhere.
  */
 export function allowAnywhere(caller: Caller, permission: Permission): Reach {
   const [leastRole] = permissions[permission]
@@ -224,7 +230,7 @@ export function actingIn(caller: Caller, organizationId: string | undefined): Ca
 }
 
 /**
- * The organizations that the caller belongs to, the active one first; one of which nothing is asked but who is in it.
+ * The organizations that the caller belongs to, the active one first. Needs no permission in them.
  * @throws BerthError 401 when there is no valid caller.
  */
 export function organizationsOf(caller: Caller): string[] {
@@ -237,11 +243,11 @@ export function organizationsOf(caller: Caller): string[] {
 }
 
 /**
- * As allowIn, for the agents service, where an organization that the caller does not belong to is absent.
+ * As allowIn, for the agents service, where an organization that the caller does not belong to counts as not found.
  * @throws BerthError 401 when there is no valid caller, 403 when they may not do this anywhere, not_found.
  */
 export function allowInKnown(caller: Caller, permission: Permission, organizationId: string | undefined): Scope {
-  const active = allow(caller, permission) // what forbids the operation itself is said first
+  const active = allow(caller, permission) // a missing permission for the operation itself comes first
   const known =
     organizationId === active.organizationId ||
     (caller.kind === 'person' && caller.memberships.has(organizationId ?? ''))
@@ -256,7 +262,7 @@ function notAMember(): BerthError {
   )
 }
 
-/** The filter that every query on tenants' rows carries. */
+/** The condition in every query of tenants' rows. */
 export function owned(scope: Scope | Reach): RawBuilder<boolean> {
   return 'organizationIds' in scope
     ? sql<boolean>`organization_id = any(${scope.organizationIds}::uuid[])`
@@ -264,20 +270,20 @@ export function owned(scope: Scope | Reach): RawBuilder<boolean> {
 }
 
 /**
- * The filter of rows that have an owner, for the agents service: (organization_id, owner_user_id) is the caller. A row
- * without `owner_user_id` was made with an organization key, belongs to the organization, and is everybody's in it; a
- * key sees only those.
+ * The condition for rows that have an owner, in the agents service: (organization_id, owner_user_id) is the caller. A
+ * row without `owner_user_id` was created with an API key, belongs to the organization, and every member may use it; an
+ * API key sees only those.
  */
 export function ownedByCaller(scope: Scope | Reach): RawBuilder<boolean> {
   return sql<boolean>`${owned(scope)} and (owner_user_id is null or owner_user_id = ${scope.userId}::uuid)`
 }
 
-/** Whether this scope may see values that only writers are shown: members and above, and keys that may write. */
+/** Whether this scope may see values that only writers may see: members and above, and keys that may write. */
 export function mayWrite(scope: Scope): boolean {
   return scope.role === null || isAtLeast(scope.role, 'member')
 }
 
-/** A short text that stands for the caller in rate limits and idempotency records; holds no secret. */
+/** A short text that identifies the caller in rate limits and idempotency records, without secrets. */
 export function callerName(caller: Caller): string {
   switch (caller.kind) {
     case 'nobody':

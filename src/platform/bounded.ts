@@ -1,4 +1,4 @@
-/** Work on untrusted input that may never end, such as a regular expression or a schema whose parts refer to each other, with a time limit. */
+/** Time limits for work on untrusted input that may never end, such as a regular expression or a recursive schema. */
 import { createContext, Script } from 'node:vm'
 
 const script = new Script('work()')
@@ -6,8 +6,9 @@ const place: { work: (() => unknown) | null } = { work: null }
 createContext(place)
 
 /**
- * Runs it synchronously, for so many ms at most. V8 may stop it at any point, so it must not change anything that outlives it.
- * @returns what it returned; undefined when it ran out of time.
+ * Runs the work synchronously, for so many ms at most. V8 may stop it at any point, so it must not change anything that
+ * outlives it.
+ * @returns its result; undefined when it ran out of time.
  * @throws what it throws.
  */
 export function runBounded<Result>(limitMs: number, work: () => Result): Result | undefined {

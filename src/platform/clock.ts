@@ -12,12 +12,12 @@ export function now(): Date {
   return new Date(nowMs())
 }
 
-/** The moment so many milliseconds from now; negative ones are past. */
+/** The time so many milliseconds from now; negative numbers are in the past. */
 export function fromNow(byMs: number): Date {
   return new Date(nowMs() + byMs)
 }
 
-/** RFC 3339, UTC, three fractional digits and `Z`: every moment that a caller sees. */
+/** RFC 3339, UTC, three fractional digits and `Z`: the format of every time that a caller sees. */
 export function timestamp(at: Date | number): string {
   return (typeof at === 'number' ? new Date(at) : at).toISOString()
 }

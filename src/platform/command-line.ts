@@ -1,4 +1,4 @@
-/** How every command reads its arguments: `--help` prints the usage and does nothing else, and so does an unknown argument. */
+/** Parses the arguments of every command: `--help` and unknown arguments print the usage and do nothing else. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { ConfigError } from './config.ts'
 import { redact } from './log.ts'
@@ -47,7 +47,10 @@ export function readFile(words: readonly string[], usage: string): string | unde
   return file
 }
 
-/** Writes an error to the right output and returns the exit code: 0 for help, 2 for wrong arguments or settings, 1 for anything else. */
+/**
+ * Prints an error to the right output and returns the exit code: 0 for help, 2 for wrong arguments or settings, 1 for
+ * anything else.
+ */
 export function tellError(error: unknown): number {
   if (error instanceof UsageError && error.isAsked) {
     process.stdout.write(`${error.message}\n`)

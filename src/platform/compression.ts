@@ -40,7 +40,10 @@ function compress(encoding: Encoding, text: Buffer | string, work: Work): Promis
   return encoding === 'br' ? toBrotli(text, work.brotli) : toGzip(text, work.gzip)
 }
 
-/** The supported encoding that this `Accept-Encoding` prefers; null when there is none, and the response goes out uncompressed. */
+/**
+ * The supported encoding that this `Accept-Encoding` prefers; null when there is none, and the response is not
+ * compressed.
+ */
 export function preferredEncoding(header: string | undefined): Encoding | null {
   if (!header) return null
   const likes = new Map<string, number>()
@@ -61,7 +64,7 @@ export function addVary(reply: FastifyReply, name: string): void {
   if (!names.includes(name)) reply.header('vary', [...names, name].join(', '))
 }
 
-/** Compresses what the app answers with `reply.send`: text of at least 1 KiB. */
+/** Compresses the app's responses: text of at least 1 KiB. */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     if (!isWorth(request, reply, payload)) return done(null, payload)
@@ -69,7 +72,7 @@ export function compressAnswers(app: FastifyInstance): void {
     const encoding = preferredEncoding(headerOf(request, 'accept-encoding'))
     if (!encoding) return done(null, payload)
     compress(encoding, payload as string | Buffer, quick).then((compressed) => {
-      // isWorth has looked
+      // isWorth has checked it
       reply.header('content-encoding', encoding).removeHeader('content-length')
       done(null, compressed)
     }, done)
@@ -89,11 +92,11 @@ export type KeptText = { type: string; plain: Buffer; etag: string; compressed: 
 /** @param type its media type. */
 export function keepText(type: string, text: string): KeptText {
   const plain = Buffer.from(text)
-  // Weak: the encodings differ in their bytes, and mean the same.
+  // Weak: the encodings differ in their bytes, but not in their meaning.
   return { type, plain, etag: `W/"${sha256(plain).toString('base64url').slice(0, 22)}"`, compressed: new Map() }
 }
 
-/** Sends it, or 304 to a client that already has it. */
+/** Sends the text, or 304 to a client that already has it. */
 export async function sendKept(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -111,7 +114,7 @@ export async function sendKept(
   return reply.header('content-encoding', encoding).send(await made)
 }
 
-/** Whether `If-None-Match` names the tag; compared weakly, as RFC 9110 wants it here. */
+/** Whether `If-None-Match` names the tag; compared weakly, as RFC 9110 requires here. */
 function hasTag(header: string | undefined, etag: string): boolean {
   const bare = (tag: string): string => (tag.startsWith('W/') ? tag.slice(2) : tag)
   return header?.split(',').some((one) => bare(one.trim()) === bare(etag) || one.trim() === '*') ?? false

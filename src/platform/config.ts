@@ -1,6 +1,6 @@
 /**
- * The configuration of this process: the only reader of process.env. Every problem is reported at once, at start, so
- * that an operator mends them in one go. Values are never echoed in a problem: they may be secrets.
+ * The configuration of this process: the only reader of process.env. All problems are reported together, at start, so
+ * that an operator can fix them at once. Values are never shown, because they may be secrets.
  */
 import { dirname } from 'node:path'
 import { settings } from './settings.ts'
@@ -8,7 +8,7 @@ import type { EarlierSettings } from './settings/entries.ts'
 import { isRoot, othersMayEnter, runDirOf } from './settings/places.ts'
 import { headerText } from './settings/readers.ts'
 
-/** An S3-compatible service: its address without a trailing slash, and the credentials that sign requests to it. */
+/** An S3-compatible service: its URL without a trailing slash, and the credentials that sign requests to it. */
 export type S3Settings = {
   endpoint: string
   bucket: string
@@ -24,14 +24,14 @@ type Values = {
     | ReturnType<(typeof settings)[Name]['reader']['kind']['parse']>
     | ReturnType<(typeof settings)[Name]['defaultOf']>
 }
-/** Settings that are read as a part of `s3`. */
+/** Settings that are combined in `s3`. */
 type Part = Extract<Field, `s3${string}`>
 
-/** The settings of this process, each described in settings.ts, and what follows from them. */
+/** The settings of this process, each described in settings.ts, and values derived from them. */
 export type Config = Omit<Values, Part> & {
-  /** Sockets and pid files; short, because a socket path holds 107 bytes. */
+  /** The folder of sockets and pid files; its path is short, because a socket path has at most 107 bytes. */
   runDir: string
-  /** Where files are stored; null is the data folder. */
+  /** The S3 service where files are stored; null means the data folder. */
   s3: S3Settings | null
   /** The key of a model provider, by the name of its environment variable; null when that is not set. */
   upstreamKey: (variable: string) => string | null
@@ -89,7 +89,7 @@ function readValues(env: Environment, problems: string[]): Values {
   return values as Values // one for each setting, by its own reader
 }
 
-/** A misspelt setting would be ignored in silence, which is worse than a refusal. BERTH_TEST_* belongs to the tests. */
+/** Finds misspelt settings, which would otherwise be ignored silently. BERTH_TEST_* belongs to the tests. */
 function misspelt(env: Environment): string[] {
   const names = new Set<string>(settingNames)
   return Object.keys(env)
@@ -109,7 +109,7 @@ function contradictions(env: Environment, { dataDir, builtInIssuer, issuers, hs2
   return problems
 }
 
-/** All four or none: a half-described service would otherwise fail only at the first file. */
+/** All four or none: an incomplete service would otherwise fail only at the first file. */
 function readS3(
   { endpoint, bucket, region, accessKeyId, secretAccessKey }: { [Part in keyof S3Settings]: string | null },
   problems: string[],

@@ -1,9 +1,12 @@
 /**
- * Every error that a caller can be shown: one class and one closed table.
- * Any other thrown value is a bug: it is logged in full and shown as `internal_error`.
+ * Every error that a caller can see: one class and one closed table. Any other thrown value is a bug: it is logged in
+ * full and shown as `internal_error`.
  */
 
-/** code -> HTTP status. The codes are what infra calls `error`, and the agents service and the gateway call `error.code`. */
+/**
+ * code -> HTTP status. The code is `error` in infra's bodies, and `error.code` in those of the agents service and the
+ * gateway.
+ */
 export const errorStatuses = {
   invalid_request: 400,
   invalid_env_key: 400,
@@ -106,12 +109,12 @@ export class BerthError extends Error {
   }
 }
 
-/** The 404 that is the same, byte for byte, for what is absent, malformed or another tenant's. */
+/** The 404 for what does not exist, is malformed or belongs to another tenant, which is the same byte for byte. */
 export function notFound(noun: string): BerthError {
   return new BerthError('not_found', `There is no such ${noun}, or it is not yours.`, { noun })
 }
 
-/** What is shown of any thrown value: a BerthError as it is, anything else as a plain internal error. */
+/** What callers see of a thrown value: a BerthError as it is, anything else as a plain internal error. */
 export function publicError(thrown: unknown): BerthError {
   if (thrown instanceof BerthError) return thrown
   return new BerthError(

@@ -1,6 +1,7 @@
 /**
  * Idempotency keys: a POST with the header `Idempotency-Key` runs once for a caller and key in 24 hours; the same
- * request again gets the stored response. Responses are sealed: one may hold a secret shown once.
+ * request again gets the stored response. Responses are sealed, because one may contain a secret that is shown only
+ * once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Grant } from './access.ts'
@@ -20,11 +21,12 @@ export type RepeatedResponse = KeptResponse & { body: string | null }
 /** Runs each keyed request once. */
 export type Idempotency = {
   /**
-   * Claims the key for this request, or answers the response it already got.
-   * @throws BerthError idempotency_conflict when the key was used for another request, idempotency_in_progress while that one runs.
+   * Claims the key for this request, or returns the stored response.
+   * @throws BerthError idempotency_conflict when the key was used for another request, idempotency_in_progress while
+   * that one runs.
    */
   begin(caller: string, key: string, requestSha256: Buffer): Promise<RepeatedResponse | undefined>
-  /** Keeps the response under the claimed key. */
+  /** Stores the response under the claimed key. */
   finish(caller: string, key: string, response: KeptResponse): Promise<void>
   /** Releases the claim: the request changed nothing and may be retried. */
   release(caller: string, key: string): Promise<void>
@@ -64,7 +66,7 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
     },
     async finish(caller, key, { status, body, grants }) {
       claims.delete(place(caller, key))
-      if (Buffer.isBuffer(body)) await nextTurn() // it is large, and was assembled just now
+      if (Buffer.isBuffer(body)) await nextTurn() // it is large and was just assembled, so give way to the event loop
       const sealed = body === null ? null : sealer.seal(body, place(caller, key))
       if (Buffer.isBuffer(body)) await nextTurn()
       await change(
@@ -83,7 +85,7 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
   }
 }
 
-/** Forgets answers that are older than they are kept. */
+/** Deletes responses that are too old. */
 export async function forgetIdempotencyKeys(db: Db): Promise<void> {
   await change(
     db,
@@ -91,7 +93,7 @@ export async function forgetIdempotencyKeys(db: Db): Promise<void> {
   )
 }
 
-/** Whether the key is this request's now: nobody had it, it is too old, or its process died with it. */
+/** Claims the key if it is free, too old, or its process died. @returns whether this request has it. */
 async function claim(db: Db, caller: string, key: string, requestSha256: Buffer): Promise<boolean> {
   const claimed = await findOne(
     db,
@@ -109,7 +111,11 @@ async function claim(db: Db, caller: string, key: string, requestSha256: Buffer)
 
 type Kept = { responseStatus: number; sealedResponse: Buffer | null; grants: Grant[] }
 
-/** The response to this request. @throws BerthError idempotency_conflict of another request's; idempotency_in_progress before there is one. */
+/**
+ * The stored response of this request.
+ * @throws BerthError idempotency_conflict if the key belongs to another request; idempotency_in_progress while there is
+ * none yet.
+ */
 async function readKept(db: Db, caller: string, key: string, requestSha256: Buffer): Promise<Kept> {
   const kept = await findOne<Pick<Row<'idempotency_keys', { grants: Grant[] }>, 'requestSha256' | keyof Kept>>(
     db,

@@ -41,7 +41,10 @@ const hexByte = Array.from({ length: 256 }, (_, value) => value.toString(16).pad
 const randomPool = Buffer.alloc(10 * 512)
 let randomUsed = randomPool.length
 
-/** A new UUIDv7 in its canonical text form; sorts by creation time to the millisecond. Hot: several for every request. */
+/**
+ * A new UUIDv7 in its canonical text form; sorts by creation time to the millisecond. A hot path: several for every
+ * request.
+ */
 export function newUuid(): string {
   if (randomUsed === randomPool.length) {
     randomFillSync(randomPool)
@@ -56,7 +59,7 @@ export function newUuid(): string {
 let timeMs = -1
 let timeHex = ''
 
-/** The first two groups of a uuid of this moment. */
+/** The first two groups of a uuid for the current time. */
 function timeText(): string {
   const ms = nowMs()
   if (ms !== timeMs) {
@@ -81,7 +84,7 @@ export function encodeId(kind: IdKind, uuid: string): string {
 export function decodeId(kind: IdKind, id: string): string | undefined {
   const prefix = idPrefixes[kind]
   if (id.length !== prefix.length + 27 || id[prefix.length] !== '_' || !id.startsWith(prefix)) return undefined
-  if (id.charCodeAt(prefix.length + 1) > 0x37) return undefined // 26 digits hold 130 bits: the first is at most 7
+  if (id.charCodeAt(prefix.length + 1) > 0x37) return undefined // 26 digits have 130 bits, so the first is at most 7
   const bytes = Buffer.alloc(16)
   let bits = 0
   let held = 0
@@ -109,7 +112,7 @@ export function randomToken(bytes: number): string {
   return randomBytes(bytes).toString('base64url')
 }
 
-/** The 26-character suffix shared by every id made of this uuid. Hot: called once for every row of a list. */
+/** The 26-character suffix of every id made from this uuid. A hot path: called for every row of a list. */
 function encodeSuffix(uuid: string): string {
   const first = (hexDigit(uuid, 0) << 4) | hexDigit(uuid, 1) // 128 bits are padded in front to 130
   return (

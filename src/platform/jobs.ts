@@ -13,7 +13,7 @@ import { runForeignStatement } from './postgres/statements.ts'
 
 /** A kind of job. `Data` holds ids only: payloads are stored in clear. */
 export type Job<Data extends object> = { readonly name: string; readonly options: JobOptions; readonly data?: Data }
-/** How often a job is tried again and how long one try may take; seconds. */
+/** How often a job is retried, and how long one attempt may take; seconds. */
 export type JobOptions = { retryLimit: number; retryDelaySeconds: number; expireInSeconds: number }
 
 // Recovery after kill -9: a job whose worker is silent this long runs again. 10 s is pg-boss' minimum.
@@ -28,12 +28,12 @@ export function job<Data extends object>(name: string, options: Partial<JobOptio
   return { name, options: { ...defaults, ...options } }
 }
 
-/** The same kind of job in a queue of one node's own, so that only that node takes it. */
+/** The same kind of job in one node's own queue, so that only that node takes it. */
 export function onNode<Data extends object>(kind: Job<Data>, nodeId: string): Job<Data> {
   return { name: `${kind.name}/${nodeId}`, options: kind.options }
 }
 
-/** What a handler is given: the data, and a signal that fires when the worker stops. */
+/** The argument of a handler: the data, and a signal that fires when the worker stops. */
 export type JobRun<Data> = { id: string; data: Data; signal: AbortSignal }
 
 /** Enqueues and handles jobs. */
@@ -45,21 +45,21 @@ export type Jobs = {
     data: Data,
     options?: { startAfterSeconds?: number },
   ): Promise<void>
-  /** Takes jobs of this kind, so many at once, until stop. */
+  /** Handles jobs of this kind, with this concurrency, until stop. */
   handle<Data extends object>(
     kind: Job<Data>,
     options: { concurrency: number },
     handler: (run: JobRun<Data>) => Promise<void>,
   ): Promise<void>
-  /** Makes the queue, when it is not there. */
+  /** Creates the queue if it does not exist. */
   declare<Data extends object>(kind: Job<Data>): Promise<void>
-  /** Waits for running handlers, then leaves. Idempotent. */
+  /** Waits for running handlers, then disconnects. Idempotent. */
   stop: () => Promise<void>
 }
 
 /**
- * Makes jobs that were taken as they were before. pg-boss' own `restore` does not ask whether the job is still the caller's:
- * one that another worker has finished meanwhile would run again.
+ * Returns jobs to the queue as if they had not been taken. pg-boss' own `restore` does not check whether the job still
+ * belongs to the caller: one that another worker has finished meanwhile would run again.
  */
 const giveBackText = `
   update pgboss.job set state = 'created', started_on = null, heartbeat_on = null
@@ -71,8 +71,8 @@ const workerConnections = 6
 const webConnections = 2
 
 /**
- * Connects to the queue, making its tables when they are not there.
- * @param worker whether this process handles jobs; one that only enqueues does not supervise.
+ * Connects to the queue, creating its tables if they do not exist.
+ * @param worker whether this process handles jobs; one that only enqueues does no maintenance.
  */
 export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: { worker: boolean }): Promise<Jobs> {
   const pool = openPool(databaseUrl, worker)
@@ -88,7 +88,7 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
   return {
     declare: queues.declare,
     async enqueue(tx, kind, data, options = {}) {
-      // pg-boss finds the queue by name; the first time, on a connection of its own.
+      // pg-boss looks the queue up by name, the first time on its own connection
       if (!queues.has(kind)) await queues.declare(kind)
       const sending = boss.send(kind.name, data, {
         ...(options.startAfterSeconds ? { startAfter: options.startAfterSeconds } : {}),
@@ -136,7 +136,7 @@ function openPool(databaseUrl: string, worker: boolean): pg.Pool {
     application_name: worker ? 'berth-jobs-worker' : 'berth-jobs',
     max: worker ? workerConnections : webConnections,
     keepAlive: true,
-    // That a job was taken or done need not survive a crash of Postgres: it would run once more. Jobs are enqueued elsewhere, durably.
+    // Taking and completing jobs need not be durable: after a crash of Postgres they would run once more. Enqueueing is durable, and done elsewhere.
     options: '-c synchronous_commit=off',
   })
   pool.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection'))
@@ -151,7 +151,7 @@ async function openBoss(pool: pg.Pool, worker: boolean): Promise<PgBoss> {
     db: {
       executeSql: (text, values = []) =>
         values.length > 0 ? runForeignStatement(pool, text, values) : pool.query(text),
-    }, // without values there may be several statements
+    }, // a query without values may have several statements
     supervise: worker,
     schedule: false,
     superviseIntervalSeconds: superviseSeconds,
@@ -199,10 +199,13 @@ function sourceOf<Data extends object>(boss: PgBoss, pool: pg.Pool, queue: strin
   }
 }
 
-/** How a queue stands; what nodes have of their own kind is one queue. `oldestSeconds` is how long the oldest job has been due. */
+/**
+ * The state of a queue; the queues of nodes of one kind count as one. `oldestSeconds`: how long the oldest job has been
+ * due.
+ */
 export type QueueState = { queue: string; queued: number; active: number; failed: number; oldestSeconds: number }
 
-/** How every queue stands that has jobs, or had some in the last hour. */
+/** The state of every queue that has jobs, or had some in the last hour. */
 export async function readQueues(db: Db): Promise<QueueState[]> {
   return findAll<QueueState>(
     db,

@@ -1,6 +1,6 @@
 /**
- * Every limit of Berth in one table, each with its unit in its name.
- * A limit that belongs to one algorithm only (a retry, a poll) stands beside that algorithm.
+ * Every limit of Berth in one table, each with its unit in its name. A limit that belongs to one algorithm only (a
+ * retry, a poll) is beside that algorithm.
  */
 export const limits = {
   // Bodies, in bytes.
@@ -8,23 +8,23 @@ export const limits = {
   agentsBodyBytes: 4 * 1024 * 1024,
   gatewayBodyBytes: 32 * 1024 * 1024,
   graphqlBodyBytes: 1024 * 1024, // as infra
-  jsonInlineBytes: 64 * 1024, // a larger body is read in steps, and the event loop goes on between them
+  jsonInlineBytes: 64 * 1024, // a larger body is parsed in steps, so that the event loop is not blocked
   jsonParts: 50_000, // objects, lists, keys and texts of one body
   conversationParts: 200_000, // the same of bodies that hold conversations
   socketMessageParts: 20_000, // commas, colons and brackets of one web socket message outside of texts
   jsonKeys: 20_000, // keys of one object
   jsonNumbers: 300_000, // numbers and other values of one body
-  answerParts: 1_000_000, // objects, lists, keys and texts of an upstream's whole answer; one with the probabilities of its tokens has many
+  answerParts: 1_000_000, // objects, lists, keys and texts of an upstream's whole answer; log probabilities need many
   answerNumbers: 1_000_000, // numbers and other values of one
   answerEventParts: 100_000, // commas, colons and brackets of one event of an upstream's stream
-  answerArgumentsLength: 1024 * 1024, // characters of the arguments of all calls of one answer, where they are not sent as a text
+  answerArgumentsLength: 1024 * 1024, // characters of the arguments of all calls of one answer, if they are not sent as text
 
   // GraphQL.
   graphqlDepth: 12,
   graphqlCost: 1000,
   graphqlAliases: 15,
   graphqlTokens: 4000,
-  graphqlLines: 10_000, // of a document; each finding in it is placed by counting them
+  graphqlLines: 10_000, // of a document; each error's position is found by counting them
   graphqlBatch: 5,
   graphqlReadBytes: 64 * 1024 * 1024, // of events and variables, by all fields of one operation
   graphqlAnswerLength: 96 * 1024 * 1024, // characters of the answer to one operation, about
@@ -93,9 +93,9 @@ export const limits = {
   buildLogLinesMax: 5000,
   buildLogHours: 24,
   buildTailLines: 200,
-  buildLogBytes: 100 * 1024 * 1024, // beyond it the build goes on, and its log says that it is cut
+  buildLogBytes: 100 * 1024 * 1024, // beyond it the build continues, and its log says that it is truncated
   buildOutputBytes: 1024 * 1024 * 1024, // as an upload
-  buildTailCharacters: 256 * 1024, // the last lines are kept for ever, so they are short
+  buildTailCharacters: 256 * 1024, // the last lines are kept permanently, so they are short
 
   // Agents service.
   agentsListMax: 100,
@@ -116,8 +116,8 @@ export const limits = {
   webDomainsMax: 64, // of each list of domains of web_fetch and web_search
   webDomainLength: 512, // characters of one entry, its path included
   mcpDiscoverySeconds: 10, // for each tool server
-  mcpListingBytes: 1024 * 1024, // all that one tool server answers while its tools are listed
-  mcpAnswerBytes: 16 * 1024 * 1024, // all that it answers to one call; base64 of 10 MiB of images fits
+  mcpListingBytes: 1024 * 1024, // everything that one tool server answers while its tools are listed
+  mcpAnswerBytes: 16 * 1024 * 1024, // everything that it answers to one call; enough for 10 MiB of images in base64
   mcpAnswerParts: 20_000, // objects, lists, keys and texts of one message of a tool server
   mcpAnswerNumbers: 100_000, // numbers and other values of one
   environmentsPerMinute: 60,
@@ -128,7 +128,7 @@ export const limits = {
   packagesMax: 100, // of each package manager
   packageNameLength: 200,
   setupScriptLength: 64 * 1024, // characters
-  environmentBootSecondsMax: 300, // until an environment's VM runs
+  environmentBootSecondsMax: 300, // until an environment's VM is running
   setupSecondsMax: 1200, // packages and the setup script together
   metadataPairs: 16,
   metadataKeyLength: 64,
@@ -150,7 +150,7 @@ export const limits = {
   sessionVaultsMax: 50,
   eventListDefault: 100,
   eventListMax: 1000,
-  eventPageBytes: 32 * 1024 * 1024, // a page of events holds no more, or one event
+  eventPageBytes: 32 * 1024 * 1024, // the maximum size of a page of events, unless it is a single event
   unreadCountMax: 100,
   interruptSeconds: 5,
 
@@ -165,20 +165,20 @@ export const limits = {
   uploadUrlSeconds: 1800,
   uploadUnfinishedHours: 24,
   uploadBytes: 1024 * 1024 * 1024,
-  uploadStalledSeconds: 30, // a PUT of which nothing comes for so long is cut
+  uploadStalledSeconds: 30, // a PUT that is silent for so long is cut off
   uploadBytesPerSecondMin: 1024, // and one that is slower than this from then on
-  uploadsUnfinishedMax: 1000, // addresses of an organization where nothing was put yet
+  uploadsUnfinishedMax: 1000, // unused upload URLs of an organization
   uploadsMax: 10_000, // of an organization
   stagedBytesPerOrganization: 4 * 1024 * 1024 * 1024, // what unfinished PUTs may store
-  stagedBytes: 16 * 1024 * 1024 * 1024, // those of everybody
+  stagedBytes: 16 * 1024 * 1024 * 1024, // of all organizations together
 
   // Answers.
-  stalledSeconds: 30, // an answer of which its reader takes nothing for so long is cut; chats have a limit of their own
+  stalledSeconds: 30, // an answer whose reader accepts nothing for so long is cut off; chats have a limit of their own
   pipelinedRequests: 16, // on one connection, sent before the answers to those before them
 
   // Streams.
   streamHeartbeatSeconds: 10,
-  streamQueuedBytes: 1024 * 1024, // a reader further behind than this is cut, and resumes by its cursor
+  streamQueuedBytes: 1024 * 1024, // a reader further behind than this is cut off, and resumes from its cursor
   streamsPerCaller: 100,
   socketOperations: 50, // GraphQL operations open at once on one web socket
 
@@ -193,9 +193,9 @@ export const limits = {
   chatUrlLength: 8192, // characters of an image's https address; data URLs are bound by the body alone
   chatIdLength: 512, // characters of the ids and names that a caller sends back
   chatStreamsPerCaller: 1000, // a key serves a whole application
-  chatStreamStalledSeconds: 300, // a reader that takes nothing for so long is gone
-  chatBodyBytesPerOrganization: 512 * 1024 * 1024, // of bodies whose answers are not over, in one process
-  chatReplayBytes: 4 * 1024 * 1024, // a stream that is longer is not kept under its Idempotency-Key
+  chatStreamStalledSeconds: 300, // a reader that accepts nothing for so long counts as gone
+  chatBodyBytesPerOrganization: 512 * 1024 * 1024, // of requests whose answers are not complete, in one process
+  chatReplayBytes: 4 * 1024 * 1024, // a longer stream is not stored under its Idempotency-Key
 
   apiKeysMax: 200, // keys of an organization that are neither revoked nor expired
   apiKeyDaysMax: 3_653, // ten years

@@ -1,6 +1,7 @@
 /**
- * The log: lines on standard output, as JSON or, in a terminal, for people. Everything that looks like a secret is
- * redacted, wherever in a line it stands. Redaction works on the finished text, because a secret can hide at any depth of an object.
+ * The log: lines on standard output, as JSON or, in a terminal, in readable form. Everything that looks like a secret
+ * is redacted, wherever it is in a line. Redaction works on the finished text, because a secret can be at any depth of
+ * an object.
  */
 import { pino, type Logger } from 'pino'
 import { prettyLine } from './logs/lines.ts'
@@ -38,7 +39,10 @@ export function redact(text: string): string {
 
 const shortestHeader = 8 // characters, of a token's first part
 
-/** Takes the signed tokens (JWT) out of a run of their characters: three parts with dots between, the first beginning with `eyJ`. */
+/**
+ * Redacts signed tokens (JWT) in a run of their characters: three parts with dots between, the first beginning with
+ * `eyJ`.
+ */
 function redactTokens(run: string): string {
   if (!run.includes('eyJ')) return run
   const parts = run.split('.')
@@ -54,7 +58,10 @@ function redactTokens(run: string): string {
 
 const endsAddress = /[\s"\\]/
 
-/** Takes the passwords out of addresses: `https://user:password@host`. Without a regular expression, because a password may hold what begins an address. */
+/**
+ * Redacts passwords in URLs: `https://user:password@host`. Without a regular expression, because a password may contain
+ * what begins a URL.
+ */
 function redactPasswords(text: string): string {
   const parts = text.split('@')
   for (const [index, part] of parts.entries()) {
@@ -96,12 +103,12 @@ export function setLogLevel(level: string): void {
   log.level = level
 }
 
-/** Sets how lines are written: for people, or as JSON. */
+/** Sets the format of lines: readable, or JSON. */
 export function setLogFormat(format: LogFormat): void {
   isPretty = writesForPeople(format)
 }
 
-/** Whether lines of this format are for people; `auto` asks what standard output is. */
+/** Whether this format is the readable one; `auto` depends on whether standard output is a terminal. */
 export function writesForPeople(format: LogFormat): boolean {
   return format === 'pretty' || (format === 'auto' && process.stdout.isTTY)
 }

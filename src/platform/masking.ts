@@ -1,37 +1,44 @@
 /**
  * Masks secrets in text and in streams of bytes, also across chunks: what may be the beginning of a secret is held back
- * until the rest arrives. Builds' logs, sessions' logs and what guarded hosts answer are masked by it, all by the same rule.
+ * until the rest arrives. Builds' logs, sessions' logs and responses of secrets' hosts are all masked by the same
+ * rules.
  */
 import { setImmediate as letOthersGoOn } from 'node:timers/promises'
 import { createAutomaton, createAutomatonInSteps, type Automaton } from './masking/automata.ts'
 import { BerthError } from './errors.ts'
 
-/** What a secret becomes; secrets that overlap become one. */
+/** The text that replaces a secret; overlapping secrets are replaced by one. */
 const mask = Buffer.from('***')
-/** A line of a secret of several lines is masked by itself when it is at least this long. Unit: characters. */
+/** A single line of a multi-line secret is masked if it is at least this long. Unit: characters. */
 const lineCharactersMin = 8
-/** A secret up to this size is also found packed as below, bytes; a longer one is no password that is put into a URL. */
+/** A secret up to this size is also found in the encodings below, bytes; a longer one is not a password for a URL. */
 const packedSecretBytesMax = 2 * 1024
-/** The most that all patterns may take together, bytes: their automaton takes some forty times as much memory. */
+/** The maximum size of all patterns together, bytes: their automaton takes some forty times as much memory. */
 const hiddenBytesMax = 1536 * 1024
-/** A text is looked through in pieces of this size, so that others may go on in between. Unit: bytes. */
+/** A text is searched in pieces of this size, so that the event loop is not blocked. Unit: bytes. */
 const bytesAtOnce = 256 * 1024
-/** What is certain of a secret within base64 must be at least this long to be looked for. Unit: characters. */
+/** The fixed part of a secret within base64 is searched if it is at least this long. Unit: characters. */
 const base64CharactersMin = 8
 /** Where tools break lines of base64. */
 const base64Columns = [76, 64] as const
 
-/** A stream's masking. */
+/** The masking of one stream. */
 export type Masking = {
-  /** What may be shown now. */
+  /** Adds bytes; returns what may be shown now. */
   push(bytes: Buffer): Buffer
-  /** The stream is over: what waited may be shown, and another one may begin. */
+  /** Ends the stream: returns what was held back; another stream may begin. */
   end(): Buffer
-  /** Where another masker of the same secrets can continue: how many of the last bytes it must be given again, and in which state. */
+  /**
+   * Where another masker of the same secrets can continue: how many of the last bytes it needs again, and in which
+   * state.
+   */
   resumption(): { heldBytes: number; state: number }
 }
 
-/** How secrets are masked. `keepsLength`: each byte of a secret becomes a star, for where lengths were told before. `from`: the state of a resumption. */
+/**
+ * How secrets are masked. `keepsLength`: each byte of a secret becomes a star, for when lengths were announced before.
+ * `from`: the state of a resumption.
+ */
 export type MaskingOptions = { keepsLength?: boolean; from?: number }
 
 const nothingHeld = { heldBytes: 0, state: 0 }
@@ -44,7 +51,7 @@ export type Masker = {
   longText(text: string): Promise<string>
 }
 
-/** Everything is masked: for where the secrets cannot be read. */
+/** Masks everything, for when the secrets cannot be read. */
 export const blankMasker: Masker = {
   sizeBytes: 0,
   stream: () => ({ push: () => Buffer.alloc(0), end: () => Buffer.alloc(0), resumption: () => nothingHeld }),
@@ -52,7 +59,7 @@ export const blankMasker: Masker = {
   longText: async (text) => (text === '' ? '' : mask.toString()),
 }
 
-/** Nothing is masked. */
+/** Masks nothing. */
 export const noMasker: Masker = {
   sizeBytes: 0,
   stream: () => ({ push: (bytes) => bytes, end: () => Buffer.alloc(0), resumption: () => nothingHeld }),
@@ -61,15 +68,18 @@ export const noMasker: Masker = {
 }
 
 /**
- * Makes a masker of secrets, which are texts. They are found as they are, line by line, and as JSON, URLs and base64
- * write them.
+ * Makes a masker of secrets, which are texts. They are found as they are, line by line, and in the encodings of JSON,
+ * URLs and base64.
  */
 export function createMasker(secrets: readonly string[]): Masker {
   const hidden = hiddenOf(secrets)
   return hidden.length === 0 ? noMasker : maskerOf(createAutomaton(hidden), sizeOf(hidden))
 }
 
-/** The same for many secrets: the event loop goes on while it is made. @throws BerthError invalid_request when they are too many. */
+/**
+ * The same for many secrets: built in steps, so that the event loop is not blocked.
+ * @throws BerthError invalid_request when they are too many.
+ */
 export async function prepareMasker(secrets: readonly string[]): Promise<Masker> {
   const hidden = hiddenOf(secrets)
   if (sizeOf(hidden) > hiddenBytesMax)
@@ -118,10 +128,13 @@ function asText(before: string, bytes: Buffer, shown: readonly Buffer[]): string
 function createStream(automaton: Automaton, { keepsLength = false, from = 0 }: MaskingOptions): Masking {
   let state = automaton.isState(from) ? from : 0
   let held: Buffer = Buffer.alloc(0)
-  /** Places of secrets in what is held, in order; none overlaps the next. A beginning below zero is in what was masked already. */
+  /**
+   * Positions of secrets in the held bytes, in order, not overlapping. A negative start is in bytes that were already
+   * masked.
+   */
   let found: { start: number; end: number }[] = []
 
-  /** Shows everything before this place, and of a secret that begins before it the mask. */
+  /** Returns everything before this position, with the mask for secrets that begin before it. */
   const showTo = (place: number): Buffer => {
     if (found.length === 0 && place === held.length) {
       const shown = held
@@ -169,7 +182,7 @@ function createStream(automaton: Automaton, { keepsLength = false, from = 0 }: M
   }
 }
 
-/** How a secret may be written. */
+/** The encodings of a secret. */
 function formsOf(secret: string): string[] {
   const lines = secret
     .split(/\r?\n/)
@@ -185,7 +198,7 @@ function formsOf(secret: string): string[] {
   ]
 }
 
-/** As `encodeURIComponent` writes it, as forms do, and with small letters in its escapes. */
+/** The encodings of `encodeURIComponent` and of forms, also with lower-case escapes. */
 function urlForms(secret: string): string[] {
   const component = encodeURIComponent(secret.toWellFormed())
   const form = component
@@ -195,8 +208,8 @@ function urlForms(secret: string): string[] {
 }
 
 /**
- * What base64 of something that has the secret in it must contain: six bits are a character, so there are three ways, by
- * how many bytes stand before it; the characters at its ends depend on what is beside it.
+ * What the base64 of data with the secret in it must contain. A character is six bits, so there are three variants, by
+ * the number of bytes before the secret; the characters at its ends depend on the bytes around it.
  */
 function base64Forms(secret: Buffer): string[] {
   const cores = [0, 1, 2].map((before) => {

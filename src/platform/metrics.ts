@@ -49,7 +49,10 @@ type TokenCounters = Readonly<
 >
 const tokenCounters = new Map<string, TokenCounters>()
 
-/** Counts what a request has used, by its model, which is one of the table of models. Hot: the counters of a model are looked up once. */
+/**
+ * Counts a request's tokens by its model, which is in the catalog. A hot path: the counters of a model are looked up
+ * once.
+ */
 export function countTokens(
   model: string,
   usage: {
@@ -126,7 +129,7 @@ const portsTried = 50
 
 /**
  * Serves /metrics to this machine only, on the wanted port or the next free one.
- * @returns the port it took, and how to end it.
+ * @returns the port, and a function to close it.
  * @throws Error when none of 50 ports is free.
  */
 export async function serveMetrics(wantedPort: number): Promise<{ port: number; close: () => void }> {

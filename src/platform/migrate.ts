@@ -1,5 +1,5 @@
 /**
- * Brings the database to the newest shape: numbered plain SQL, forward only, each file in a transaction of its own.
+ * Migrates the database to the newest version: numbered plain SQL, forward only, each file in a transaction of its own.
  * Several starters at once are fine: they wait for one lock, and the later ones find nothing left to do.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { log, setLogFormat } from './log.ts'
 const folder = new URL('./migrations/', import.meta.url)
 const lockWaitMs = 120_000
 
-/** The migrations there are, oldest first. */
+/** All migrations, oldest first. */
 export function migrationNames(): string[] {
   return readdirSync(folder)
     .filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name))
@@ -21,7 +21,7 @@ export function migrationNames(): string[] {
 
 /**
  * Runs every migration that this database has not had. Waits up to two minutes for another starter.
- * @param wanted the ones to run, for a restore; all of them without it.
+ * @param wanted the ones to run, for a restore; all by default.
  * @returns the names it ran.
  */
 export async function migrate(databaseUrl: string, wanted: readonly string[] = migrationNames()): Promise<string[]> {
@@ -43,7 +43,7 @@ export async function migrate(databaseUrl: string, wanted: readonly string[] = m
     for (const name of missing) await runOne(client, name)
     return missing
   } finally {
-    await client.end() // closing the session also gives the lock back
+    await client.end() // closing the session also releases the lock
   }
 }
 

@@ -1,4 +1,7 @@
-/** What every noun does with its table: finds rows by ids, reads one, pages through a list. Whose rows, its functions say. */
+/**
+ * The queries that every noun has: rows by ids, one row, pages of a list. The noun's functions supply the access
+ * condition.
+ */
 import type { RawBuilder } from 'kysely'
 import { notFound } from './errors.ts'
 import { decodeId, type IdKind } from './ids.ts'
@@ -19,11 +22,11 @@ import { findAll, findOne, sql, type Db } from './postgres.ts'
 /** A piece of SQL. */
 type Sql = RawBuilder<unknown>
 
-/** A noun's rows. `mine` is the condition for whose they may be, which each function of the noun asks of `allow` first. */
+/** The queries of a noun. `mine` is the access condition, which each function of the noun first gets from `allow`. */
 export type NounRows<Row> = {
-  /** Those of these stored ids, in any order. */
+  /** The rows with these stored ids, in any order. */
   find(db: Db, ids: readonly string[], mine: Sql): Promise<Row[]>
-  /** The one of a public id. @param lock such as `for update`, to hold it. @throws BerthError not_found. */
+  /** The row with a public id. @param lock such as `for update`. @throws BerthError not_found. */
   read(db: Db, publicId: string, mine: Sql, lock?: Sql): Promise<Row>
   /** A page of a list, newest first. @param chosen which rows the list has. @throws BerthError invalid_request. */
   page(db: Db, window: PageWindow, chosen: Sql, direction?: Direction): Promise<Page<Row>>
@@ -39,7 +42,7 @@ export type PageOfEach<Row> = Pick<ListOfEach<Row, string>, 'parents' | 'parentN
 
 /**
  * The rows of a noun in a table whose key `id` grows with time.
- * @param name what callers call one of them.
+ * @param name the callers' name for one.
  * @param columns what a row is read as; the whole row without it.
  */
 export function rowsOf<Row extends { id: string }>(

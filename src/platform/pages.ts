@@ -5,13 +5,13 @@ import { limits } from './limits.ts'
 import type { RawBuilder } from 'kysely'
 import { findAll, getOne, sql, type Db } from './postgres.ts'
 
-/** What was read of something that can be large, and how many bytes of the store it took. */
+/** A value that can be large, and how many stored bytes were read for it. */
 export type Loaded<Value> = { loaded: Value; bytes: number }
 
-/** Which part of a list is asked for, as Relay asks: how many from the beginning or the end, and the cursors between which they lie. */
+/** The requested part of a list, in Relay's terms: how many from the start or the end, between which cursors. */
 export type PageWindow = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
 
-/** A page of a Relay connection. `count` counts the whole list, for whoever asks. */
+/** A page of a Relay connection. `count` counts the whole list on demand. */
 export type Page<Node> = {
   count: () => Promise<number>
   edges: { cursor: string; node: Node }[]
@@ -38,7 +38,7 @@ export function readPage<Row extends { id: string }>(
   return readPageBy(idCursors(kind), window, read, count, most)
 }
 
-/** How the cursors of a list are read and written: `keyOf` answers undefined for a text that is none. */
+/** How the cursors of a list are parsed and written: `keyOf` returns undefined for a text that is not a cursor. */
 export type Cursors<Row, Key> = { keyOf: (cursor: string) => Key | undefined; cursorOf: (row: Row) => string }
 
 /** Cursors that are the public ids of the rows. */
@@ -61,22 +61,22 @@ export async function readPageBy<Row, Key>(
 /** A list that each of many parents has, such as the credentials of vaults. */
 export type ListOfEach<Row, Key> = {
   cursors: Cursors<Row, Key>
-  /** Selects the `id` of each parent that is there for the caller. */
+  /** Selects the `id` of each parent that the caller may see. */
   parents: RawBuilder<unknown>
   /** Selects what a page of the parent `parent.id` needs. */
   rows: (reading: PageReading<Key>) => RawBuilder<unknown>
   /** All rows of the parent `parent.id`, as `<table> where …`. */
   whole: RawBuilder<unknown>
-  /** What a parent is called that is not there. */
+  /** The name of a parent in its not_found error. */
   parentName: string
   most?: number
-  /** Whether a page was cut shorter than was asked for. */
+  /** Whether a page is shorter than requested. */
   isCut?: (rows: readonly Row[]) => boolean
   /** Of rows that have `size_bytes`: how many bytes several of them may have together. */
   bytesMost?: number
 }
 
-/** The pages of many parents, by a parent's stored id. Throws not_found for a parent that is not there. */
+/** The pages of many parents, by a parent's stored id. Throws not_found for a parent that does not exist. */
 export type PagesOf<Row> = (parentId: string) => Page<Row>
 
 /** What is read of rows whose sizes count: how many rows there are, and how many bytes they have. */
@@ -174,7 +174,7 @@ function readWindow<Key>(
   return { most: size + 1, after: keyAt('after', after), before: keyAt('before', before), fromEnd }
 }
 
-/** The page of what was read. `isShort`: it was cut shorter than was asked for. */
+/** The page of the rows that were read. `isShort`: it is shorter than requested. */
 function pageOf<Row>(
   cursorOf: Cursors<Row, never>['cursorOf'],
   { after, before }: PageWindow,
@@ -189,7 +189,7 @@ function pageOf<Row>(
   const cursorAt = (row: Row | undefined): string | null => (row === undefined ? null : cursorOf(row))
   let counted: Promise<number> | undefined // a page that several parents share is counted once
   return {
-    // Made only for those who ask: REST's lists do not, and a cursor for each row costs as much as its id.
+    // Made only on demand: REST's lists do not need them, and a cursor for each row costs as much as its id.
     get edges() {
       return nodes.map((node) => ({ cursor: cursorOf(node), node }))
     },
@@ -210,7 +210,7 @@ export type Direction = 'asc' | 'desc'
 /**
  * Writes a page's reading for `where` and for the end of the statement.
  * @param key the column that the list is ordered by, or several.
- * @param placeOf what `key` is for the row of a cursor, where that is not what the cursor says.
+ * @param placeOf the `key` of a cursor's row, if it is not the cursor itself.
  */
 export function pageSql<Key extends string | number = string>(
   key: RawBuilder<unknown> | readonly RawBuilder<unknown>[],
@@ -230,7 +230,7 @@ export function pageSql<Key extends string | number = string>(
   }
 }
 
-/** Reads how many rows of a list are passed over. @throws BerthError invalid_request. */
+/** Reads how many rows of a list to skip. @throws BerthError invalid_request. */
 export function readOffset(offset: number | null | undefined): number {
   return wholeNumber('offset', offset ?? 0, 0, 2_147_483_647)
 }
@@ -240,10 +240,7 @@ export async function countRows(db: Db, rows: RawBuilder<unknown>): Promise<numb
   return (await getOne<{ count: number }>(db, sql`select count(*) from ${rows}`)).count
 }
 
-/**
- * The position that an event stream's cursor stands for.
- * @throws BerthError invalid_request for a text that is no cursor.
- */
+/** The position in an event stream's cursor. @throws BerthError invalid_request for a text that is not a cursor. */
 export function eventPosition(after: string): number {
   if (!/^\d{1,15}$/.test(after))
     throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the cursor of the last event.')

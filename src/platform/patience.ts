@@ -7,8 +7,8 @@ const patienceMs = 60_000
 const retryMs = 250
 
 /**
- * Retries idempotent work while the database is away, for a minute or until the signal fires.
- * @throws what it throws.
+ * Retries idempotent work while the database is unreachable, for a minute or until the signal fires.
+ * @throws what the work throws.
  */
 export async function patiently<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   const deadlineMs = performance.now() + patienceMs

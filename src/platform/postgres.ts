@@ -19,10 +19,10 @@ export { sql } from 'kysely'
 
 /** Where a query runs: the pool, or one transaction. Tables are typed where they are read, by row types. */
 export type Db = Kysely<unknown>
-/** A transaction: what is done in it happens whole or not at all. */
+/** A transaction: everything in it takes effect, or nothing does. */
 export type Tx = Transaction<unknown>
 
-/** Postgres' own codes that the code answers to. */
+/** The error codes of Postgres that Berth handles. */
 export const sqlState = {
   uniqueViolation: '23505',
   foreignKeyViolation: '23503',
@@ -35,7 +35,7 @@ const statementTimeoutMs = 30_000
 const idleInTransactionTimeoutMs = 30_000
 const transactionTriesMax = 3
 
-/** A connected database, and how to leave it. */
+/** A connected database, and how to close it. */
 export type Database = { db: Db; pool: pg.Pool; url: string; close: () => Promise<void> }
 
 /**
@@ -55,7 +55,7 @@ export function openDatabase(
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     keepAlive: true,
   })
-  // Without these two a restart of Postgres would end the process: pg emits, and nobody listens.
+  // Without these two handlers a restart of Postgres would end the process with an unhandled `error` event.
   pool.on('error', (error) => log.warn({ reason: error.message }, 'an idle database connection was lost'))
   pool.on('connect', (client) =>
     client.on('error', (error) => log.warn({ reason: error.message }, 'a database connection was lost')),
@@ -65,14 +65,14 @@ export function openDatabase(
   return { db, pool, url, close: () => db.destroy().then(() => pool.end()) }
 }
 
-/** The pool behind a database, for queries outside a transaction: they need none of Kysely's machinery. */
+/** The pool behind a database, for queries outside a transaction: they do not need Kysely. */
 const pools = new WeakMap<Db, pg.Pool>()
 
-/** The pool as Kysely uses it for transactions: each statement runs our way. */
+/** The pool as Kysely uses it for transactions: each statement goes through statements.ts. */
 function kyselyPool(pool: pg.Pool): PostgresPool {
   return {
     options: {},
-    end: async () => undefined, // closing ends it, also when no transaction ever was
+    end: async () => undefined, // closing ends the pool, even if there never was a transaction
     async connect() {
       const client = await pool.connect()
       return {
@@ -100,8 +100,8 @@ async function run(db: Db, query: RawBuilder<unknown>): Promise<Pick<Answer, 'ro
 }
 
 /**
- * Runs the work in one transaction, again when Postgres asks for it (serialization, deadlock, a table changed by a migration), three times at most.
- * The work must therefore have no effect outside the transaction.
+ * Runs the work in one transaction. It is repeated when Postgres requires it (serialization, deadlock, a table changed
+ * by a migration), three times at most. The work must therefore have no effect outside the transaction.
  */
 export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Result>): Promise<Result> {
   if (db.isTransaction) return work(db as Tx) // already inside one: the outer one decides
@@ -126,14 +126,14 @@ export async function findOne<Row>(db: Db, query: RawBuilder<Row>): Promise<Row 
   return (await run(db, query)).rows[0] as Row | undefined // the caller says what its columns are
 }
 
-/** The row that must be there: its absence is a bug. */
+/** The row that must exist: its absence is a bug. */
 export async function getOne<Row>(db: Db, query: RawBuilder<Row>): Promise<Row> {
   const row = await findOne(db, query)
   if (row === undefined) throw new Error('a query that always answers a row answered none')
   return row
 }
 
-/** Runs a statement for its effect; answers how many rows it changed. */
+/** Runs a statement for its effect; returns how many rows it changed. */
 export async function change(db: Db, query: RawBuilder<unknown>): Promise<number> {
   return (await run(db, query)).rowCount ?? 0
 }
@@ -144,7 +144,10 @@ export function isSqlState(error: unknown, code: string, constraint?: string): b
   return constraint === undefined || ('constraint' in error && error.constraint === constraint)
 }
 
-/** Whether the error says that Postgres is away (restarting, refused, cut), so that the caller should try again soon. */
+/**
+ * Whether the error means that Postgres is unreachable (restarting, refused, disconnected), so that a retry may soon
+ * work.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -155,7 +158,7 @@ export function isDatabaseAway(error: unknown): boolean {
   )
 }
 
-/** What a caller is told while Postgres is away. */
+/** The error while Postgres is unreachable. */
 export function databaseAway(): BerthError {
   return new BerthError('service_unavailable', 'The database is not reachable right now. Try again in a few seconds.', {
     retryAfterSeconds: 2,

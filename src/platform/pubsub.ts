@@ -1,7 +1,8 @@
 /**
- * The only bus: Postgres' NOTIFY. A notice carries a topic and an id; the reader reads the row again. It is sent in the
- * transaction that made it true, so a reader that hears it sees it. One may say what is new besides, where that is short
- * and somebody waits for it: then it need not be read. Only the table holds it: a notice may be missed.
+ * The only message bus: Postgres' NOTIFY. A notice carries a topic and an id, and the subscriber reads the row again.
+ * It is sent in the transaction of the change, so a subscriber that receives it sees the change. If the new value is
+ * short and latency matters, a notice may also carry it, so that it need not be read. Notices may be lost; the table is
+ * authoritative.
  */
 import type { RawBuilder } from 'kysely'
 import pg from 'pg'
@@ -14,30 +15,31 @@ const reconnectMsMax = 2_000
 const heartbeatMs = 5_000
 const heartbeatTimeoutMs = 4_000
 
-/** What a notice may say: Postgres takes 8,000 bytes with the topic and the id. */
+/** The maximum payload of a notice: Postgres allows 8,000 bytes including the topic and the id. */
 export const saidBytesMax = 7_000
 
-/** Tells every process that something about this id changed, once the transaction commits. */
+/** Notifies every process that something about this id changed, once the transaction commits. */
 export async function publish(tx: Db, topic: string, id: string): Promise<void> {
   await sql`select pg_notify(${channel}, ${`${topic} ${id}`})`.execute(tx)
 }
 
 /**
- * The same as a part of a larger statement, which must read its value: then it tells of every `id`, an expression of that statement.
- * @param said another one, of at most 7,000 bytes: what is new. Nothing is said when it is null.
+ * The same as a part of a larger statement, which must select its value: it notifies of every `id`, an expression of
+ * that statement.
+ * @param said an expression for the payload, at most 7,000 bytes. If it is null there is no payload.
  */
 export function noticeOf(topic: string, id: RawBuilder<unknown>, said?: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`pg_notify(${channel}, ${`${topic} `} || ${id} ${said ? sql`|| coalesce(' ' || ${said}, '')` : sql``})`
 }
 
-/** An expression that a notice may say; null when it is too long for that. */
+/** The expression if it is short enough for a payload, otherwise null. */
 export function ifShort(said: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when octet_length(${said}) <= ${saidBytesMax} then ${said} end`
 }
 
-/** Hears notices. */
+/** Receives notices. */
 export type Pubsub = {
-  /** Whether notices arrive right now; while not, what depends on them must read the database. */
+  /** Whether notices arrive now; while they do not, what depends on them must read the database. */
   readonly connected: boolean
   /**
    * Yields once for each burst of notices on `topic` and `id`, and once after every gap in the connection, when
@@ -45,8 +47,8 @@ export type Pubsub = {
    */
   subscribe(topic: string, id: string, signal: AbortSignal): AsyncIterableIterator<void>
   /**
-   * Calls back for each notice on `topic` and `id`, with what it says; with null when it says nothing, and after every
-   * gap: read the row.
+   * Calls back for each notice on `topic` and `id` with its payload; with null when it has none, and after every gap:
+   * then read the row.
    */
   hear(topic: string, id: string, signal: AbortSignal, onNotice: (said: string | null) => void): void
   /** Calls back for every id of a topic, and with null after a gap: everything may have changed. */
@@ -54,7 +56,7 @@ export type Pubsub = {
   close: () => Promise<void>
 }
 
-/** Starts listening; keeps trying for as long as Postgres is away. */
+/** Starts listening; retries for as long as Postgres is unreachable. */
 export function openPubsub(databaseUrl: string): Pubsub {
   const { deliver, gap, subscribe, hear, listen } = createHearers()
   const line = keepListening(databaseUrl, deliver, gap)
@@ -71,11 +73,11 @@ export function openPubsub(databaseUrl: string): Pubsub {
 
 type Hearers = Pick<Pubsub, 'subscribe' | 'hear' | 'listen'> & { deliver: (payload: string) => void; gap: () => void }
 
-/** Who waits for what, in this process. */
+/** The subscribers in this process. */
 function createHearers(): Hearers {
   const hearers = new Map<string, Set<(said: string | null) => void>>()
   const listeners = new Map<string, Set<(id: string | null) => void>>()
-  /** @returns how to hear no more. */
+  /** @returns a function that unsubscribes. */
   const join = (topic: string, id: string, onNotice: (said: string | null) => void): (() => void) => {
     const key = `${topic} ${id}`
     const group = hearers.get(key) ?? new Set()
@@ -139,7 +141,7 @@ function createHearers(): Hearers {
   }
 }
 
-/** Holds one listening connection, and opens it again whenever it is lost; `gap` is called each time it is open. */
+/** Keeps one listening connection, and reopens it whenever it is lost; `gap` is called each time it is open. */
 function keepListening(
   databaseUrl: string,
   deliver: (payload: string) => void,

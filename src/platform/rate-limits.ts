@@ -23,8 +23,8 @@ export type RateLimiter = {
 }
 
 /**
- * Counts a request against its organization's minute, or its caller's where they name none.
- * @param changes whether it is one that changes something: those have a narrower minute of their own.
+ * Counts a request against its organization's limit, or the caller's if they have no organization.
+ * @param changes whether the request changes something: those have a lower limit of their own.
  * @throws BerthError rate_limited.
  */
 export function spendRequest(limiter: RateLimiter, caller: Caller, changes: boolean): Allowance | Promise<Allowance> {
@@ -37,7 +37,7 @@ export function spendRequest(limiter: RateLimiter, caller: Caller, changes: bool
     : limiter.spend(`other:${whose}`, limits.otherPerMinute)
 }
 
-/** A process holds at most this part of a bucket, so that two processes share it fairly. */
+/** A process takes at most this part of a bucket at once, so that two processes share it fairly. */
 const shareOfBucket = 0.05
 const shareMsMax = 5_000
 const heldBucketsMax = 20_000
@@ -54,7 +54,7 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
   async function refill(share: Share, bucket: string, perMinute: number): Promise<void> {
     const wanted = Math.max(1, Math.floor(perMinute * shareOfBucket))
     const there = sql`least(${perMinute}, held.tokens + extract(epoch from now() - held.refilled_at) * ${perMinute / 60})`
-    const granted = sql`greatest(0, least(${wanted}, floor(${there})))` // a debt that an operator wrote down stays one
+    const granted = sql`greatest(0, least(${wanted}, floor(${there})))` // a negative balance set by an operator stays negative
     const row = await getOne<Pick<Row<'rate_buckets'>, 'granted' | 'tokens'>>(
       db,
       sql`
@@ -86,7 +86,7 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
   }
 
   async function spendAfterRefill(share: Share, bucket: string, perMinute: number): Promise<Allowance> {
-    // All that wait for the same refill share it; when it is used up, one of them asks again. It ends, because every refill grants one or refuses.
+    // All that wait for the same refill share it; when it is used up, one of them refills again. This ends, because every refill grants a token or refuses.
     for (;;) {
       share.refilling ??= refill(share, bucket, perMinute).finally(() => (share.refilling = null))
       const refilling = share.refilling
@@ -115,7 +115,7 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
   }
 }
 
-/** Forgets buckets that are full again. */
+/** Deletes buckets that are full again. */
 export async function forgetRateBuckets(db: Db): Promise<void> {
   await change(db, sql`delete from rate_buckets where refilled_at < now() - interval '1 hour'`)
 }

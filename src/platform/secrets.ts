@@ -23,11 +23,11 @@ export type Sealer = {
   seal(plain: string | Buffer, place: string): Buffer
   /** @throws Error when the value was changed, moved, or sealed with another key. */
   open(sealed: Buffer, place: string): string
-  /** What only those who know the same key can make of this text: a signature, or a token that proves it. */
+  /** A value that only holders of the same key can derive from this text: a signature, or a token as proof. */
   derive(purpose: string): string
 }
 
-/** Makes a sealer. The first key seals; all of them open, so that keys can be exchanged without a pause. */
+/** Makes a sealer. The first key seals; all of them open, so that keys can be rotated without downtime. */
 export function createSealer(keys: readonly Buffer[]): Sealer {
   const known = keys.map((key) => {
     if (key.length !== 32) throw new Error('a sealing key has 32 bytes')
@@ -67,14 +67,14 @@ export function loadSealer(secretKey: string | null, dataDir: string): Sealer {
   return createSealer([Buffer.from(readPrivately(file).trim(), 'base64')])
 }
 
-/** Writes a file that its owner alone can read, whole or not at all. Where there is one already, that one stays. */
+/** Writes a file that only its owner can read, atomically. An existing file stays. */
 export function storePrivately(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   const fresh = `${file}.${process.pid}`
   writeFileSync(fresh, text, { mode: 0o600 })
   chmodSync(fresh, 0o600)
   try {
-    linkSync(fresh, file) // fails when another process was first: then its file is the one
+    linkSync(fresh, file) // fails when another process was first: then its file is used
   } catch (error) {
     if (!existsSync(file)) throw error
   } finally {

@@ -1,4 +1,4 @@
-/** What every part of a process works with: the opened platform, and, for one request, its caller. */
+/** The services of a process, and, for one request, its caller. */
 import type { Caller } from './access.ts'
 import type { Config } from './config.ts'
 import { openJobs, type Jobs } from './jobs.ts'
@@ -23,13 +23,13 @@ export type Services = {
 /** One request: the platform and its caller. Resource functions take it first. */
 export type Call = Services & { caller: Caller; requestId: string }
 
-/** What a resource function needs when Berth itself acts: no caller. */
+/** What a resource function needs when Berth itself acts, without a caller. */
 export type Background = Pick<Services, 'config' | 'db' | 'jobs' | 'pubsub' | 'sealer'>
 
-/** What resources keep open for a database, and close before it. */
+/** What resources keep open for a database, and must close before it. */
 const closers = new WeakMap<Db, (() => Promise<void>)[]>()
 
-/** Has this done before the services of this database are closed. */
+/** Registers a function to call before the services of this database are closed. */
 export function beforeClose(db: Db, close: () => Promise<void>): void {
   closers.set(db, [...(closers.get(db) ?? []), close])
 }

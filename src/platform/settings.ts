@@ -1,6 +1,6 @@
 /**
  * Every setting once: its name in the environment, how its text is read, its default, and what it is for. config.ts
- * makes the process's configuration of this table, and the documentation's table is written from it.
+ * reads the process's configuration from this table, and the table in the documentation is generated from it.
  */
 import { besidePort, isLoopback, optional, setting } from './settings/entries.ts'
 import { defaultCacheDir, defaultDataDir, isRoot } from './settings/places.ts'
@@ -27,10 +27,15 @@ import {
   uidRange,
 } from './settings/readers.ts'
 
-/** Numbers that no system gives away: above what useradd takes for users and their containers, and what systemd takes for its own. */
+/**
+ * Numbers that no system assigns: above those of useradd for users and their containers, and of systemd for its own.
+ */
 const defaultVmUids = { first: 1_900_000_000, last: 1_900_065_535 }
 
-/** The table, by the names in the code; units are in them. Columns: name, reader, default, what for, and the default in words where it is not plain. */
+/**
+ * The table, by the names in the code, which include units. Columns: name, reader, default, description, and the
+ * default in words if it is not a plain value.
+ */
 export const settings = {
   port: setting('PORT', port, 4000, 'the public port'),
   host: setting(
@@ -278,7 +283,7 @@ export const settings = {
   logLevel: setting('BERTH_LOG_LEVEL', oneOf(logLevels), 'info', logLevels.join(', ')),
 }
 
-/** The table of settings in Markdown. @param toRoot the way from the document's folder to the checkout, for its links. */
+/** The table of settings in Markdown. @param toRoot the path from the document's folder to the checkout, for links. */
 export function settingsTable(toRoot: string): string {
   const rows = Object.values(settings).map(
     ({ name, shownDefault, what }) => `| \`${name}\` | ${shownDefault} | ${what.replace('](', `](${toRoot}`)} |`,

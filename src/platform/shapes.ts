@@ -1,10 +1,11 @@
-/** Shapes of what callers send as JSON, read with zod: exact ones, and the sentence for what does not fit. */
+/** Exact zod schemas for callers' JSON, and the error sentence for a value that does not match. */
 import { z } from 'zod'
 import { unknownKeySentence } from './shapes/unknown-keys.ts'
 
 /**
  * An object with these keys and no others.
- * @param refusals what is said of keys that other services of this kind take and this one does not, by key: a sentence that goes on behind its name.
+ * @param refusals for keys that similar services accept and this one does not: a sentence that continues after the
+ * key's name.
  */
 export function exact<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
@@ -23,12 +24,12 @@ export function exact<Shape extends z.core.$ZodLooseShape>(
   })
 }
 
-/** What the caller's name of the object takes the place of: the shape does not know where it stands. */
+/** A placeholder for the caller's name of the object: the schema does not know where it is used. */
 const placeMark = '\u0000'
 
 /**
- * What is wrong with a part of a body, as a whole sentence; it names the place, never the value.
- * @param field what the caller calls the part; empty for one that has no name of its own.
+ * The error in a part of a body, as a whole sentence; it names the place, never the value.
+ * @param field the caller's name for the part; empty for one without a name.
  */
 export function sentenceOf({ issues }: z.ZodError, field: string): string {
   const issue = issues[0]

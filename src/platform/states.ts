@@ -5,14 +5,14 @@ import { BerthError } from './errors.ts'
 import { change, findOne, sql, type Db, type Tx } from './postgres.ts'
 import type { RawBuilder } from 'kysely'
 
-/** Every status of a noun, and where each may go. */
+/** Every status of a noun, and the allowed moves from each. */
 export type States<Status extends string> = {
   readonly table: string
   readonly noun: string
   readonly moves: Readonly<Record<Status, readonly Status[]>>
 }
 
-/** Declares the states of a noun: its table, what to call one, and the moves. */
+/** Declares the states of a noun: its table, its name, and the moves. */
 export function states<Status extends string>(
   table: string,
   noun: string,
@@ -27,9 +27,9 @@ export function sourcesOf<Status extends string>(machine: States<Status>, to: St
 }
 
 /**
- * Moves one row, when the table of moves allows it from where the row is now.
+ * Changes the status of one row, if the move is allowed from its current status.
  * @param set further assignments, without the status: sql`started_at = now()`.
- * @returns the row after the move, or undefined when it is elsewhere (somebody else moved it first).
+ * @returns the changed row, or undefined when the move is not allowed (another change was first).
  */
 export async function transition<Row, Status extends string>(
   tx: Tx,
@@ -49,8 +49,8 @@ export async function transition<Row, Status extends string>(
 }
 
 /**
- * Moves every row that belongs to something, where the table of moves allows it.
- * @param whose which rows: sql`vm_id = ${id}`.
+ * Changes the status of every matching row for which the move is allowed.
+ * @param whose the condition: sql`vm_id = ${id}`.
  * @returns how many moved.
  */
 export async function transitionAll<Status extends string>(
@@ -66,7 +66,7 @@ export async function transitionAll<Status extends string>(
   )
 }
 
-/** The 409 for a move that is not possible from where the object is. */
+/** The 409 for a move that is not possible from the current status. */
 export function wrongState(machine: States<string>, status: string, wanted: string): BerthError {
   return new BerthError(
     'invalid_transition',

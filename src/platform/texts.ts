@@ -1,6 +1,6 @@
 /** Trimming without regular expressions, which would scan the same characters again from every position. */
 
-/** The text without this character at its end, however often it stands there. */
+/** The text without this character at its end, however often it is repeated there. */
 export function withoutEnding(text: string, character: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === character) end--

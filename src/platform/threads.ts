@@ -1,14 +1,17 @@
 /**
- * Threads for work on untrusted input that may take much time or memory: the event loop goes on beside it, and a thread
+ * Threads for work on untrusted input that may take much time or memory: the event loop is not blocked, and a thread
  * that does not finish in time is killed and replaced. Questions and answers are copied between the threads.
  */
 import { Worker } from 'node:worker_threads'
 import { log } from './log.ts'
 
-/** What one thread may use. `answerMs` counts from when it begins; `waitingMax` questions may wait for it. */
+/** The limits of a thread. `answerMs` counts from when it starts; `waitingMax` questions may wait for it. */
 export type ThreadLimits = { memoryMegabytes: number; answerMs: number; waitingMax: number }
 
-/** Why there is no answer: the work took too long or too much memory (`failed`), or too much waits already (`busy`). */
+/**
+ * Why there is no answer: the work took too long or too much memory (`failed`), or too many are already waiting
+ * (`busy`).
+ */
 export class ThreadError extends Error {
   readonly reason: 'failed' | 'busy'
   constructor(reason: ThreadError['reason'], sentence: string) {
@@ -30,7 +33,10 @@ type Waiting<Question, Answer> = {
   reject: (error: Error) => void
 }
 
-/** The thread of a file, which answers each message of its parent by one; it is started when it is first asked, and does not keep the process alive. */
+/**
+ * The thread of a file, which answers each message of its parent with one; it is started at the first question, and
+ * does not keep the process alive.
+ */
 export function createThread<Question, Answer>(
   file: URL,
   { memoryMegabytes, answerMs, waitingMax }: ThreadLimits,

@@ -1,7 +1,7 @@
 /**
- * Bearer tokens: JWTs by issuer and key set (jose), and the form of an organization key.
- * A verified token is cached by its exact text for 60 s at most. Revocation never relies on the text, because one token
- * can be written in several ways (padding, unused bits of the last character): it checks memberships, on every request.
+ * Bearer tokens: JWTs by issuer and key set (jose), and the format of API keys. A verified token is cached by its exact
+ * text for 60 s at most. Revocation never relies on the text, because one token can be written in several ways
+ * (padding, unused bits of the last character): it checks memberships, on every request.
  */
 import {
   createRemoteJWKSet,
@@ -33,7 +33,7 @@ const keySetCooldownMs = 30_000 // tokens with unknown key ids cannot make us fl
 /** The claim of a token that Berth put into a VM: that VM's id. */
 export const vmClaim = 'vm_id'
 
-/** What a token says, checked: stored uuids, and memberships by their id. `vmId`: the VM that Berth put it into. */
+/** The verified claims of a token: stored uuids, and memberships by their id. `vmId`: the VM that Berth put it into. */
 export type Token = {
   userId: string
   organizationId: string | null
@@ -51,7 +51,7 @@ export type TrustedIssuer = { issuer: string; audience: string; keys: JWTVerifyG
 
 /** Checks tokens. */
 export type TokenChecker = {
-  /** @throws BerthError 401 for a token that is not valid here, 503 when its issuer's keys cannot be had. */
+  /** @throws BerthError 401 for a token that is not valid here, 503 when its issuer's keys cannot be fetched. */
   check(text: string): Promise<Token>
 }
 
@@ -67,7 +67,7 @@ const claims = z.object({
   [vmClaim]: z.string().optional(),
 })
 
-/** The keys of an issuer's JWKS address, fetched when first needed and again for an unknown key id. */
+/** The keys at an issuer's JWKS URL, fetched when first needed and again for an unknown key id. */
 export function remoteKeys(jwksUri: string): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(jwksUri), {
     timeoutDuration: keySetFetchTimeoutMs,
@@ -144,7 +144,7 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
     const theirs = decodeId('organization', one.org_id)
     const membershipId = decodeId('membership', one.membership_id)
     if (!theirs || !membershipId) throw refused('it names an organization or a membership whose id is not one of Berth')
-    // Of the active organization the token says a role twice: the lesser one counts, also where a request names that organization.
+    // The token states the role in the active organization twice: the lesser one counts, also when a request names that organization.
     const role = theirs === organizationId ? lesserRole(one.role, said.role ?? one.role) : one.role
     return { membershipId, organizationId: theirs, role }
   })

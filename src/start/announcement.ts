@@ -1,4 +1,4 @@
-/** What a start prints last: where Berth is, and how to get in. */
+/** What a start prints last: Berth's URLs, and how to sign in. */
 import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import type { Config } from '../platform/config.ts'
 
@@ -47,7 +47,7 @@ export async function answersReady({ host, port }: Config, withVms: boolean): Pr
   }
 }
 
-/** How a server on that address is reached from this host. */
+/** The host name under which a server on that address is reachable from this host. */
 function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

@@ -19,7 +19,7 @@ const readyLimitMs = 10 * 60_000
 const readyPollMs = 50
 const nameWidth = 8
 
-/** What `npm start` runs: which Procfile, whether to get the host ready for VMs, and where lines go. */
+/** The options of `npm start`: the Procfile, whether to prepare the host for VMs, and where output goes. */
 export type BerthOptions = { procfile: string; withVms: boolean; say: (line: string) => void }
 
 /** Everything that one `npm start` keeps running. */
@@ -28,7 +28,7 @@ export class Berth {
   readonly #options: BerthOptions
   readonly #run: RunFile
   #postgres: Supervised | null = null
-  /** Those of each line of the Procfile, in its order. */
+  /** The processes of each line of the Procfile, in its order. */
   #processes: Supervised[][] = []
   #stopping: Promise<void> | null = null
   #signInCode: string | null = null
@@ -49,7 +49,7 @@ export class Berth {
 
   /**
    * Resolves when Berth answers, or has been asked to stop meanwhile.
-   * @throws StartError when it cannot work; nothing runs any more then.
+   * @throws StartError when it cannot work; then nothing is left running.
    */
   async start(): Promise<void> {
     try {
@@ -105,7 +105,7 @@ export class Berth {
     return postgres.databaseUrl
   }
 
-  /** They write to our pipe, so we tell them whether there is a terminal. */
+  /** The environment of child processes. They write to our pipe, so we tell them whether there is a terminal. */
   #forChildren(): Record<string, string> {
     // Node's compile cache halves the restart time of a worker, for which requests wait.
     return {
@@ -143,7 +143,7 @@ export class Berth {
   }
 }
 
-/** What the processes of a line are called: `web` alone, else `web.1`, `web.2` …; all of them listen on the same port. */
+/** The names of a line's processes: `web` alone, else `web.1`, `web.2` …; all of them listen on the same port. */
 function namesOf(line: string, { webProcesses }: Config): string[] {
   return line === 'web' && webProcesses > 1
     ? Array.from({ length: webProcesses }, (_, at) => `${line}.${at + 1}`)

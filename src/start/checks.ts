@@ -1,4 +1,4 @@
-/** What the doctor looks at on this host, VMs left out: settings, folders, Postgres, memory, disk, ports. */
+/** The doctor's checks of this host, except VMs: settings, folders, Postgres, memory, disk, ports. */
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { freemem, totalmem } from 'node:os'
 import { dirname } from 'node:path'

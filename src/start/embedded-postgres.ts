@@ -1,5 +1,5 @@
 /**
- * The server of a single host's Postgres, reachable only through a socket in a folder of its own: started once nothing
+ * The server of a single host's Postgres, reachable only through a socket in a folder of its own: started when nothing
  * of an earlier one is left, and stopped last.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -55,7 +55,7 @@ export async function startPostgres(postgres: EmbeddedPostgres): Promise<ChildPr
     ...options,
   ]
   return spawn(program!, words, {
-    cwd: postgres.clusterDir, // must be a folder its user may enter; also how clearLeftovers knows it again
+    cwd: postgres.clusterDir, // must be a folder that its user may enter; clearLeftovers recognizes it by this too
     env: { LC_ALL: 'C', TZ: 'UTC' },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // Ctrl-C reaches the whole process group of the terminal, and Postgres must stop last
@@ -64,7 +64,7 @@ export async function startPostgres(postgres: EmbeddedPostgres): Promise<ChildPr
 }
 
 /**
- * Waits until it takes connections, then sees to the application's role and database.
+ * Waits until it accepts connections, then makes sure that the application's role and database exist.
  * @throws StartError when the server ended, or does not answer within a minute.
  */
 export async function waitForPostgres(postgres: EmbeddedPostgres, server: ChildProcess): Promise<void> {
@@ -108,8 +108,9 @@ export async function stopPostgres(server: ChildProcess): Promise<void> {
 }
 
 /**
- * Ends what an earlier server of this cluster left: itself, or, when it was killed, its backends, which hold the shared
- * memory and would keep the next one from starting. Its pid file is removed too: the pid may be another process by now.
+ * Ends what an earlier server of this cluster left: the server itself, or, if that was killed, its backends, which hold
+ * the shared memory and would prevent the next start. Its pid file is removed too: the pid may be another process by
+ * now.
  */
 async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Promise<void> {
   const left = () => processesIn(clusterDir, 'postgres')
@@ -135,7 +136,7 @@ async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Prom
   rmSync(join(socketDir, '.s.PGSQL.5432.lock'), { force: true })
 }
 
-/** The eighth line of its pid file says `ready` once it takes connections; pg_ctl waits for the same. */
+/** The eighth line of its pid file says `ready` when it accepts connections; pg_ctl waits for the same. */
 function saysReady({ clusterDir }: EmbeddedPostgres): boolean {
   const pidFile = join(clusterDir, 'postmaster.pid')
   return existsSync(pidFile) && readFileSync(pidFile, 'utf8').split('\n')[7]?.trim() === 'ready'
@@ -157,6 +158,6 @@ async function tryConnect(url: string): Promise<pg.Client | undefined> {
     await client.end().catch(() => {
       /* it never opened */
     })
-    return undefined // not up yet; the caller asks again until its limit
+    return undefined // not up yet; the caller retries until its limit
   }
 }

@@ -11,8 +11,8 @@ const sayEveryMs = 4_000
 const usualPort = 5432
 
 /**
- * Waits until it takes connections; it may still be starting, as in a set of containers. What it waits for is said at
- * once, and again every few seconds.
+ * Waits until it accepts connections; it may still be starting, as in a set of containers. Reports immediately, and
+ * every few seconds, what it is waiting for.
  * @throws StartError after 30 s, with the last reason.
  */
 export async function waitForDatabase(url: string, say: (line: string) => void): Promise<void> {
@@ -37,13 +37,13 @@ export async function waitForDatabase(url: string, say: (line: string) => void):
     )
 }
 
-/** Host, port and name of a database, and nothing else of its address. */
+/** Host, port and name of a database, and nothing else of its URL. */
 export function placeOf(url: string): string {
   const { hostname, port, pathname } = URL.parse(url) ?? { hostname: '', port: '', pathname: '' }
   return `${hostname || 'its socket'}${port || hostname ? `:${port || usualPort}` : ''}${pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''}`
 }
 
-/** Null when it takes a connection, else why not, without secrets. */
+/** Null when it accepts a connection, otherwise why not, without secrets. */
 export async function whyNoConnection(url: string): Promise<string | null> {
   const client = new pg.Client({
     connectionString: url,
@@ -51,7 +51,7 @@ export async function whyNoConnection(url: string): Promise<string | null> {
     application_name: 'berth-start',
   })
   client.on('error', () => {
-    /* it was cut after it had answered */
+    /* the connection was cut after it had answered */
   })
   try {
     await client.connect()

@@ -17,8 +17,8 @@ const politeMs = 3_000
 const killedMs = 2_000
 
 /**
- * Makes the folders that everything else lies in. As root, others may pass through them (not look inside), because
- * Postgres and QEMU run as other users and have folders of their own below.
+ * Creates the folders for everything else. As root, other users may traverse them (but not list them), because Postgres
+ * and QEMU run as other users and have their own folders below.
  * @throws StartError when one of them belongs to somebody else.
  */
 export function makeFolders({ dataDir, runDir }: Config): void {
@@ -47,7 +47,7 @@ export function makeFolders({ dataDir, runDir }: Config): void {
  * @returns the claim, or null when another process has it.
  */
 export async function claim(dataDir: string): Promise<Server | null> {
-  const { dev, ino } = statSync(dataDir) // the folder itself, by whatever path it is reached
+  const { dev, ino } = statSync(dataDir) // identifies the folder, whatever path leads to it
   const server = createServer((connection) => connection.destroy())
   server.listen(`\0berth-start-${dev}-${ino}`)
   try {

@@ -1,4 +1,4 @@
-/** What the doctor looks at for models: which upstreams are set up, and whether they can be reached from here. */
+/** The doctor's checks of models: which upstreams are set up, and whether they can be reached from here. */
 import type { Config } from '../platform/config.ts'
 import { modelTable, type KnownUpstream } from '#src/resources/llm/models/table.ts'
 import type { Check } from './checks.ts'
@@ -7,7 +7,7 @@ const reachTimeoutMs = 3_000
 
 /**
  * Every check of models. No key is sent and none is shown; an upstream that cannot be reached does not fail the check.
- * @throws ConfigError for a table that is wrong.
+ * @throws ConfigError for an invalid models file.
  */
 export async function checkModels(config: Config): Promise<Check[]> {
   const { models, upstreams } = modelTable(config)
@@ -30,7 +30,7 @@ async function checkUpstream({ slug, kind, baseUrl, missing }: KnownUpstream, mo
       }
 }
 
-/** Any response will do: without a key it is a refusal. */
+/** Any response counts: without a key it will be a refusal. */
 async function whyNotReached(url: string): Promise<string | null> {
   try {
     await (

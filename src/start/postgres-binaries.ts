@@ -1,7 +1,7 @@
 /**
- * Where the binaries of the embedded Postgres are. They come as an npm package per processor; two things may be
- * wrong with it where it lies: the links between its libraries are missing (an install without scripts), or the
- * user that Postgres runs as cannot get there (a checkout below /root). Then a copy in the cache folder serves.
+ * Where the binaries of the embedded Postgres are. They come as an npm package per processor; two things may be wrong
+ * with it where it lies: the links between its libraries are missing (an install without scripts), or the user that
+ * Postgres runs as cannot get there (a checkout below /root). Then a copy in the cache folder is used.
  */
 import {
   cpSync,
@@ -65,7 +65,7 @@ function copyOf(native: string, links: Link[], cacheDir: string): string {
     }
     renameSync(whole, copy)
   } catch (error) {
-    if (!existsSync(copy)) throw error // otherwise another start was faster, and its copy is as good
+    if (!existsSync(copy)) throw error // otherwise another start was faster, and its copy is used
   } finally {
     rmSync(filling, { recursive: true, force: true })
   }

@@ -1,7 +1,6 @@
 /**
- * The files of a single host's Postgres: made at the first start, readable for its own user alone, never run as root.
- * The application gets a role without special rights, so that what only a superuser may do stays out of its reach
- * from the first day.
+ * The files of a single host's Postgres: created at the first start, readable by its own user only, never run as root.
+ * The application gets a role without superuser rights.
  */
 import { execFile } from 'node:child_process'
 import {
@@ -36,7 +35,7 @@ export type EmbeddedPostgres = {
   clusterDir: string
   socketDir: string
   binaries: string
-  /** Who it runs as; null for ourselves. */
+  /** The user it runs as; null means the current user. */
   user: SystemUser | null
   /** As the application: owner of its database, nothing more. */
   databaseUrl: string
@@ -71,7 +70,7 @@ export async function preparePostgres({
   const passwordsFile = join(dataDir, 'postgres-passwords.json')
   if (!existsSync(clusterDir)) {
     for (const name of readdirSync(dataDir)) {
-      if (name.startsWith(unfinishedPrefix)) rmSync(join(dataDir, name), { recursive: true, force: true }) // of a start that was killed
+      if (name.startsWith(unfinishedPrefix)) rmSync(join(dataDir, name), { recursive: true, force: true }) // left by a start that was killed
     }
     writeFileSync(passwordsFile, JSON.stringify({ superuser: randomToken(24), app: randomToken(24) }), {
       mode: 0o600,

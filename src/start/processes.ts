@@ -17,8 +17,8 @@ export function processesIn(folder: string, programName: string): number[] {
 }
 
 /**
- * The prefix of a command that makes it get this signal when we die, even by kill -9; empty where
- * util-linux cannot do it (then the next start clears up).
+ * A command prefix that makes the child get this signal when we die, even by kill -9; empty if util-linux does not
+ * support it (then the next start cleans up).
  */
 export function dyingWithUs(name: 'INT' | 'TERM'): string[] {
   parentDeathProgram ??= findParentDeathProgram()

@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { StartError } from './start-error.ts'
 
-/** One line of it. */
+/** One line of the Procfile. */
 export type ProcfileLine = { name: string; command: string }
 
 const linesMax = 20
 
 /**
  * Reads a Procfile.
- * @throws StartError naming a line that is none.
+ * @throws StartError naming an invalid line.
  */
 export function readProcfile(path: string): { release: string | null; processes: ProcfileLine[] } {
   const lines = readFileSync(path, 'utf8')

@@ -22,7 +22,7 @@ export function postgresProgram(postgres: EmbeddedPostgres): Program {
   }
 }
 
-/** A line of the Procfile as a process that is kept running; `variables` are set beside our own. */
+/** A line of the Procfile as a process that is kept running; `variables` are set in addition to our own. */
 export function procfileProgram({ name, command }: ProcfileLine, variables: Readonly<Record<string, string>>): Program {
   return {
     name,
@@ -57,7 +57,7 @@ function run(command: string, variables: Readonly<Record<string, string>>): Chil
   const [program, ...words] = [...dyingWithUs('TERM'), '/bin/sh', '-c', `exec ${command}`]
   const environment = environmentWith(variables)
   return spawn(program!, words, {
-    // `node` in the Procfile is the Node that we run on ourselves, also when npm did not put it first.
+    // `node` in the Procfile means the Node that runs this process, also if npm did not put it first on the PATH.
     env: { ...environment, PATH: [dirname(process.execPath), environment.PATH ?? ''].join(delimiter) },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // Ctrl-C reaches the whole process group of the terminal; we stop them in order instead

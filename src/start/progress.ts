@@ -3,12 +3,12 @@
 const barWidth = 30
 const sentenceWidth = 40
 
-/** Where it is shown; process.stdout fits. */
+/** Where progress is shown, such as process.stdout. */
 export type Screen = { isTTY?: boolean; write: (text: string) => unknown }
 
 /**
- * A function that shows progress.
- * @returns it: takes a fraction from 0 to 1, and what is being done.
+ * Makes a function that shows progress.
+ * @returns the function, which takes a fraction from 0 to 1 and what is being done.
  */
 export function showProgress(title: string, screen: Screen): (fraction: number, sentence: string) => void {
   let tenthShown = -1

@@ -42,7 +42,7 @@ export function writeRunFile(dataDir: string, run: RunFile): void {
   renameSync(unfinished, pathOf(dataDir))
 }
 
-/** Removes it: nothing runs any more. */
+/** Removes the file, because nothing is running any more. */
 export function removeRunFile(dataDir: string): void {
   rmSync(pathOf(dataDir), { force: true })
 }

@@ -1,8 +1,7 @@
 /**
- * Keeps one process running: starts it again when it dies, whatever its exit code, after a pause that grows while
- * it keeps dying. `concurrently` 10 does not do: it does not restart a process that exits with code 0, its backoff has no
- * upper limit and is never reset, and it stops all processes at once, where the web process must stop first and Postgres
- * last.
+ * Keeps one process running: restarts it when it dies, whatever its exit code, with an exponential backoff.
+ * `concurrently` 10 is not enough: it does not restart a process that exits with code 0, its backoff has no upper limit
+ * and is never reset, and it stops all processes at once, where the web process must stop first and Postgres last.
  */
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -23,15 +22,15 @@ export type Program = {
 /** A program that is being kept running. */
 export type Supervised = {
   name: string
-  /** Resolves when it was up for the first time. */
+  /** Resolves when it is up for the first time. */
   up: Promise<void>
-  /** Ends it and stops starting it again; resolves when it is gone. */
+  /** Ends it without a restart; resolves when it has ended. */
   stop: () => Promise<void>
-  /** Sends it the signal at once; no restart follows. */
+  /** Sends it the signal immediately, without a restart. */
   kill: (signal: NodeJS.Signals) => void
 }
 
-/** Where its lines go, and who wants to know the process that runs now. */
+/** Receives its output lines, and each process that is started. */
 export type Watch = {
   onLine: (name: string, line: string) => void
   onStarted: (name: string, mark: ProcessMark) => void
@@ -104,7 +103,7 @@ export function supervise(program: Program, watch: Watch): Supervised {
   }
 }
 
-/** Hands over every line that the child prints, to either output. */
+/** Passes on every line that the child prints, on either output. */
 export function followLines(child: ChildProcess, onLine: (line: string) => void): void {
   for (const stream of [child.stdout, child.stderr]) {
     if (stream) createInterface({ input: stream }).on('line', onLine)

@@ -1,4 +1,4 @@
-/** What the doctor looks at for VMs: packages, how they are kept apart, the template, KVM or emulation. */
+/** The doctor's checks of VMs: packages, isolation, the template, KVM or emulation. */
 import { probeAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import { createMachineUsers } from '#src/drivers/compute/qemu/machine-users.ts'
 import { currentTemplate, templateStatus } from '../drivers/compute/templates.ts'
@@ -9,7 +9,7 @@ import { verdict, type Check } from './checks.ts'
 
 const megabyte = 1024 ** 2
 
-/** Every check of VMs; those that make no sense yet are left out. */
+/** Every check of VMs; those that do not apply yet are omitted. */
 export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
   const missing = missingRequirements(vmUids)
   const needs = verdict('what VMs need on this host', missing ? 'not all installed' : null, missing?.sentence)
@@ -38,7 +38,7 @@ export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
   ]
 }
 
-/** What keeps a broken-out VM from another's disk, which depends on the user that we run as. */
+/** The isolation between VMs if one is broken out of, which depends on the user that Berth runs as. */
 function isolation(vmUids: UidRange | null): Check {
   if (vmUids) return verdict(`each VM runs as its own system user, numbered ${vmUids.first} to ${vmUids.last}`, null)
   return {

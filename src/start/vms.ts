@@ -29,17 +29,17 @@ export async function prepareVms(config: Config, screen: Screen): Promise<string
 
 async function buildTemplates({ cacheDir, dataDir, runDir, vmUids }: Config, screen: Screen): Promise<string | null> {
   try {
-    const { createCompute } = await import('../drivers/compute/compute.ts') // it brings the SSH library along: only when needed
+    const { createCompute } = await import('../drivers/compute/compute.ts') // loaded lazily, because it imports the SSH library
     const compute = createCompute({
       cacheDir,
       dataDir,
       runDir,
       vmUids,
       log,
-      poolSize: 0, // the worker keeps the pool; here only the templates are made
+      poolSize: 0, // the worker keeps the pool; here only the templates are built
       onEgress: (_id, connection) => connection.destroy(),
       onExit: () => {
-        /* nothing runs for long while templates are made */
+        /* no machine runs for long while templates are built */
       },
     })
     try {

@@ -1,26 +1,27 @@
-/** The one map that forgets: whatever is remembered by a name that others choose is kept in one of these. */
+/** The bounded map: every cache whose keys callers can choose is one of these. */
 
-/** A map with an upper bound: the entry that was used longest ago leaves first. */
+/** A map with an upper bound: the least recently used entry is evicted first. */
 export type BoundedMap<Key, Value> = {
   readonly size: number
-  /** The value, which counts as used by this. */
+  /** The value; this counts as a use. */
   get(key: Key): Value | undefined
-  /** The value, which does not count as used. */
+  /** The value; this does not count as a use. */
   peek(key: Key): Value | undefined
   /**
-   * Sets it as the latest, which always stays; what was used longest ago leaves where there is too much.
-   * @param weight what it counts against `weightMax`, in the map's own unit.
+   * Sets a value as the most recently used, which always stays; the least recently used are evicted when there is too
+   * much.
+   * @param weight how much it counts towards `weightMax`, in the map's own unit.
    */
   set(key: Key, value: Value, weight?: number): void
   delete(key: Key): boolean
   clear(): void
-  /** From the one that was used longest ago to the latest. */
+  /** From the least to the most recently used. */
   values(): IterableIterator<Value>
 }
 
 /**
- * Makes one.
- * @param bounds how many entries there may be; and, where they differ much in size, what they may weigh together.
+ * Makes a bounded map.
+ * @param bounds the maximum number of entries and, if they differ much in size, their maximum total weight.
  */
 export function createBoundedMap<Key, Value>(bounds: {
   entriesMax: number

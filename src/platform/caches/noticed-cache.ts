@@ -1,32 +1,32 @@
-/** What is remembered of the database until a notice says that it changed. */
+/** A cache of values from the database, invalidated by notices. */
 import { nowMs } from '#src/platform/clock.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
 import { createBoundedMap } from './bounded-map.ts'
 
-/** How a kind of thing is remembered. */
+/** The options of such a cache. */
 export type NoticedOptions = {
-  /** Notices of this topic name what changed by its key; after a gap in the notices everything may have. */
+  /** Notices of this topic name the key that changed; after a gap in the notices everything may have changed. */
   topic: string
   entriesMax: number
-  /** How long an answer holds without a notice, ms. */
+  /** How long a value is used without a notice, ms. */
   rememberedMs: number
-  /** How long while no notices arrive, ms; as long as `rememberedMs` without it. */
+  /** How long while notices do not arrive, ms; `rememberedMs` by default. */
   unheardMs?: number
 }
 
-/** One remembered answer, and when the question was put; Unix ms. */
+/** One cached value, and when it was requested; Unix ms. */
 export type Remembered<Value> = { value: Value; readAtMs: number }
 
-/** Remembers by key what a question to the database answered. */
+/** Caches the results of database queries by key. */
 export type NoticedCache<Value> = {
-  /** What still holds. */
+  /** A value that is still valid. */
   find(key: string): Remembered<Value> | undefined
-  /** The same, however long notices have not arrived: for when the database is away and cannot be asked. */
+  /** The same, even if notices have not arrived for long: for when the database is unreachable. */
   findUnheard(key: string): Remembered<Value> | undefined
   /**
-   * Asks, and remembers the answer unless it is undefined, or a notice of the key came meanwhile: it may have been read
-   * before the change.
-   * @returns what `ask` answered.
+   * Queries, and caches the result unless it is undefined, or a notice of the key came meanwhile, because it may have
+   * been read before the change.
+   * @returns the result of `ask`.
    * @throws what `ask` throws.
    */
   read<Answer extends Value | undefined>(key: string, ask: () => Promise<Answer>): Promise<Answer>
@@ -34,14 +34,14 @@ export type NoticedCache<Value> = {
   readAll(ask: () => Promise<ReadonlyMap<string, Value>>): Promise<ReadonlyMap<string, Value>>
 }
 
-/** Makes one that listens for as long as the process lives. */
+/** Makes a cache that listens for as long as the process lives. */
 export function createNoticedCache<Value>(
   pubsub: Pick<Pubsub, 'connected' | 'listen'>,
   { topic, entriesMax, rememberedMs, unheardMs = rememberedMs }: NoticedOptions,
 ): NoticedCache<Value> {
   // Ages are measured with a monotonic clock.
   const known = createBoundedMap<string, Remembered<Value> & { readAt: number }>({ entriesMax })
-  const reading = new Set<Set<string | null>>() // what was noticed during each question that is under way
+  const reading = new Set<Set<string | null>>() // the keys that were noticed during each running query
   pubsub.listen(topic, (key) => {
     for (const noticed of reading) noticed.add(key)
     if (key === null) known.clear()
@@ -51,7 +51,7 @@ export function createNoticedCache<Value>(
     const entry = known.get(key)
     return entry && performance.now() - entry.readAt < ageMs ? entry : undefined
   }
-  /** Runs the question, and keeps of its answers those that no notice overtook. */
+  /** Runs the query, and caches those of its results that no notice has overtaken. */
   async function overtakable<Answer>(
     ask: () => Promise<Answer>,
     answersIn: (answer: Answer) => Iterable<readonly [string, Value]>,

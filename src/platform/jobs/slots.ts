@@ -1,6 +1,6 @@
 /**
- * Takes the jobs of one queue and handles as many at once as there are slots: one fetch for all free slots, so that a
- * notice costs one query however many slots wait. Knows nothing of the queue's tables.
+ * Takes the jobs of one queue and handles as many at once as there are slots. One fetch serves all free slots, so that
+ * a notice costs one query however many slots are free. Knows nothing about the queue's tables.
  */
 import { log } from '#src/platform/log.ts'
 
@@ -9,35 +9,36 @@ export type TakenJob<Data> = { id: string; data: Data; retryCount: number }
 
 /** The queue as the slots see it. */
 export type JobSource<Data> = {
-  /** Takes so many jobs at most. */
+  /** Takes at most so many jobs. */
   fetch: (most: number) => Promise<TakenJob<Data>[]>
-  /** Says that these are still worked on. */
+  /** Sends a heartbeat for these jobs. */
   touch: (jobs: TakenJob<Data>[]) => Promise<void>
   complete: (jobs: TakenJob<Data>[]) => Promise<void>
-  /** Gives back jobs that were not begun: it counts as if they had not been taken. */
+  /** Returns jobs that were not started, as if they had not been taken. */
   giveBack: (jobs: TakenJob<Data>[]) => Promise<void>
-  /** Gives the job back, to be tried again. */
+  /** Fails the job, which will be retried. */
   fail: (job: TakenJob<Data>, reason: string) => Promise<void>
 }
 
-/** Slots at work. */
+/** The running slots. */
 export type Slots = {
-  /** There may be a job. */
+  /** Tells that there may be a job. */
   wake: () => void
-  /** Takes no more, waits so long for running handlers, and gives back what is left. */
+  /** Stops taking jobs, waits at most so long for running handlers, and returns the rest. */
   stop: (limitMs: number) => Promise<void>
 }
 
-// A retry and a job for later are not announced, so this is how late one may start.
+// Retries and delayed jobs are not announced, so this is how late they may start.
 const pollMs = 2_000
 
 /**
- * While jobs end this soon after they were taken, more are taken at once than there are slots: a query for each few would
- * take longer than such jobs do. The surplus waits here for as long at most; then it goes back, so that others may take it.
+ * While jobs end this soon after they were taken, more are fetched than there are slots, because a query for every few
+ * would take longer than the jobs. The surplus waits here for at most as long; then it is returned, so that other
+ * processes may take it.
  */
 const surplusMs = 100
 const surplusMax = 250
-/** Ends that are being recorded at once; with more, nothing is taken. */
+/** The maximum number of ends that are being recorded; with more, no jobs are taken. */
 const endingMax = 1_000
 
 /** Starts taking jobs. */
@@ -57,7 +58,7 @@ class Taker<Data> implements Slots {
   readonly #handler: (job: TakenJob<Data>) => Promise<void>
   readonly #complete: (job: TakenJob<Data>) => Promise<void>
   readonly #running = new Set<TakenJob<Data>>()
-  /** Those that run, and those whose end is being recorded. */
+  /** Running jobs, and those whose end is being recorded. */
   readonly #unsettled = new Map<TakenJob<Data>, Promise<void>>()
   readonly #looping: Promise<void>
   readonly #touching: NodeJS.Timeout
@@ -66,7 +67,7 @@ class Taker<Data> implements Slots {
   #givingBack: NodeJS.Timeout | undefined
   #taken = { full: false, atMs: 0 }
   #stopping = false
-  #due = true // whether there may be a job that nobody has taken
+  #due = true // whether there may be a job that is not taken
   #rouse: (() => void) | null = null
 
   constructor(
@@ -138,7 +139,7 @@ class Taker<Data> implements Slots {
     if (this.#surplus.length > 0) this.#givingBack = setTimeout(() => void this.#giveBackSurplus(), surplusMs)
   }
 
-  /** Begins what waits here, as far as there are slots. */
+  /** Starts waiting jobs, as far as there are slots. */
   #begin(): void {
     while (this.#running.size < this.#concurrency && !this.#stopping) {
       const job = this.#surplus.shift()
@@ -149,7 +150,7 @@ class Taker<Data> implements Slots {
     if (this.#surplus.length === 0) clearTimeout(this.#givingBack)
   }
 
-  /** Handles one job and records how it ended. Its slot is free before that is recorded. */
+  /** Handles one job and records its end. The slot is free before the end is recorded. */
   async #work(job: TakenJob<Data>): Promise<void> {
     const failed = (error: unknown): Promise<void> => {
       if (!this.#stopping)
@@ -191,7 +192,10 @@ class Taker<Data> implements Slots {
   }
 }
 
-/** Jobs that end while a completion is on its way are completed together with the next, so that a backlog of short ones costs few queries. */
+/**
+ * Jobs that end while a completion is being written are completed together in the next one, so that a backlog of short
+ * jobs costs few queries.
+ */
 function together<Data>(complete: JobSource<Data>['complete']): (job: TakenJob<Data>) => Promise<void> {
   let next: { jobs: TakenJob<Data>[]; done: Promise<void> } | null = null
   let last: Promise<unknown> = Promise.resolve()
@@ -206,7 +210,7 @@ function together<Data>(complete: JobSource<Data>['complete']): (job: TakenJob<D
       return complete(jobs)
     })
     next = { jobs, done }
-    last = done.catch(() => undefined) // each of its jobs hears of it
+    last = done.catch(() => undefined) // each of its jobs gets the error
     return done
   }
 }

@@ -1,12 +1,15 @@
-/** Clearing away what is stored outside the database and has a row in it: in batches, and one that resists stops no other. */
+/**
+ * Deleting what is stored outside the database and has a row in it: in batches, where a failure does not stop the
+ * others.
+ */
 import { log } from '#src/platform/log.ts'
 
 const batchMax = 100
 const batchesMax = 100
 
 /**
- * Clears every row that is found, 10,000 at once at most. One that cannot be cleared now is found again by the next sweep.
- * @param find the next rows, at most so many, without those of these ids (UUIDs); a row that was cleared is not found again.
+ * Clears every row that is found, at most 10,000. One that cannot be cleared now is found again by the next sweep.
+ * @param find returns the next rows, at most so many, except these ids (UUIDs); a cleared row is not found again.
  * @param clear must leave the row findable when it throws.
  */
 export async function sweep<Row extends { id: string }>(

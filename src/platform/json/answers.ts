@@ -1,6 +1,6 @@
 /**
- * JSON that another service answered: a large one is read in steps between which the event loop goes on, and one of
- * more parts than any good one has is refused before it is parsed.
+ * JSON responses of other services: large ones are parsed in steps, so that the event loop is not blocked, and one with
+ * too many parts is refused before it is parsed.
  */
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -20,7 +20,7 @@ export class JsonAnswerError extends Error {
   }
 }
 
-/** How much of it is read. */
+/** The limits of an answer. */
 export type AnswerLimits = Pick<JsonLimits, 'parts' | 'numbers'>
 
 /** Reads a whole answer. @throws JsonAnswerError */
@@ -39,7 +39,10 @@ export async function readAnswer(bytes: Buffer, most: AnswerLimits): Promise<unk
   }
 }
 
-/** Reads an answer of at most 1 MiB at once, after a look at how many commas, colons and brackets it has. @throws JsonAnswerError */
+/**
+ * Parses an answer of at most 1 MiB at once, after counting its commas, colons and brackets.
+ * @throws JsonAnswerError
+ */
 export function readInlineAnswer(text: string, partsMax: number = limits.answerEventParts): unknown {
   if (text.length > limits.jsonInlineBytes && hasManyParts(Buffer.from(text), partsMax))
     throw new JsonAnswerError('too_many_parts')

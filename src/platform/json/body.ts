@@ -1,6 +1,6 @@
 /**
- * JSON as callers send it, read strictly: nothing that Postgres or a resolver cannot hold gets any further. Used for
- * every surface, for GraphQL and for web socket messages.
+ * Strict parsing of callers' JSON: values that Postgres or a resolver cannot handle are refused. Used for every
+ * surface, for GraphQL and for web socket messages.
  */
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { limits } from '#src/platform/limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The body as it came, for the digest of an idempotency key; null when there was none. */
+    /** The raw body, for the digest of an idempotency key; null when there was none. */
     rawBody: Buffer | null
   }
   interface FastifyContextConfig {
@@ -22,9 +22,9 @@ declare module 'fastify' {
 }
 
 /**
- * Reads a JSON text. An empty one is undefined: a body that may be left out.
+ * Parses a JSON text. An empty one is undefined, for optional bodies.
  * @param refusesUnknownKeys as checkJson.
- * @throws BerthError invalid_request saying what is wrong with it, without quoting it.
+ * @throws BerthError invalid_request naming the error, without quoting the text.
  */
 export function parseJson(text: string | Buffer, refusesUnknownKeys = false): Json | undefined {
   if (text.length === 0) return undefined
@@ -40,11 +40,12 @@ export function parseJson(text: string | Buffer, refusesUnknownKeys = false): Js
 }
 
 /**
- * The same for a body that is too large to be read at once: the event loop goes on meanwhile. Bodies that may have more bytes may have more parts.
+ * The same for a body that is too large to be parsed at once: it is parsed in steps, so that the event loop is not
+ * blocked. Bodies that may have more bytes may also have more parts.
  * @throws BerthError invalid_request, request_too_large.
  */
 async function parseLargeJson(bytes: Buffer, bytesMax: number, refusesUnknownKeys: boolean): Promise<Json> {
-  await nextTurn() // its chunks were joined just now, which is a step of its own
+  await nextTurn() // its chunks were just joined, so give way to the event loop
   if (!isUtf8(bytes)) throw notUtf8()
   await nextTurn()
   return readInPieces(bytes, {
@@ -59,8 +60,9 @@ function notUtf8(): BerthError {
 }
 
 /**
- * Whether the text of a value, read from UTF-8, cannot hold anything that `checkJson` refuses or drops: no escaped
- * character, no `__proto__`, too few brackets to be nested too deep. Most bodies are so, and this is cheaper than a walk.
+ * Whether a text, decoded from UTF-8, cannot contain anything that `checkJson` refuses or drops: no escaped character,
+ * no `__proto__`, too few brackets to be nested too deep. That is true of most bodies, and cheaper than walking the
+ * value.
  */
 function isPlain(source: string): boolean {
   return !source.includes('\\u') && !source.includes('__proto__') && hasFew(source, '{') && hasFew(source, '[')
@@ -100,7 +102,7 @@ function check(value: unknown, depth: number, refusesUnknownKeys: boolean): void
   }
   for (const [key, item] of Object.entries(value)) {
     checkText(key)
-    // An own key of this name is harmless until somebody copies it by assignment.
+    // An own key of this name is harmless until it is copied by assignment.
     if (key !== '__proto__') check(item, depth + 1, refusesUnknownKeys)
     else if (refusesUnknownKeys) throw prototypeKey()
     else delete (value as Record<string, unknown>)[key]
@@ -120,7 +122,10 @@ function checkText(text: string): void {
     )
 }
 
-/** Makes the app and its scopes read bodies as JSON and refuse every other type. How large one may be is each route's `bodyLimit`. */
+/**
+ * Makes the app and its scopes read bodies as JSON and refuse every other type. The maximum size is each route's
+ * `bodyLimit`.
+ */
 export function acceptJsonBodies(app: FastifyInstance): void {
   app.decorateRequest('rawBody', null)
   app.removeAllContentTypeParsers()
@@ -168,7 +173,7 @@ const discardedBytesMax = 64 * 1024 * 1024
 export function refusedRequest(thrown: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string')
     return thrown
-  // Node's error for a client that left in the middle of its body: nobody reads the answer, and it must not be logged as our failure.
+  // Node's error for a client that disconnected in the middle of its body: nobody reads the answer, and it must not be logged as our failure.
   if (thrown.code === 'ECONNRESET' && 'message' in thrown && thrown.message === 'aborted')
     return new BerthError('invalid_request', 'The connection ended before the body did.')
   if (thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
@@ -186,7 +191,7 @@ export function bodyTooLarge(bytesMax: number): BerthError {
   )
 }
 
-/** Bytes as people read them: `4 MiB`, `700 KiB`. */
+/** Bytes in readable units: `4 MiB`, `700 KiB`. */
 function inUnits(bytes: number): string {
   const kibibytes = bytes / 1024
   return kibibytes >= 1024 ? `${+(kibibytes / 1024).toFixed(1)} MiB` : `${+kibibytes.toFixed(1)} KiB`

@@ -1,6 +1,6 @@
 /**
- * Large JSON, read in steps between which the event loop goes on: JSON.parse blocks the event loop until it is done,
- * which takes seconds for 32 MiB of brackets. What it makes is what JSON.parse makes, within limits of how many parts it may have.
+ * Parses large JSON in steps, so that the event loop is not blocked: JSON.parse takes seconds for 32 MiB of brackets.
+ * The result is that of JSON.parse, with limits on the number of parts.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
@@ -26,12 +26,12 @@ export type JsonLimits = {
   anyText?: boolean
 }
 
-/** How long a step may take, ms; looked at after so many tokens or so much text. */
+/** How long a step may take, ms; checked after so many tokens or so much text. */
 const stepMs = 8
 const tokensBetweenLooks = 256
 const textPieceBytes = 128 * 1024
 const numberBytesMax = 1024
-/** A token that is longer is looked at as a step of its own. */
+/** A longer token is parsed in a step of its own. */
 const longTokenBytes = 4096
 
 type List = { list: Json[]; object: null; key: ''; keys: 0 }
@@ -63,7 +63,10 @@ export async function readInPieces(bytes: Buffer, most: JsonLimits): Promise<Jso
   return reader.value
 }
 
-/** Whether JSON has more than so many commas, colons and brackets outside of its texts, which is about its number of values. It reads no further than it must. */
+/**
+ * Whether JSON has more than so many commas, colons and brackets outside of its texts, which is about its number of
+ * values. It reads no further than necessary.
+ */
 export function hasManyParts(bytes: Buffer, most: number): boolean {
   let parts = 0
   let isText = false
@@ -90,7 +93,7 @@ class PieceReader {
   #expected: Expected = 'value'
   #parts = 0
   #numbers = 0
-  /** The text that is being read, as far as it is; half a character at its end is kept apart until the rest is there. */
+  /** The text read so far; half a character at its end is kept separately until the rest arrives. */
   #text: { said: string; half: string } | null = null
 
   constructor(bytes: Buffer, most: JsonLimits) {
@@ -98,7 +101,7 @@ class PieceReader {
     this.#most = most
   }
 
-  /** Reads on until its time is over. @returns whether all is read. */
+  /** Continues until the step's time is over. @returns whether everything is parsed. */
   step(): boolean {
     const untilMs = performance.now() + stepMs
     for (let tokens = 1; ; tokens++) {
@@ -106,7 +109,7 @@ class PieceReader {
       if (this.#text) this.#readText(this.#text)
       else if (isSpace(this.#bytes[this.#at])) this.#skipSpace()
       else if (this.#at < this.#bytes.length)
-        this.#readToken(this.#bytes[this.#at]!) // it is there: its place was just looked at
+        this.#readToken(this.#bytes[this.#at]!) // it exists: its position was just checked
       else if (this.#expected === 'end') return true
       else throw notJson()
       if ((this.#at - from > longTokenBytes || tokens % tokensBetweenLooks === 0) && performance.now() >= untilMs)
@@ -216,11 +219,11 @@ class PieceReader {
     this.#addText(text, hasEscape ? (parse(`"${piece}"`) as string) : piece, hasEscape, isWhole) // JSON in quotes is text
     if (!isWhole) return
     this.#text = null
-    text.said.charCodeAt(text.said.length >> 1) // V8 puts its pieces together now, and not where it is used
+    text.said.charCodeAt(text.said.length >> 1) // makes V8 join its pieces now, and not at the first use
     this.#takeText(text.said)
   }
 
-  /** Only what is escaped can be a NUL or half a character: the bytes are UTF-8. */
+  /** Only escapes can be a NUL or half a character, because the bytes are valid UTF-8. */
   #addText(text: { said: string; half: string }, piece: string, hasEscape: boolean, isWhole: boolean): void {
     let more = text.half + piece
     text.half = ''
@@ -246,7 +249,7 @@ class PieceReader {
     const open = this.#open.at(-1)
     if (!open?.object || (this.#expected !== 'key' && this.#expected !== 'key or }')) return this.#take(said)
     if (++open.keys > (this.#most.keys ?? limits.jsonKeys))
-      throw tooMany('keys in one object', this.#most.keys ?? limits.jsonKeys) // each time they are listed takes long
+      throw tooMany('keys in one object', this.#most.keys ?? limits.jsonKeys) // listing them takes long
     open.key = said
     if (said === '__proto__' && this.#most.refusesUnknownKeys) throw prototypeKey()
     this.#expected = 'colon'
@@ -256,7 +259,7 @@ class PieceReader {
     const open = this.#open.at(-1)
     if (!open) this.value = value
     else if (open.list) open.list.push(value)
-    else if (open.key !== '__proto__') open.object[open.key] = value // such a key is harmless until somebody copies it by assignment
+    else if (open.key !== '__proto__') open.object[open.key] = value // such a key is harmless until it is copied by assignment
     this.#expected = open ? 'comma' : 'end'
   }
 

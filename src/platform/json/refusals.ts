@@ -1,12 +1,12 @@
-/** What is said of JSON that is not taken. */
+/** The errors for JSON that is refused. */
 import { BerthError } from '#src/platform/errors.ts'
 
-/** The 400 for what is not JSON. */
+/** The 400 for invalid JSON. */
 export function notJson(): BerthError {
   return new BerthError('invalid_request', 'The body is not valid JSON. Check its commas, quotes and brackets.')
 }
 
-/** The 400 for a key `__proto__` where unknown keys are refused: our objects cannot hold it. */
+/** The 400 for a key `__proto__` where unknown keys are refused: our objects cannot have it. */
 export function prototypeKey(): BerthError {
   return new BerthError('invalid_request', 'Unknown field __proto__. Leave it out.')
 }

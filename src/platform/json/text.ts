@@ -1,4 +1,7 @@
-/** Large values written as JSON in steps, between which the event loop goes on. The result is that of JSON.stringify. */
+/**
+ * Serializes large values as JSON in steps, so that the event loop is not blocked. The result is that of
+ * JSON.stringify.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** A value with more text than this is large. Unit: characters. */
@@ -7,12 +10,15 @@ const textPieceLength = 64 * 1024
 const chunkLength = 128 * 1024
 const stepMs = 8
 
-/** Whether a value takes long to write, estimated from its texts and its number of parts. It looks no further than it must. */
+/**
+ * Whether a value takes long to serialize, estimated from its texts and its number of parts. It looks no further than
+ * necessary.
+ */
 export function isLargeJson(value: unknown, length = largeLength): boolean {
   return measure(value, length) <= 0
 }
 
-/** About how long a value is as JSON, estimated from its texts and its number of parts. Unit: characters. */
+/** The approximate length of a value as JSON, estimated from its texts and its number of parts. Unit: characters. */
 export function roughLength(value: unknown): number {
   return Number.MAX_SAFE_INTEGER - measure(value, Number.MAX_SAFE_INTEGER)
 }
@@ -32,12 +38,12 @@ function measure(value: unknown, left: number): number {
   return rest
 }
 
-/** The JSON of a body; for a large one its bytes, written in steps. */
+/** The JSON of a body; for a large one as bytes, serialized in steps. */
 export function bodyText(value: unknown): string | Promise<Buffer> {
   return isLargeJson(value) ? largeText(value) : JSON.stringify(value)
 }
 
-/** The same of a body that may have about `most` characters; null for one that would have more. */
+/** The same for a body of at most about `most` characters; null for a longer one. */
 export function boundedText(value: unknown, most: number): string | Promise<Buffer> | null {
   if (!isLargeJson(value)) return JSON.stringify(value)
   return isLargeJson(value, most) ? null : largeText(value)
@@ -91,7 +97,7 @@ function* textOfText(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = Math.min(text.length, start + textPieceLength)
     const last = text.charCodeAt(end - 1)
-    if (last >= 0xd800 && last <= 0xdbff && end < text.length) end++ // a pair of surrogates stays together
+    if (last >= 0xd800 && last <= 0xdbff && end < text.length) end++ // surrogate pairs stay together
     yield JSON.stringify(text.slice(start, end)).slice(1, -1)
     start = end
   }

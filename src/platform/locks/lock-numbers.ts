@@ -1,6 +1,6 @@
 /** The numbers of Postgres' advisory locks, which must be the same in every process. */
 
-/** Arbitrary, but fixed for ever, and no two alike. */
+/** Arbitrary and unique; they must never change. */
 export const lockNumbers = {
   migrations: 4_823_091,
   buildLogDays: 4_823_092,

@@ -10,9 +10,9 @@ const waitMs = 25_000
 let held = 0
 
 /**
- * Runs the work while this name is locked, in every process of this database. The lock goes with the connection, so
- * a process that dies loses it; so whatever must not happen twice is also checked where it is written.
- * @throws BerthError service_unavailable when the lock cannot be had in 25 s.
+ * Runs the work while this name is locked, in every process of this database. The lock belongs to the connection, so a
+ * process that dies loses it; therefore whatever must not happen twice is also checked where it is written.
+ * @throws BerthError service_unavailable when the lock is not free within 25 s.
  */
 export async function withLock<Result>(
   databaseUrl: string,

@@ -1,4 +1,4 @@
-/** How a process is distinguished from a later one with the same pid, so that others can see that it died. */
+/** Distinguishes a process from a later one with the same pid, so that others can see that it died. */
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 
@@ -9,17 +9,17 @@ export type ProcessMark = { pid: number; startedTicks: number }
 export function markProcess(pid: number): ProcessMark | undefined {
   const stat = readProc(pid, 'stat')
   if (stat === undefined) return undefined
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name in brackets may hold spaces
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name in brackets may contain spaces
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined
   return { pid, startedTicks: Number(fields[19]) } // field 22 of proc(5): starttime
 }
 
-/** Whether that very process still runs. */
+/** Whether exactly this process is still running. */
 export function isRunning(mark: ProcessMark): boolean {
   return markProcess(mark.pid)?.startedTicks === mark.startedTicks
 }
 
-/** Sends a signal; a process that ended meanwhile is no error. */
+/** Sends a signal; a process that has ended meanwhile is not an error. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -40,7 +40,7 @@ export function readProc(pid: number, file: string): string | undefined {
 /** This process's name in files and rows that others clear away after its death: host, pid, start tick. */
 export const processName = `${hostname()}.${process.pid}.${markProcess(process.pid)?.startedTicks ?? 0}`
 
-/** Whether the process of this name is known to be dead. Of processes on other hosts nothing is known. */
+/** Whether the process of this name is known to be dead. Nothing is known about processes on other hosts. */
 export function isDeadProcess(name: string): boolean {
   const [startedTicks, pid, ...host] = name.split('.').reverse()
   return (

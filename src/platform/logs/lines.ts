@@ -1,4 +1,4 @@
-/** Log lines for people: time, level, message and fields; a stack below. */
+/** Readable log lines: time, level, message and fields; a stack below. */
 
 const levels: Readonly<Record<number, string>> = {
   10: 'trace',
@@ -11,7 +11,10 @@ const levels: Readonly<Record<number, string>> = {
 const levelWidth = 5
 const timeOfDay = { from: 'yyyy-mm-ddT'.length, to: 'yyyy-mm-ddThh:mm:ss'.length } as const
 
-/** The terminal's form of a JSON line; any other line unchanged. Control characters are removed, so that nothing in it commands the terminal. */
+/**
+ * The terminal's form of a JSON line; any other line unchanged. Control characters are removed, so that nothing in it
+ * can control the terminal.
+ */
 export function prettyLine(json: string): string {
   let read: Record<string, unknown>
   try {
@@ -42,7 +45,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** Without what a terminal takes for a command. */
+/** Removes what a terminal would take for a command. */
 function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\uFFFD')
 }

@@ -2,8 +2,9 @@
 import { setImmediate as letOthersGoOn } from 'node:timers/promises'
 
 /**
- * A state is the longest end of what was read that some string begins with; 0 is none. `longest` is how many bytes the
- * longest string has that ends in the state, `waiting` how many of the last bytes may still become more of one.
+ * A state is the longest suffix of what was read that is a prefix of some string; 0 is none. `longest` is how many
+ * bytes the longest string has that ends in the state, `waiting` how many of the last bytes may still become more of
+ * one.
  */
 export type Automaton = {
   next(state: number, byte: number): number
@@ -17,7 +18,7 @@ export type Automaton = {
 /** How many bytes are added before the event loop gets a turn. */
 const bytesAtOnce = 16 * 1024
 
-/** Makes one of these strings. None is empty. */
+/** Makes an automaton for these strings, none of which is empty. */
 export function createAutomaton(strings: readonly Buffer[]): Automaton {
   const making = make(strings)
   for (let step = making.next(); ; step = making.next()) if (step.done) return step.value
@@ -93,7 +94,9 @@ function* make(strings: readonly Buffer[]): Generator<void, Automaton> {
   }
 }
 
-/** The children of all states, by state and byte, in one table of numbers: lists of them are slow where a state has many. */
+/**
+ * The children of all states, by state and byte, in one table of numbers: lists of them are slow if a state has many.
+ */
 function createChildren(most: number): {
   childOf: (state: number, byte: number) => number
   add: (state: number, byte: number, child: number) => void

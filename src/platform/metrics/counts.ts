@@ -1,4 +1,4 @@
-/** How many of something an organization may have, checked when one more is created. */
+/** Limits on how many of something an organization may have, checked at creation. */
 import { sql, type RawBuilder } from 'kysely'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -9,11 +9,12 @@ const retryAfterSeconds = 60
 const rememberedMs = 60_000
 const rememberedMax = 10_000
 
-/** What is counted: the rows, what to call them, how many there may be, and what to do then. */
+/** What is counted: the rows, their name, the limit, and the advice when it is reached. */
 export type Counted = { rows: RawBuilder<unknown>; nouns: string; most: number; advice: string }
 
 /**
- * Refuses one more than the limit. Creations in one organization wait for each other here until their transactions end, so the count is exact.
+ * Refuses one more than the limit. Creations in one organization are serialized here until their transactions end, so
+ * the count is exact.
  * @param rows a condition with its table: sql`agents where organization_id = …`.
  * @throws BerthError rate_limited.
  */
@@ -26,7 +27,7 @@ const remembered = createBoundedMap<string, { count: number; untilMs: number }>(
 
 /**
  * The same for what is created so often that counting each time, or waiting, would be slow. Each process counts once a
- * minute and adds what it admitted since, so other processes may overshoot the limit within a minute.
+ * minute and adds what it admitted since, so several processes may exceed the limit within a minute.
  */
 export async function checkRoughCount(db: Db, organizationId: string, counted: Counted): Promise<void> {
   const key = `${counted.nouns} ${organizationId}`

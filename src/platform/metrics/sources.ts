@@ -1,6 +1,6 @@
 /**
- * Metrics that are read when they are scraped: together, rarely and for a bounded time, so that a scrape neither loads
- * what it measures nor waits for what is down. What cannot be read is left out.
+ * Metrics that are read when they are scraped: together, not too often and with a time limit, so that a scrape neither
+ * loads what it measures nor waits for what is down. What cannot be read is omitted.
  */
 import { Gauge } from 'prom-client'
 import { log } from '#src/platform/log.ts'
@@ -35,7 +35,10 @@ new Gauge({
   },
 })
 
-/** Adds a source with its gauges. Added again, as by a test that starts a second Berth, it is read the new way. */
+/**
+ * Adds a source with its gauges. If it is added again, as by a test that starts a second Berth, the new one replaces
+ * it.
+ */
 export function addMetricSource<Name extends string>(
   name: string,
   gauges: Readonly<Record<Name, GaugeShape>>,

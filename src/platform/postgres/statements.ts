@@ -1,6 +1,6 @@
 /**
  * How one statement runs: prepared once on each connection, so that Postgres plans it once instead of at every call,
- * and its columns named as the code names them. The only place where snake_case becomes camelCase.
+ * and with its columns renamed. This is the only place where snake_case becomes camelCase.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pg from 'pg'
@@ -9,7 +9,7 @@ import { readInPieces } from '#src/platform/json/pieces.ts'
 import { limits } from '#src/platform/limits.ts'
 import { RowQuery, type Column, type RowShape } from './row-query.ts'
 
-/** What a statement answered: its rows, what it was, and how many rows it changed. */
+/** The result of a statement: its rows, its command, and how many rows it changed. */
 export type Answer = { rows: Record<string, unknown>[]; command: string; rowCount: number | null }
 
 /** A connection, or the pool. */
@@ -19,13 +19,13 @@ type Changed = Pick<Answer, 'command' | 'rowCount'>
 const preparedMax = 1_000 // statements; further ones run unprepared
 const namesMax = 5_000 // columns whose names are remembered
 
-// Wire types come out of Postgres as they go out to callers: timestamps as RFC 3339 text, numbers as numbers.
+// Values are parsed into the form that callers see: timestamps as RFC 3339 text, numbers as numbers.
 const { builtins } = pg.types
 pg.types.setTypeParser(builtins.TIMESTAMPTZ, readTimestamp)
 pg.types.setTypeParser(builtins.INT8, (text) => Number(text)) // our bigints are counters below 2^53
 pg.types.setTypeParser(builtins.NUMERIC, (text) => Number(text))
 
-/** Large JSON: it is read in steps before the row is handed out. */
+/** Large JSON, which is parsed in steps before the row is returned. */
 class LargeJson {
   readonly text: string
   constructor(text: string) {
@@ -44,14 +44,14 @@ function isJson(type: number): boolean {
   return type === builtins.JSONB || type === builtins.JSON
 }
 
-/** Replaces large values by what they hold. */
+/** Replaces large JSON by its parsed value. */
 async function readLarge(rows: readonly Record<string, unknown>[]): Promise<void> {
   for (const row of rows) {
     for (const [key, value] of Object.entries(row)) {
       if (!(value instanceof LargeJson)) continue
       await nextTurn()
       const bytes = Buffer.from(value.text)
-      row[key] = null // its text is not needed any more
+      row[key] = null // its text is no longer needed
       await nextTurn()
       row[key] = await readInPieces(bytes, stored)
     }
@@ -72,7 +72,7 @@ export async function runStatement(on: Runner, text: string, values: readonly un
   return send(on, text, values, ours)
 }
 
-/** Runs a statement of a library, and keeps the names of its columns. @throws what pg throws. */
+/** Runs a statement of a library, without renaming its columns. @throws what pg throws. */
 export async function runForeignStatement(on: Runner, text: string, values: readonly unknown[]): Promise<Answer> {
   return send(on, text, values, foreign)
 }
@@ -96,13 +96,13 @@ async function send(on: Runner, text: string, values: readonly unknown[], naming
 
 /**
  * Whether a migration changed a table under a prepared statement. Nothing was done; from the next call on every
- * connection prepares anew, so the statement, or the whole transaction, should be tried again.
+ * connection prepares again, so the statement, or the whole transaction, should be retried.
  */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '0A000' && error.message.includes('cached plan')
 }
 
-/** New names: the plans of before are never asked for again. */
+/** Uses new statement names, so that old plans are never used again. */
 function forgetStatements(): void {
   prepared.clear()
   ours.shapes.clear()
@@ -144,7 +144,7 @@ function isOf({ columns, typeIds }: RowShape, others: readonly Column[]): boolea
   )
 }
 
-/** A column's name as the code has it. */
+/** A column's name in camelCase. */
 export function camelName(column: string): string {
   let name = camelNames.get(column)
   if (name === undefined) {
@@ -154,7 +154,10 @@ export function camelName(column: string): string {
   return name
 }
 
-/** Postgres' `2026-11-21 02:04:21.5+00` as RFC 3339 with three digits. Hot: no Date is made for the usual form. */
+/**
+ * Postgres' `2026-11-21 02:04:21.5+00` as RFC 3339 with three digits. A hot path: no Date is created for the usual
+ * format.
+ */
 export function readTimestamp(text: string): string {
   if (!text.endsWith('+00') || text[10] !== ' ' || text.length > 29) return timestamp(new Date(text)) // another zone, or a year of five digits
   const fraction = text.length > 22 ? text.slice(20, Math.min(23, text.length - 3)).padEnd(3, '0') : '000'

@@ -1,7 +1,7 @@
-/** What an entry of the table of settings is made of. */
+/** The entries of the table of settings. */
 import type { Reader } from './readers.ts'
 
-/** What stands further up in the table, and the defaults of others follow from. */
+/** Earlier settings in the table, from which the defaults of others are derived. */
 export type EarlierSettings = { port: number; host: string; builtInIssuer: boolean }
 
 /** One setting. `shownDefault` and `what` are Markdown for the table of settings. */
@@ -13,7 +13,9 @@ export type Setting<Value> = {
   what: string
 }
 
-/** A setting with a default, which may follow from others. `shownDefault` is for one that is not plain. */
+/**
+ * A setting with a default, which may depend on others. `shownDefault` describes a default that is not a plain value.
+ */
 export function setting<Value>(
   name: string,
   reader: Reader<Value>,
@@ -46,12 +48,12 @@ function shown(value: unknown): string {
   return `\`${typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)}\``
 }
 
-/** Whether this address is one that only this machine reaches. */
+/** Whether only this machine can reach this address. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
-/** A port that follows from the public one and stays below the ports that outgoing connections take (32768). */
+/** A port derived from the public one, below those of outgoing connections (32768). */
 export function besidePort(publicPort: number, by: number): number {
   return publicPort + by < 32_768 ? publicPort + by : ((publicPort + by) % 19_999) + 10_000 // a modulus for which no port is beside itself
 }

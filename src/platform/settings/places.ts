@@ -1,15 +1,15 @@
-/** Where this host keeps what is Berth's, and who may get there. */
+/** The folders of Berth on this host, and who may enter them. */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 
-/** Whether this process is root, who hands Postgres and QEMU to users of their own. */
+/** Whether this process is root: then Postgres and QEMU run as users of their own. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-/** Whether users other than the owner may pass through this folder and all above it. */
+/** Whether users other than the owner may traverse this folder and all above it. */
 export function othersMayEnter(folder: string): boolean {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const stat = statSync(at, { throwIfNoEntry: false })
@@ -18,19 +18,19 @@ export function othersMayEnter(folder: string): boolean {
   }
 }
 
-/** `.berth` in the checkout, or, where its users could not get there, a folder of this checkout's own in /var/lib. */
+/** `.berth` in the checkout, or, if those users could not get there, a folder for this checkout in /var/lib. */
 export function defaultDataDir(): string {
   const inCheckout = resolve('.berth')
   if (!isRoot() || othersMayEnter(dirname(inCheckout))) return inCheckout
   return `/var/lib/berth/${shortHash(inCheckout)}`
 }
 
-/** The usual place of caches for this user. */
+/** The usual cache folder of this user. */
 export function defaultCacheDir(): string {
   return isRoot() ? '/var/cache/berth' : `${homedir()}/.cache/berth`
 }
 
-/** Sockets inside the data folder when their path stays short enough, else in /tmp under a name of this folder's own. */
+/** The folder of sockets: inside the data folder if its path is short enough, otherwise in /tmp under a unique name. */
 export function runDirOf(dataDir: string): string {
   const longestRunDirBytes = 60 // leaves room for `/vms/<uuid>.qmp` within the 107 bytes of a socket path
   const inside = `${dataDir}/run`

@@ -1,10 +1,10 @@
-/** How the text of a setting is read, and the sentence that says what it must be. */
+/** How the text of a setting is parsed, and the description of valid values. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { withoutEnding } from '#src/platform/texts.ts'
 import { isRoot } from './places.ts'
 
-/** Reads one kind of text; `wanted` ends the sentence that begins with the setting's name and "must be". */
+/** Parses one kind of value; `wanted` completes the sentence "<setting> must be …". */
 export type Reader<Value> = { kind: z.ZodType<Value, string>; wanted: string }
 
 /** An identity provider whose tokens are accepted. */
@@ -13,13 +13,13 @@ export type Issuer = { issuer: string; jwksUri: string; audience: string }
 /** Numbers of system users, both ends included. */
 export type UidRange = { first: number; last: number }
 
-/** How log lines are written. */
+/** The formats of log lines. */
 export const logFormats = ['auto', 'json', 'pretty'] as const
 export type LogFormat = (typeof logFormats)[number]
-/** How much is logged. */
+/** The log levels. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** What may stand in a header. */
+/** A text that is allowed in a header. */
 export const headerText = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
 
 const portText = z
@@ -36,13 +36,13 @@ const countText = z
   .regex(/^\d{1,6}$/)
   .transform(Number)
 
-/** A text that only has to be there. */
+/** Any text that is not empty. */
 export const text = (wanted: string, lengthMin = 1): Reader<string> => ({ kind: z.string().min(lengthMin), wanted })
 
 /** A text of this form. */
 export const textLike = (form: RegExp, wanted: string): Reader<string> => ({ kind: z.string().regex(form), wanted })
 
-/** A file or folder; what is not absolute counts from the folder in which the process was started. */
+/** A file or folder; a relative path is relative to the folder in which the process was started. */
 export const path = (wanted: string): Reader<string> => ({
   kind: z
     .string()
@@ -51,10 +51,10 @@ export const path = (wanted: string): Reader<string> => ({
   wanted,
 })
 
-/** An address of the web. */
+/** An http or https URL. */
 export const httpUrl = (wanted: string): Reader<string> => ({ kind: z.url({ protocol: /^https?$/ }), wanted })
 
-/** An address of the web to which paths are added: without slashes at its end. */
+/** A URL to which paths are added: without slashes at its end. */
 export const baseUrl = (wanted: string): Reader<string> => ({
   kind: z.url({ protocol: /^https?$/ }).transform((url) => withoutEnding(url, '/')),
   wanted,
@@ -101,13 +101,13 @@ export const factor: Reader<number> = {
   wanted: 'a whole number from 1: how many times the usual limits',
 }
 
-/** Ports with commas between them. */
+/** Ports, separated by commas. */
 export const ports: Reader<readonly number[]> = {
   kind: z.string().transform(parts).pipe(z.array(portText)),
   wanted: 'host ports separated by commas, such as 3000,8080',
 }
 
-/** Hosts with their ports, with commas between them. */
+/** Hosts with ports, separated by commas. */
 export const hostsWithPorts: Reader<readonly string[]> = {
   kind: z
     .string()
@@ -116,7 +116,7 @@ export const hostsWithPorts: Reader<readonly string[]> = {
   wanted: 'hosts with ports separated by commas, such as 10.0.0.5:8080,tools.internal:443',
 }
 
-/** As a browser writes them in the header Origin: nothing behind the port, none of them a pattern. */
+/** Origins as browsers send them in the header Origin: nothing after the port, no patterns. */
 export const origins: Reader<readonly string[]> = {
   kind: z
     .string()
@@ -126,7 +126,7 @@ export const origins: Reader<readonly string[]> = {
     'origins separated by commas, each exact, such as https://app.example.com,http://localhost:5173; * is not allowed',
 }
 
-/** Users as a range: above those of people, and within what a process can be. Without root there is none. */
+/** A range of user numbers: above those of people, and valid for processes. Null without root. */
 export const uidRange: Reader<UidRange | null> = {
   kind: z
     .string()

@@ -1,12 +1,15 @@
-/** Unknown keys of a request are refused by name, with the nearest known one: a key that is silently dropped could be a restriction that somebody relies on. */
+/**
+ * Unknown keys of a request are refused by name, with the nearest known one: a silently dropped key could be a
+ * restriction that someone relies on.
+ */
 
 const shownLength = 64
-/** Longer keys are compared with nothing: a caller's key may have a megabyte. */
+/** Longer keys are not compared: a caller's key may have a megabyte. */
 const comparedLength = 64
 const plainKey = /^[A-Za-z0-9_$.[\]-]+$/
 
 /**
- * The first key that is not among the known ones. Looks at one key more than are known, however many there are.
+ * The first key that is not among the known ones. Checks at most one key more than are known.
  * @param also one more key that is known.
  */
 export function findUnknownKey(
@@ -21,14 +24,14 @@ export function findUnknownKey(
 /**
  * The sentence for an unknown key.
  * @param kind what it is in the request, such as `field` or `query parameter`.
- * @param place what stands before it, such as `tools[0].`.
+ * @param place the path before it, such as `tools[0].`.
  */
 export function unknownKeySentence(kind: string, key: string, known: Iterable<string>, place = ''): string {
   const near = nearestKey(key, known)
   return `Unknown ${kind} ${place}${shownKey(key)}. ${near === undefined ? 'Leave it out' : `Did you mean ${place}${near}? Correct it or leave it out`}.`
 }
 
-/** The known key, or name, that was probably meant: the same but for its spelling, or one that begins alike. */
+/** The known key or name that was probably intended: a similar spelling, or the same beginning. */
 export function nearestKey(key: string, known: Iterable<string>): string | undefined {
   if (key.length > comparedLength) return undefined
   const wanted = bare(key)
@@ -51,7 +54,7 @@ function beginAlike(one: string, other: string): boolean {
   return Math.min(one.length, other.length) >= leastPrefixLength && (one.startsWith(other) || other.startsWith(one))
 }
 
-/** Without what spellings differ in: `memoryMb` and `memory_mb` are one. */
+/** Normalizes spelling: `memoryMb` and `memory_mb` become the same. */
 function bare(key: string): string {
   return key
     .slice(0, comparedLength)
@@ -59,7 +62,7 @@ function bare(key: string): string {
     .replace(/[^a-z0-9]/g, '')
 }
 
-/** How many letters must be added, taken away, changed or swapped with the next. At most 64 × 64 steps. */
+/** How many letters must be added, removed, changed or swapped with the next. At most 64 × 64 steps. */
 function editDistance(one: string, other: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: other.length + 1 }, (_, index) => index)
@@ -77,7 +80,7 @@ function editDistance(one: string, other: string): number {
   return last[other.length] ?? 0
 }
 
-/** The key as a sentence may show it: short, and quoted when it has anything but letters and the like. */
+/** The key for an error sentence: shortened, and quoted if it has special characters. */
 function shownKey(key: string): string {
   const cut = key.length > shownLength ? `${key.slice(0, shownLength)}…` : key
   return plainKey.test(key.slice(0, shownLength)) ? cut : JSON.stringify(cut)

@@ -1,6 +1,7 @@
 /**
- * Fan-out for those who follow one thing in this process: they share a hub, which hears or reads what is new once for
- * all of them, and hands every one the same objects. Who falls behind reads the table by its own position again.
+ * Fan-out to the subscribers of one thing in this process: they share a hub, which receives or reads what is new once
+ * for all of them, and passes the same objects to each. A subscriber that falls behind reads the table from its own
+ * position again.
  */
 import { log } from '#src/platform/log.ts'
 import type { Db } from '#src/platform/postgres.ts'
@@ -8,50 +9,50 @@ import type { Pubsub } from '#src/platform/pubsub.ts'
 import { follow, type Ordered, type Piece } from './follow.ts'
 import { createSeats, type Handed, type Seat, type Seats } from './seats.ts'
 
-/** A kind of thing that many follow: its items stand in a table. */
+/** A kind of thing with many subscribers; its items are in a table. */
 export type Shared<Item, Position> = Handed<Item> &
   Ordered<Item, Position> & {
-    /** What it is called where its followers are told that it could not be read. */
+    /** Its name in the log when it could not be read. */
     name: string
     /** The items of the table after a position. */
     read(db: Db, id: string, after: Position): Promise<Piece<Item>>
-    /** Begins to listen for one of them. Whatever comes after this must ring, or be told. */
+    /** Starts to watch one of them. Everything new after this must call `ring` or `tell`. */
     watch(db: Db, id: string, hub: Listening<Item>): Watch<Item, Position>
-    /** Whether one follows the other with nothing between them; without it that is never known. */
+    /** Whether one directly follows the other; absent if that cannot be known. */
     isNext?(one: Position, other: Position): boolean
   }
 
-/** What a hub lends to those who watch for it; the signal fires when the last follower has left. */
+/** What a hub passes to `watch`; the signal fires when the last subscriber has left. */
 export type Listening<Item> = {
-  /** Something is new, and must be read. */
+  /** Tells that something is new and must be read. */
   ring(): void
-  /** These are new; what does not follow the last that is known is read all the same. */
+  /** Passes new items; if they do not directly follow the last known one, the table is read anyway. */
   tell(items: readonly Item[]): void
-  /** Calls back for notices of this topic about what is followed, with what they say. */
+  /** Calls back for notices of this topic about the followed thing, with their payload. */
   listen(topic: string, onNotice: (said: string | null) => void): void
   signal: AbortSignal
 }
 
-/** What is watched for a hub. */
+/** The result of `watch`. */
 export type Watch<Item, Position> = {
-  /** Where the table ends. What stands before is for those who follow to read. */
+  /** The position of the table's end. Subscribers read what is before it themselves. */
   start: Promise<Position>
-  /** Items after a position, and asides; asked for when it rang. */
+  /** Items after a position, and asides; called after `ring`. */
   read(after: Position): Promise<Piece<Item>>
-  /** Asides are wanted from now on. */
+  /** Called when asides are wanted from now on. */
   beginAsides?: () => Promise<void>
 }
 
-/** Where something is followed. */
+/** The database and bus by which something is followed. */
 export type Place = { db: Db; pubsub: Pubsub }
 
 /** Follows things of one kind. */
 export type FanOut<Item, Position> = {
-  /** Takes a seat. What was there before this resolved must be read from the table, after it resolved. */
+  /** Takes a seat. What existed before this resolved must be read from the table, after it resolved. */
   join(place: Place, id: string, signal: AbortSignal, hearsAsides?: boolean): Promise<Seat<Item>>
   /**
-   * The items after a position without gap or repeat, and then those that come; ends after the last.
-   * @param shows which items to tell, asides too; all that stand in the table without it.
+   * The items after a position without gaps or repeats, then new ones as they come; ends after the last.
+   * @param shows which items to yield, including asides; by default all that are in the table.
    */
   follow(
     call: Place & { signal?: AbortSignal },
@@ -63,7 +64,7 @@ export type FanOut<Item, Position> = {
 
 type Hub<Item, Position> = { seats: Seats<Item>; watch: Watch<Item, Position>; stop: AbortController }
 
-/** Makes what follows things of this kind: one hub for each that has followers. */
+/** Makes the fan-out of this kind: one hub for each thing that has subscribers. */
 export function createFanOut<Item, Position>(kind: Shared<Item, Position>): FanOut<Item, Position> {
   const hubs = new WeakMap<Pubsub, Map<string, Hub<Item, Position>>>()
 
@@ -140,7 +141,7 @@ function openHub<Item, Position>(
     ring()
     while (await rung()) {
       const { items, more } = await watch.read(position)
-      hand(items.filter(isNew)) // some may have been told meanwhile
+      hand(items.filter(isNew)) // some may have been passed on meanwhile
       if (items.some(kind.isLast)) return
       if (more) ring()
     }
@@ -150,7 +151,7 @@ function openHub<Item, Position>(
       (error: Error) =>
         signal.aborted ||
         log.warn({ reason: error.message }, `${kind.name} could not be read; those who follow it come back`),
-    ) // told to them as the end of their stream
+    ) // subscribers get it as the end of their stream
     .finally(() => {
       forget(hub)
       stop.abort()
@@ -159,7 +160,7 @@ function openHub<Item, Position>(
   return hub
 }
 
-/** Hears what rang while nobody waited. `rung` is false once the signal fired. */
+/** Remembers rings while nothing waits for them. `rung` is false once the signal fired. */
 function createBell(signal: AbortSignal): { ring: () => void; rung: () => Promise<boolean> } {
   let due = false
   let wake: (() => void) | null = null

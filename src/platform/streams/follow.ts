@@ -1,7 +1,7 @@
 /**
- * The one way in which anything that stands in a table is followed: from any position, without gap or repeat, as long as
- * the caller likes. What is new comes from a seat: each follower may have its own ear for notices (`listenAlone`), or many
- * of them share one reader (fan-out.ts).
+ * The one way to follow items in a table: from any position, without gaps or repeats, for as long as the caller likes.
+ * New items come from a seat: a subscriber may listen to notices by itself (`listenAlone`), or many of them share one
+ * reader (fan-out.ts).
  */
 import { patiently } from '#src/platform/patience.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
@@ -10,29 +10,29 @@ import type { Seat } from './seats.ts'
 /** Items in order, and whether there may be more now. */
 export type Piece<Item> = { items: readonly Item[]; more: boolean }
 
-/** What positions mean: they grow from item to item. */
+/** The order of items: positions grow from item to item. */
 export type Ordered<Item, Position> = {
-  /** Null for what stands in no table. */
+  /** Null for an item that is not in a table. */
   positionOf(item: Item): Position | null
   isAfter(one: Position, other: Position): boolean
   /** Whether nothing follows this item. */
   isLast(item: Item): boolean
 }
 
-/** One thing that is followed. */
+/** A thing to follow. */
 export type Followed<Item, Position> = Ordered<Item, Position> & {
-  /** Takes the seat that tells of what comes after this resolved. What was there before is read afterwards. */
+  /** Takes a seat, which gets everything new after this resolved. What existed before is read afterwards. */
   sit(signal: AbortSignal): Seat<Item> | Promise<Seat<Item>>
   /** The items of the table after a position. */
   read(after: Position): Promise<Piece<Item>>
-  /** Whether nothing will be added any more, where the last item does not say it; asked when there was nothing to read. */
+  /** Whether nothing more will be added, if the last item does not say so; called when there was nothing to read. */
   isOver?(): Promise<boolean>
 }
 
 /**
- * The items after a position, and then those that come; ends after the last, when all is over, or when the caller leaves.
- * While Postgres restarts it waits; the reader of the items decides how fast it reads.
- * @param shows which items to tell; all without it.
+ * The items after a position, then new ones as they come; ends after the last, when nothing more will be added, or when
+ * the caller disconnects. While Postgres restarts it waits; the consumer sets the pace.
+ * @param shows which items to yield; all by default.
  * @throws what `sit` and `read` throw.
  */
 export async function* follow<Item, Position>(
@@ -75,7 +75,7 @@ export async function* follow<Item, Position>(
   }
 }
 
-/** The next items of the table, perhaps none yet; null when none will come any more. */
+/** The next items of the table, possibly none yet; null when no more will come. */
 async function readOn<Item, Position>(
   followed: Followed<Item, Position>,
   after: Position,
@@ -85,11 +85,11 @@ async function readOn<Item, Position>(
   const piece = await read()
   if (piece.items.length > 0 || !followed.isOver || !(await patiently(async () => followed.isOver?.(), signal)))
     return piece
-  const last = await read() // it may have come between the two questions
+  const last = await read() // it may have come between the two queries
   return last.items.length > 0 ? { items: last.items, more: true } : null
 }
 
-/** A seat of one's own: each notice about this says that the table must be read again. */
+/** A private seat: each notice about this means that the table must be read again. */
 export function listenAlone(pubsub: Pubsub, topic: string, id: string, signal: AbortSignal): Seat<never> {
   const notices = pubsub.subscribe(topic, id, signal)
   return {

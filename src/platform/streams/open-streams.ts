@@ -1,4 +1,4 @@
-/** Streams that are open in this process: each holds memory, so nobody has more than so many. */
+/** Limits open streams in this process, because each takes memory. */
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { openStreams } from '#src/platform/metrics.ts'
@@ -6,10 +6,10 @@ import { openStreams } from '#src/platform/metrics.ts'
 const open = new Map<string, number>()
 
 /**
- * Counts one stream of this kind for whom it belongs to.
- * @param most how many they may have open in this process.
- * @returns how to count it as over; further calls do nothing.
- * @throws BerthError rate_limited when they have that many.
+ * Counts one stream of this kind for its owner.
+ * @param most how many the owner may have open in this process.
+ * @returns a function that counts it as ended; further calls do nothing.
+ * @throws BerthError rate_limited when the owner has that many.
  */
 export function beginStream(
   kind: 'sse' | 'graphql-sse' | 'websocket' | 'chat',

@@ -1,31 +1,31 @@
 /**
- * Seats before one who hands things on: each keeps what it was handed until it takes it. One whose queue is full is
- * emptied, and is told that it fell behind, so a slow one costs the others neither time nor memory.
+ * Seats are the subscribers' queues: each keeps the items for its subscriber until they are taken. A full queue is
+ * emptied and its subscriber told that it fell behind, so a slow one costs the others neither time nor memory.
  */
 import { limits } from '#src/platform/limits.ts'
 
-/** One seat. */
+/** The queue of one subscriber. */
 export type Seat<Item> = {
   /**
-   * What was handed since the last call, after waiting for something; null when too much came to keep. Empty when
-   * nothing will come any more, or the signal fired.
+   * Takes the items since the last call, waiting if there are none; null when there were too many to keep. Empty when
+   * no more will come, or the signal fired.
    */
   take(): Promise<readonly Item[] | null>
   leave(): void
 }
 
-/** All of them. */
+/** The queues of all subscribers. */
 export type Seats<Item> = {
   readonly areEmpty: boolean
-  /** @param hearsAsides whether it is handed asides too. */
+  /** @param hearsAsides whether it gets asides too. */
   sit(signal: AbortSignal, hearsAsides: boolean): Seat<Item>
-  /** Hands all of them the same items. */
+  /** Adds the same items to all queues. */
   hand(items: readonly Item[]): void
-  /** Nothing will come any more. */
+  /** Ends all queues: no more items will come. */
   end(): void
 }
 
-/** What seats must know of items. An aside is told only to those who are here and want asides. */
+/** What seats need to know about items. An aside only goes to current subscribers that want asides. */
 export type Handed<Item> = { sizeBytes(item: Item): number; isAside(item: Item): boolean }
 
 type Queue<Item> = {
@@ -37,7 +37,7 @@ type Queue<Item> = {
   wake: (() => void) | null
 }
 
-/** Makes a room with no one in it. */
+/** Makes an empty set of seats. */
 export function createSeats<Item>({ sizeBytes, isAside }: Handed<Item>): Seats<Item> {
   const queues = new Set<Queue<Item>>()
   const end = (queue: Queue<Item>): void => {

@@ -1,6 +1,6 @@
 /**
- * The code by which other users of this machine than the one who started Berth may sign in at its page: made anew by each
- * `npm start`, which prints it, and kept in a file that only that user can read.
+ * The sign-in code, for users of this machine other than the one who started Berth: each `npm start` makes and prints a
+ * new one, and stores it in a file that only that user can read.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { readPrivately, sameDigest, sha256, storePrivately } from '#src/platform
 
 const codeBytes = 24
 
-/** Whether a page of this Berth may ask for a token at all: on this machine only, which VMs do not pass for. */
+/** Whether the page of this Berth may request tokens at all: only on this machine, and not if VMs could reach it. */
 export function offersSignIn({
   localSignIn,
   builtInIssuer,
@@ -26,7 +26,7 @@ export function isLocalHost(host: string): boolean {
   return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/.test(host)
 }
 
-/** Makes the code of this start; the one before it is worth nothing from now on. */
+/** Makes the code of this start; the previous one is invalid from now on. */
 export function makeSignInCode(dataDir: string): string {
   const code = randomToken(codeBytes)
   rmSync(fileIn(dataDir), { force: true })
@@ -34,7 +34,7 @@ export function makeSignInCode(dataDir: string): string {
   return code
 }
 
-/** Whether this is the code of this start. Where none was made, none is right. */
+/** Whether this is the code of this start. Without a code, none is right. */
 export function isSignInCode(dataDir: string, given: string): boolean {
   const file = fileIn(dataDir)
   return existsSync(file) && sameDigest(sha256(given), sha256(readPrivately(file)))
