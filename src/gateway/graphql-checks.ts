@@ -1,8 +1,19 @@
 /** Validation of documents and variables in bounded time, by graphql's own rules. */
-import { GraphQLError, print, validate, type DocumentNode, type ExecutionArgs } from 'graphql'
+import {
+  GraphQLError,
+  print,
+  validate,
+  visit,
+  type DocumentNode,
+  type ExecutionArgs,
+  type FloatValueNode,
+  type IntValueNode,
+} from 'graphql'
 import { Parser } from 'graphql/language/parser.js'
 import { findWrongVariable } from '#schema/variables.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { checkText } from '#src/platform/json/body.ts'
+import { prototypeKey, tooDeep } from '#src/platform/json/refusals.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /**
@@ -19,7 +30,9 @@ export function parseDocument(source: string): DocumentNode {
   refuseManyLines(source)
   const parser = new Parser(source, { maxLexicalTokens: limits.graphqlTokens })
   try {
-    return parser.parseDocument()
+    const document = parser.parseDocument()
+    checkLiterals(document)
+    return document
   } catch (error) {
     if (parser.tokenCount > limits.graphqlTokens)
       throw new BerthError(
@@ -28,6 +41,34 @@ export function parseDocument(source: string): DocumentNode {
       )
     throw error
   }
+}
+
+/**
+ * Holds the values inside a document to what those beside it are held to, because escapes and braces are not JSON's there.
+ * @throws BerthError invalid_request for what cannot be stored, or is an attack.
+ */
+function checkLiterals(document: DocumentNode): void {
+  let depth = 0
+  const enter = (): void => {
+    if (++depth > limits.jsonDepth) throw tooDeep()
+  }
+  const leave = (): void => {
+    depth--
+  }
+  const checkNumber = ({ value }: IntValueNode | FloatValueNode): void => {
+    if (!Number.isFinite(Number(value)))
+      throw new BerthError('invalid_request', 'A number in the document is too large. Send a smaller one.')
+  }
+  visit(document, {
+    ObjectValue: { enter, leave },
+    ListValue: { enter, leave },
+    ObjectField: ({ name }) => {
+      if (name.value === '__proto__') throw prototypeKey()
+    },
+    StringValue: ({ value }) => checkText(value),
+    IntValue: checkNumber,
+    FloatValue: checkNumber,
+  })
 }
 
 function refuseManyLines(source: string): void {

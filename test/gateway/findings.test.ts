@@ -2,6 +2,7 @@
 import { buildSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { schema as berthSchema } from '#schema/schema.ts'
+import { limits } from '#src/platform/limits.ts'
 import { findWrongVariable } from '#schema/variables.ts'
 import { parse, type OperationDefinitionNode } from 'graphql'
 import { startApp, type GraphqlBody, type RunningApp } from './running-app.ts'
@@ -92,6 +93,23 @@ describe('a finding', () => {
 test('a document of more than 10000 lines is refused before it is parsed', async () => {
   for (const end of ['\n', '\r', '\r\n'])
     expect(await messageOf(`{ me { name } }${end.repeat(10_001)}`)).toContain('more than 10000 lines')
+})
+
+test('a value inside a document is held to what one beside it is held to', async () => {
+  const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  for (const [literal, sentence] of [
+    ['"a\\u0000b"', /NUL/],
+    ['"a\\u{0}b"', /NUL/],
+    ['{__proto__: "x"}', /^Unknown field __proto__. Leave it out.$/],
+    ['[{a: {__proto__: 1}}]', /^Unknown field __proto__. Leave it out.$/],
+    [nested(limits.jsonDepth + 1), /nested deeper than 64 levels/],
+    ['1e999', /too large/],
+    ['9'.repeat(400), /too large/],
+  ] as const)
+    for (const query of [`{ echo(text: ${literal}) }`, `query ($n: String = ${literal}) { echo(text: $n) }`])
+      expect(await messageOf(query), query).toMatch(sentence)
+  expect(await messageOf(`{ echo(text: ${nested(limits.jsonDepth)}) }`)).toMatch(/String cannot represent/)
+  expect((await running.ask('{ echo(text: "a\\u0001b") }', { token })).body.data).toEqual({ echo: 'a\u0001b' })
 })
 
 describe('the place of a wrong value', () => {

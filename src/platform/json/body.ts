@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BerthError } from '#src/platform/errors.ts'
 import { readInPieces, type Json } from './pieces.ts'
-import { notJson, prototypeKey } from './refusals.ts'
+import { notJson, prototypeKey, tooDeep } from './refusals.ts'
 import { limits } from '#src/platform/limits.ts'
 
 declare module 'fastify' {
@@ -91,11 +91,7 @@ export function checkJson<Value>(value: Value, refusesUnknownKeys = false): Valu
 function check(value: unknown, depth: number, refusesUnknownKeys: boolean): void {
   if (typeof value === 'string') return checkText(value)
   if (typeof value !== 'object' || value === null) return
-  if (depth > limits.jsonDepth)
-    throw new BerthError(
-      'invalid_request',
-      `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`,
-    )
+  if (depth > limits.jsonDepth) throw tooDeep()
   if (Array.isArray(value)) {
     for (const item of value) check(item, depth + 1, refusesUnknownKeys)
     return
@@ -109,7 +105,8 @@ function check(value: unknown, depth: number, refusesUnknownKeys: boolean): void
   }
 }
 
-function checkText(text: string): void {
+/** Refuses a text that cannot be stored. @throws BerthError invalid_request. */
+export function checkText(text: string): void {
   if (text.includes('\0'))
     throw new BerthError(
       'invalid_request',

@@ -1,5 +1,6 @@
 /** The errors for JSON that is refused. */
 import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
 
 /** The 400 for invalid JSON. */
 export function notJson(): BerthError {
@@ -9,6 +10,14 @@ export function notJson(): BerthError {
 /** The 400 for a key `__proto__` where unknown keys are refused: our objects cannot have it. */
 export function prototypeKey(): BerthError {
   return new BerthError('invalid_request', 'Unknown field __proto__. Leave it out.')
+}
+
+/** The 400 for a value that is nested too deep. */
+export function tooDeep(): BerthError {
+  return new BerthError(
+    'invalid_request',
+    `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`,
+  )
 }
 
 /** The 413 for more of something than a body may have. */
