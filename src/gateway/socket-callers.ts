@@ -33,8 +33,9 @@ export type Peer = {
   largeResults: Map<string, Buffer>
 }
 
-/** One operation on a socket: the permissions that it was granted, and, if one was lost, why it ended. */
+/** One operation on a socket: the permissions that it was granted, and, if one was lost, why it ended. `over` counts it as ended. */
 export type Operation = {
+  over: () => void
   call: GraphqlCall
   grants: readonly Grant[]
   gone: AbortController

@@ -4,10 +4,11 @@
  */
 import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import type { SubscribePayload } from 'graphql-ws'
-import { noting } from '#src/platform/access.ts'
+import { callerName, noting } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { beginStream } from '#src/platform/streams/open-streams.ts'
 import type { GraphqlCall } from './graphql-admission.ts'
 import { showError } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
@@ -79,7 +80,10 @@ async function enter(
     const { caller, grants } = noting(await authenticator.authenticate(peer.credential))
     const call: GraphqlCall = { ...services, caller, requestId, signal: gone.signal, address: peer.address, answer: {} }
     if (peer.socket.readyState !== peer.socket.OPEN) gone.abort()
-    peer.open.set(id, { call, grants, gone, refusal: null })
+    const whose = caller.kind === 'nobody' ? peer.address : callerName(caller)
+    const over = beginStream('websocket-operation', `operations of ${whose}`, limits.socketOperationsPerCaller)
+    finish(peer, id) // one that the client has completed, and whose end is on its way
+    peer.open.set(id, { call, grants, gone, refusal: null, over })
     return call
   } finally {
     peer.beginning--
@@ -126,5 +130,6 @@ export function finish({ open }: Peer, id: string): void {
   const entry = open.get(id)
   if (!entry) return
   open.delete(id)
+  entry.over()
   entry.gone.abort()
 }

@@ -181,6 +181,7 @@ export const limits = {
   streamQueuedBytes: 1024 * 1024, // a reader further behind than this is cut off, and resumes from its cursor
   streamsPerCaller: 100,
   socketOperations: 50, // GraphQL operations open at once on one web socket
+  socketOperationsPerCaller: 500, // on all of a caller's, in one process: one event is read by each that follows it
 
   // Chats.
   chatMessagesMax: 10_000, // of a conversation

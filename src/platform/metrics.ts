@@ -13,7 +13,7 @@ export const requestSeconds = new Histogram({
   labelNames: ['method', 'route', 'status'],
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
 })
-/** Event streams and subscriptions that are open now: `sse`, `graphql-sse`, `websocket`, `chat`. */
+/** Event streams and subscriptions that are open now: `sse`, `graphql-sse`, `websocket`, `websocket-operation`, `chat`. */
 export const openStreams = new Gauge({
   name: 'berth_open_streams',
   help: 'Event streams and subscriptions that are open.',

@@ -311,6 +311,30 @@ describe('a web socket', () => {
     expect(await soon(() => open.changes === 0)).toBe(true)
   })
 
+  it('has room for no more of them than its caller may have on all sockets', async () => {
+    const busy = await running.token('ben')
+    const opened = await Promise.all(
+      Array.from({ length: limits.socketOperationsPerCaller / limits.socketOperations }, () => ready(bearing(busy))),
+    )
+    const subscribe = ({ socket }: { socket: WebSocket }, id: number): void =>
+      socket.send(
+        JSON.stringify({ id: String(id), type: 'subscribe', payload: { query: 'subscription { changes(id: "m") }' } }),
+      )
+    for (const one of opened) for (let id = 0; id < limits.socketOperations; id++) subscribe(one, id)
+    expect(await soon(() => open.changes === limits.socketOperationsPerCaller)).toBe(true)
+    const [another, others] = [await ready(bearing(busy)), await ready(bearing(token))]
+    subscribe(another, 1)
+    subscribe(others, 1)
+    expect(await soon(() => another.said.some((one) => one.includes('RATE_LIMITED')))).toBe(true)
+    expect(await soon(() => open.changes === limits.socketOperationsPerCaller + 1)).toBe(true) // the other caller's
+    opened[0]?.socket.close()
+    expect(await soon(() => open.changes === limits.socketOperationsPerCaller + 1 - limits.socketOperations)).toBe(true)
+    subscribe(another, 2)
+    expect(await soon(() => open.changes === limits.socketOperationsPerCaller + 2 - limits.socketOperations)).toBe(true)
+    for (const { socket } of [...opened, another, others]) socket.close()
+    expect(await soon(() => open.changes === 0)).toBe(true)
+  })
+
   it('is closed with 4401 when its token expires', async () => {
     const { closed } = await ready(bearing(await running.token('alice', 'acme', 'owner', 120)))
     shiftClock(200_000)
