@@ -236,7 +236,7 @@ describe('messages', () => {
     ['invalid_messages', 'messages[1].parts[0].providerMetadata.berth.model must', reasoning({ berth: {} })],
     ['invalid_messages', 'messages[1].parts[0].text must', { type: 'reasoning' }],
     ['invalid_messages', 'messages[1].parts[0].text must', { type: 'text', text: null }],
-    ['invalid_messages', 'messages[1].parts[0].type is not a kind', { type: 'video' }],
+    ['invalid_messages', 'messages[1].parts[0].type is not a known kind', { type: 'video' }],
     ['invalid_messages', 'messages[1].parts[0].type must be a string', { text: 'x' }],
     ['invalid_messages', 'messages[1].parts[0] must', 'x'],
     ['invalid_messages', 'messages[1].parts[0].state must', toolPart({ state: 'done' })],
@@ -265,13 +265,13 @@ describe('messages', () => {
 
   test.each<[string, unknown]>([
     ['messages must', undefined],
-    ['messages says nothing', []],
-    ['messages says nothing', [assistant()]],
+    ['messages is empty', []],
+    ['messages is empty', [assistant()]],
     ['messages[0] must', ['x']],
     ['messages[0].parts must', [{ role: 'user', content: 'x' }]],
     ['messages[0].role must', [{ role: 'tool', parts: [] }]],
     ['messages[0].parts[0].type must be text', [{ role: 'system', parts: [{ type: 'file' }] }]],
-    ['messages[0].parts[0].type is not a part', [{ role: 'user', parts: [{ type: 'reasoning', text: 'x' }] }]],
+    ['messages[0].parts[0].type is not allowed in a user message', [{ role: 'user', parts: [{ type: 'reasoning', text: 'x' }] }]],
     [
       'messages[0].parts[0].url must',
       [{ role: 'user', parts: [{ type: 'file', mediaType: 'application/pdf', url: 'https://example.com/a.pdf' }] }],
