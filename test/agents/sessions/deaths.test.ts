@@ -56,32 +56,28 @@ function mortalWorker(statements: number): Services & { life: Life } {
   return { ...services, database, db: database.db, life }
 }
 
+type Send = (statement: { text: string }, done: (error: Error | null, result?: unknown) => void) => void
+
+/** Counts the statements, as Berth sends them to pg: on the pool, and on a connection in a transaction. */
 function makeMortal(pool: pg.Pool, life: Life): void {
-  const count = (statement: unknown): void => {
-    if (statement === 'rollback') return
-    if (life.sent++ < life.statements) return
-    life.over.resolve()
-    throw new Error('Connection terminated: the worker is dead') // as pg says it
-  }
+  const counted =
+    (send: Send): Send =>
+    (statement, done) => {
+      if (statement.text === 'rollback' || life.sent++ < life.statements) return send(statement, done)
+      life.over.resolve()
+      done(new Error('Connection terminated: the worker is dead')) // as pg says it
+    }
   const [query, connect] = [pool.query.bind(pool), pool.connect.bind(pool)] as unknown as [
-    (statement: unknown) => Promise<unknown>,
+    Send,
     (callback?: unknown) => Promise<pg.PoolClient>,
   ] // of pg's many forms, those that Berth uses
   Object.assign(pool, {
-    query: async (statement: unknown) => {
-      count(statement)
-      return query(statement)
-    },
+    query: counted(query),
     connect: async (callback?: unknown) => {
       if (callback !== undefined) return connect(callback) // the pool itself, for a statement that is counted already
       const client = await connect()
-      return {
-        query: async (statement: { text?: string } | string) => {
-          count(typeof statement === 'string' ? statement : statement.text)
-          return client.query(statement as never)
-        },
-        release: (broken?: boolean) => client.release(broken),
-      }
+      const release = (broken?: boolean): void => client.release(broken)
+      return { query: counted(client.query.bind(client) as unknown as Send), release }
     },
   })
 }

@@ -264,7 +264,7 @@ describe('a model that misbehaves', () => {
     const log = await sessions.rested(await sessions.begin(await sessions.agent({ tools: [weather] }), script))
     expect(results(log)).toEqual([
       { text: expect.stringContaining('There is no such tool'), isError: true },
-      { text: expect.stringContaining('do not fit'), isError: true },
+      { text: expect.stringContaining('do not match'), isError: true },
       { text: expect.stringContaining('not a JSON object'), isError: true },
       { text: expect.stringContaining('not a JSON object'), isError: true },
     ])

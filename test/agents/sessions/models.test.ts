@@ -198,7 +198,7 @@ describe('tool servers', () => {
     expect(results(log)).toEqual([
       { text: '3', isError: false },
       { text: '7', isError: false },
-      { text: expect.stringContaining('do not fit'), isError: true },
+      { text: expect.stringContaining('do not match'), isError: true },
     ])
     expect(new Set(tools.tokens)).toEqual(new Set(['right-token']))
     expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('done')

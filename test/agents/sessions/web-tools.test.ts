@@ -288,7 +288,7 @@ describe('what a model is offered', () => {
     const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
     expect(readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
     expect(readArguments('', bash)).toEqual({ input: {}, problem: null })
-    expect(readArguments('{"command":7}', bash).problem).toContain('do not fit')
+    expect(readArguments('{"command":7}', bash).problem).toContain('do not match')
     expect(readArguments(`${'['.repeat(5000)}${']'.repeat(5000)}`, bash).problem).toContain('not a JSON object')
     expect(readArguments(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`, bash).problem).toContain('not a JSON object')
     const strange = bash && { ...bash, tool: { ...bash.tool, parameters: { $ref: '#/nowhere' } } }
