@@ -45,9 +45,11 @@ function isJson(type: number): boolean {
 }
 
 /** Replaces large JSON by its parsed value. */
-async function readLarge(rows: readonly Record<string, unknown>[]): Promise<void> {
+async function readLarge(rows: readonly Record<string, unknown>[], { keys, typeIds }: RowShape): Promise<void> {
+  const jsonKeys = keys.filter((_, at) => isJson(typeIds[at] ?? 0))
   for (const row of rows) {
-    for (const [key, value] of Object.entries(row)) {
+    for (const key of jsonKeys) {
+      const value = row[key]
       if (!(value instanceof LargeJson)) continue
       await nextTurn()
       const bytes = Buffer.from(value.text)
@@ -85,7 +87,7 @@ async function send(on: Runner, text: string, values: readonly unknown[], naming
       on.query(query, (error, result) => (error ? reject(error) : resolve(result))),
     )
     const { rowsMade: rows, shape } = query
-    if (shape?.typeIds.some(isJson)) await readLarge(rows)
+    if (shape?.typeIds.some(isJson)) await readLarge(rows, shape)
     return { rows, command, rowCount }
   } catch (error) {
     if (error instanceof Error) Error.captureStackTrace(error) // which leads here instead of to the socket
