@@ -11,14 +11,17 @@ import { promisify } from 'node:util'
 import { getNamedType, isObjectType } from 'graphql'
 import { schema } from '#schema/schema.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
-import { sql } from '#src/platform/postgres.ts'
+import { sql, type Db } from '#src/platform/postgres.ts'
 import { idsOf, makeSilentNode, makeVmRow } from '../support/makers.ts'
+import { append, makeAgentRow, makeSessionRow } from '../support/sessions.ts'
 import { freePort } from '../support/ports.ts'
 import { measureLoad, type ApiLoad, type Question, type Server } from './api-loads.ts'
 import type { Benchmark, Findings, Goal, Table } from './benchmark.ts'
 import { inWorld, startWeb, type World } from './world.ts'
 
 const vmCount = 100
+const sessionCount = 20
+const eventCount = 10 // of each session
 const vaultCount = 64 // changed in turns, so that requests do not wait for one row
 const postgraphileVersion = '5.1.5'
 const installLimitMs = 300_000
@@ -28,6 +31,8 @@ const list = '{ vms(first: 100) { nodes { id name status ipAddress vcpuCount mem
 const change = 'mutation ($input: UpdateVaultInput!) { updateVault(input: $input) { vault { id displayName } } }'
 const deep =
   'query ($id: ID!) { organization(id: $id) { vms(first: 20) { nodes { id name status template { id name } createdBy { id name } } } } }'
+const lastEvents =
+  'query ($id: ID!) { agent(id: $id) { sessions(first: 20) { nodes { id status events(last: 1) { nodes { id type } } } } } }'
 
 // The same in the names that PostGraphile gives to Berth's tables.
 const postgraphileOne = 'query ($id: UUID!) { vmByRowId(rowId: $id) { status } }'
@@ -35,6 +40,9 @@ const postgraphileList =
   'query ($organization: UUID!) { allVms(first: 100, condition: {organizationId: $organization}, orderBy: [CREATED_AT_DESC, ROW_ID_DESC]) { nodes { rowId name status ipAddress vcpuCount memoryMb diskMb createdAt } } }'
 const postgraphileDeep =
   'query ($id: UUID!) { organizationByRowId(rowId: $id) { vmsByOrganizationId(first: 20, orderBy: [CREATED_AT_DESC, ROW_ID_DESC]) { nodes { rowId name status templateByTemplateId { rowId name } userByUserId { rowId name } } } } }'
+
+const postgraphileLastEvents =
+  'query ($id: UUID!) { agentByRowId(rowId: $id) { sessionsByAgentId(first: 20, orderBy: [ROW_ID_DESC]) { nodes { rowId status sessionEventsBySessionId(first: 1, orderBy: [POSITION_DESC]) { nodes { rowId type } } } } } }'
 
 /** Reads and changes by GraphQL and REST. */
 export const graphql: Benchmark = {
@@ -76,6 +84,7 @@ async function loadsOf({ database: { db } }: World, servers: Servers): Promise<A
     await sql`insert into vaults (id, organization_id, owner_user_id, display_name) values (${id}, ${organizationId}, ${userId}, 'made')`.execute(
       db,
     )
+  const agentId = await makeSessions(db, token)
   const changes = vaults.map((id) => bodyOf(change, { input: { id: encodeId('vault', id), displayName: 'changed' } }))
   const graph = (server: Server, query: string, variables: object = {}): Question => ({
     server,
@@ -126,6 +135,16 @@ async function loadsOf({ database: { db } }: World, servers: Servers): Promise<A
         ]
       : []),
     {
+      what: `GraphQL: three levels, an agent’s ${sessionCount} sessions with the last event of each`,
+      questions: [
+        graph(ours, lastEvents, { id: encodeId('agent', agentId) }),
+        graph(postgraphile, postgraphileLastEvents, { id: agentId }),
+      ],
+      against: postgraphile.name,
+      wanted: 2,
+      sameOf: countOf('"type":'),
+    },
+    {
       what: 'REST: GET one VM',
       questions: rest(`/api/v1/vms/${vmId}`),
       against: fastify.name,
@@ -140,6 +159,17 @@ async function loadsOf({ database: { db } }: World, servers: Servers): Promise<A
       sameOf: (body) => JSON.parse(body) as unknown,
     },
   ]
+}
+
+/** An agent with sessions, each with some events. @returns its stored id. */
+async function makeSessions(db: Db, token: string): Promise<string> {
+  const agentId = await makeAgentRow(db, token)
+  const events = Array.from({ length: eventCount }, (_, number) => ({
+    type: 'agent.message',
+    data: { content: [{ type: 'text', text: `message ${number}` }] },
+  }))
+  for (let made = 0; made < sessionCount; made++) await append(db, await makeSessionRow(db, token, agentId), ...events)
+  return agentId
 }
 
 /** Whether the schema has a root field with this field of its own. */

@@ -17,14 +17,21 @@ const definition = {
   metadata: {},
 }
 
-/** An idle session of the token's owner, as rows; its stored id. */
-export async function makeSessionRow(db: Db, token: string): Promise<string> {
+/** An agent of the token's owner, as a row; its stored id. */
+export async function makeAgentRow(db: Db, token: string): Promise<string> {
   const { organizationId, userId } = idsOf(token)
-  const { id: agentId } = await getOne<{ id: string }>(
+  const { id } = await getOne<{ id: string }>(
     db,
     sql`
     insert into agents (id, organization_id, owner_user_id, version, definition) values (${newUuid()}, ${organizationId}, ${userId}, 1, ${JSON.stringify(definition)}) returning id`,
   )
+  return id
+}
+
+/** An idle session of the token's owner, as rows; its stored id. With an agent of its own unless one is given. */
+export async function makeSessionRow(db: Db, token: string, ofAgent?: string): Promise<string> {
+  const { organizationId, userId } = idsOf(token)
+  const agentId = ofAgent ?? (await makeAgentRow(db, token))
   const { id } = await getOne<{ id: string }>(
     db,
     sql`
