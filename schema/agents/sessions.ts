@@ -1,6 +1,7 @@
 /** Sessions in GraphQL. Their logs are in session-events.ts. */
 import { createdFields, idArguments } from '../arguments.ts'
-import { builder } from '../builder.ts'
+import { builder, type Context } from '../builder.ts'
+import { nodeColumns } from '../columns.ts'
 import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
@@ -11,6 +12,7 @@ import { pagesOfEach } from '../pages-of-each.ts'
 import { agentType } from './agents.ts'
 import { environmentType } from './environments.ts'
 import { sessionAgent } from './sessions/agent.ts'
+import { sessionColumns } from './sessions/columns.ts'
 import { budgetInput, sessionAgentChangeInput, sessionAgentInput, sessionEventInput } from './sessions/inputs.ts'
 import {
   budget,
@@ -38,6 +40,7 @@ import {
   getSession,
   pageSessions,
   pageSessionsOfEach,
+  type SessionReading,
   updateSession,
   type SessionParent,
 } from '#src/resources/agents/sessions.ts'
@@ -153,25 +156,29 @@ const sessionArguments = {
     orderBy: t.field({ type: sessionOrder, description: 'Newest first by default.' }),
   })),
 }
-type SessionsGiven = Parameters<typeof pageSessions>[1] & OrderGiven & { filter?: Parameters<typeof pageSessions>[2] }
-const sessionsOfOrganization = listOfOrganizations((call, { filter, orderBy, ...window }: SessionsGiven) =>
-  pageSessions(call, window, filter, orderBy?.direction),
-)
+type SessionsGiven = Parameters<typeof pageSessions>[1] &
+  OrderGiven &
+  Pick<SessionReading, 'columns'> & { filter?: Parameters<typeof pageSessions>[2] }
+const readSessions = (call: Context, { filter, orderBy, columns, ...window }: SessionsGiven) =>
+  pageSessions(call, window, filter, { direction: orderBy?.direction, columns })
+const sessionsOfOrganization = listOfOrganizations(readSessions)
 builder.objectField(organizationType, 'sessions', (t) =>
   t.field({
     type: sessionConnection,
     nullable: true,
     description: 'The caller’s sessions in it, newest first. Not for keys.',
     args: sessionArguments,
-    resolve: ({ id }, given, call) => sessionsOfOrganization(call, id, given),
+    resolve: ({ id }, given, call, info) =>
+      sessionsOfOrganization(call, id, { ...given, columns: nodeColumns(info, sessionColumns) }),
   }),
 )
 
 /** What a list of the sessions of agents or environments is read by: each parent's own organization too. */
-type OfEachGiven = Parameters<typeof pageSessionsOfEach>[3] & { organizationId: string }
+type OfEachGiven = Parameters<typeof pageSessionsOfEach>[3] &
+  Pick<SessionReading, 'columns'> & { organizationId: string }
 const sessionsOfEach = (parent: SessionParent) =>
-  pagesOfEach((call, ids, { organizationId, ...window }: OfEachGiven) =>
-    pageSessionsOfEach(callIn(call, { id: organizationId }), parent, ids, window),
+  pagesOfEach((call, ids, { organizationId, columns, ...window }: OfEachGiven) =>
+    pageSessionsOfEach(callIn(call, { id: organizationId }), parent, ids, window, { columns }),
   )
 const sessionsOfAgent = sessionsOfEach('agent')
 const sessionsOfEnvironment = sessionsOfEach('environment')
@@ -181,7 +188,8 @@ builder.objectField(environmentType, 'sessions', (t) =>
     nullable: true,
     description: 'The caller’s sessions in it, including archived ones, newest first.',
     args: pageArguments,
-    resolve: ({ id, organizationId }, window, call) => sessionsOfEnvironment(call, id, { ...window, organizationId }),
+    resolve: ({ id, organizationId }, window, call, info) =>
+      sessionsOfEnvironment(call, id, { ...window, organizationId, columns: nodeColumns(info, sessionColumns) }),
   }),
 )
 builder.objectField(agentType, 'sessions', (t) =>
@@ -190,7 +198,8 @@ builder.objectField(agentType, 'sessions', (t) =>
     nullable: true,
     description: 'The caller’s sessions with it, including archived ones, newest first. Not for keys.',
     args: pageArguments,
-    resolve: ({ id, organizationId }, window, call) => sessionsOfAgent(call, id, { ...window, organizationId }),
+    resolve: ({ id, organizationId }, window, call, info) =>
+      sessionsOfAgent(call, id, { ...window, organizationId, columns: nodeColumns(info, sessionColumns) }),
   }),
 )
 
@@ -205,7 +214,7 @@ builder.queryFields((t) => ({
     type: sessionConnection,
     description: 'The caller’s sessions. Errors: INVALID_REQUEST.',
     args: sessionArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageSessions(call, window, filter, orderBy?.direction),
+    resolve: (_, given, call, info) => readSessions(call, { ...given, columns: nodeColumns(info, sessionColumns) }),
   }),
 }))
 

@@ -29,7 +29,7 @@ export type NounRows<Row> = {
   /** The row with a public id. @param lock such as `for update`. @throws BerthError not_found. */
   read(db: Db, publicId: string, mine: Sql, lock?: Sql): Promise<Row>
   /** A page of a list, newest first. @param chosen which rows the list has. @throws BerthError invalid_request. */
-  page(db: Db, window: PageWindow, chosen: Sql, direction?: Direction): Promise<Page<Row>>
+  page(db: Db, window: PageWindow, chosen: Sql, direction?: Direction, columns?: readonly string[]): Promise<Page<Row>>
   /** The same page of the list of each parent. `chosen` may name the parent as `parent.id`. @throws BerthError invalid_request. */
   pageOfEach(db: Db, window: PageWindow, list: PageOfEach<Row>): Promise<PagesOf<Row>>
 }
@@ -38,6 +38,8 @@ export type NounRows<Row> = {
 export type PageOfEach<Row> = Pick<ListOfEach<Row, string>, 'parents' | 'parentName' | 'most'> & {
   chosen: Sql
   direction?: Direction | undefined
+  /** Those that are read beside the id, where not all are needed. */
+  columns?: readonly string[] | undefined
 }
 
 /**
@@ -53,6 +55,8 @@ export function rowsOf<Row extends { id: string }>(
 ): NounRows<Row> {
   const rows = sql.table(table)
   const select = sql`select ${columns} from ${rows}`
+  const selectOf = (needed: readonly string[] | undefined): Sql =>
+    needed ? sql`select ${sql.join(['id', ...needed].map((column) => sql.ref(column)))} from ${rows}` : select
   return {
     find: (db, ids, mine) => findAll(db, sql`${select} where id = any(${ids}::uuid[]) and ${mine}`),
     async read(db, publicId, mine, lock = sql``) {
@@ -61,23 +65,23 @@ export function rowsOf<Row extends { id: string }>(
       if (!row) throw notFound(name)
       return row
     },
-    page: (db, window, chosen, direction = 'desc') =>
+    page: (db, window, chosen, direction = 'desc', needed) =>
       readPage(
         kind,
         window,
         (reading) => {
           const { within, cut } = pageSql(sql`id`, reading, direction)
-          return findAll(db, sql`${select} where ${chosen} and ${within} ${cut}`)
+          return findAll(db, sql`${selectOf(needed)} where ${chosen} and ${within} ${cut}`)
         },
         () => countRows(db, sql`${rows} where ${chosen}`),
       ),
-    pageOfEach: (db, window, { chosen, direction = 'desc', ...list }) =>
+    pageOfEach: (db, window, { chosen, direction = 'desc', columns: needed, ...list }) =>
       readPagesOfEach<Row, string>(db, window, {
         ...list,
         cursors: idCursors(kind),
         rows: (reading) => {
           const { within, cut } = pageSql(sql`id`, reading, direction)
-          return sql`${select} where ${chosen} and ${within} ${cut}`
+          return sql`${selectOf(needed)} where ${chosen} and ${within} ${cut}`
         },
         whole: sql`${rows} where ${chosen}`,
       }),

@@ -1,5 +1,6 @@
 /** Lists in lists: what a list of parents costs does not grow with their number, and each parent has its own. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { sessionColumns } from '#schema/agents/sessions/columns.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
@@ -160,4 +161,20 @@ test('the logs of many sessions hold no more bytes together than one may', async
   for (const { list } of nodes) expect(list).toMatchObject({ nodes: [{}], pageInfo: { hasNextPage: true } })
   const alone = await read(`{ parents: session(id: "${nodes[0]?.id}") { nodes: events(first: 3) { nodes { id } } } }`)
   expect((alone.nodes as unknown as Connection).nodes).toHaveLength(childCount)
+})
+
+test('a list of sessions reads for each field what the session itself says of it, whichever columns it reads for it', async () => {
+  const parts: Record<string, string> = {
+    agent: '{ id }',
+    environment: '{ id }',
+    vaults: '{ id }',
+    stopReason: '{ type }',
+    events: '{ totalCount }',
+  }
+  for (const field of Object.keys(sessionColumns)) {
+    const asked = `id ${field} ${parts[field] ?? ''}`
+    const { nodes } = await read(`{ parents: sessions(first: ${parentCount}) { nodes { ${asked} } } }`)
+    expect(nodes).toHaveLength(parentCount)
+    expect(await read(`{ parents: session(id: "${nodes[0]?.id}") { ${asked} } }`), field).toEqual(nodes[0])
+  }
 })

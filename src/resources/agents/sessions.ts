@@ -122,15 +122,18 @@ export async function findSessions(call: Call, ids: readonly string[]): Promise<
   return sessionRows.find(call.db, ids, ownedByCaller(reach))
 }
 
+/** How a list of sessions is read: `columns` of its rows are read, all without it. */
+export type SessionReading = { direction?: Direction | undefined; columns?: readonly string[] | undefined }
+
 /** The caller’s sessions, newest first by default. @throws BerthError invalid_request. */
 export async function pageSessions(
   call: Call,
   window: PageWindow,
   filter?: SessionFilter | null,
-  direction?: Direction,
+  { direction, columns }: SessionReading = {},
 ): Promise<Page<Session>> {
   const scope = allow(call.caller, 'sessions:read')
-  return sessionRows.page(call.db, window, chosenBy(scope, filter ?? {}), direction)
+  return sessionRows.page(call.db, window, chosenBy(scope, filter ?? {}), direction, columns)
 }
 
 /** What leads to a list of sessions, beside their owner. */
@@ -143,12 +146,14 @@ export async function pageSessionsOfEach(
   parent: SessionParent,
   parentIds: readonly string[],
   window: PageWindow,
+  { columns }: Pick<SessionReading, 'columns'> = {},
 ): Promise<PagesOf<Session>> {
   const scope = allow(call.caller, 'sessions:read')
   return sessionRows.pageOfEach(call.db, window, {
     parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
     parentName: parent,
     chosen: sql`${ownedByCaller(scope)} and ${parentColumns[parent]} = parent.id`,
+    columns,
   })
 }
 
