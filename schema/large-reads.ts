@@ -1,4 +1,7 @@
-/** What is large is read by one field of an operation after another, and all of them together read so much and no more. */
+/**
+ * What is large, or long to find, is read by one field of an operation after another: many at once would take every
+ * connection to Postgres, which all callers share. Together they read so much and no more.
+ */
 import type { GraphQLResolveInfo } from 'graphql'
 import type { Context } from './builder.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -30,7 +33,7 @@ export async function readInTurn<Value>(
     if (reading.leftBytes <= 0)
       throw new BerthError(
         'invalid_request',
-        `One operation reads ${limits.graphqlReadBytes / 1024 / 1024} MiB of events and variables at most. Ask for fewer at once.`,
+        `One operation reads ${limits.graphqlReadBytes / 1024 / 1024} MiB of logs, events and variables at most. Ask for fewer at once.`,
       )
     const { loaded, bytes } = await read(reading.leftBytes)
     reading.leftBytes -= bytes
@@ -39,4 +42,13 @@ export async function readInTurn<Value>(
   const mine = reading.turn.then(readNext, readNext) // whether or not the one before was refused
   reading.turn = mine
   return mine
+}
+
+/** Reads something that is small and long to find as the next of its operation. @throws BerthError as readInTurn. */
+export function findInTurn<Value>(
+  call: Context,
+  info: Partial<Pick<GraphQLResolveInfo, 'rootValue'>>,
+  find: () => Promise<Value>,
+): Promise<Value> {
+  return readInTurn(call, info, async () => ({ loaded: await find(), bytes: 0 }))
 }

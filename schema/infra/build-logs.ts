@@ -1,4 +1,5 @@
 /** The logs of builds in GraphQL, and the secrets that are masked in them. */
+import { findInTurn, readInTurn } from '../large-reads.ts'
 import { builder } from '../builder.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { callIn, organizationType } from '../identity/organizations.ts'
@@ -55,7 +56,11 @@ builder.objectField(buildType, 'log', (t) =>
     nullable: true,
     description: 'The last entries of its log, oldest first; from 24 hours after the build, only its last 200 lines.',
     args: { limit: t.arg.int({ description: '1 to 5000; 500 by default.' }) },
-    resolve: (build, { limit }, call) => listLog(call, encodeId('build', build.id), limit),
+    resolve: (build, { limit }, call, info) =>
+      readInTurn(call, info, async () => {
+        const loaded = await listLog(call, encodeId('build', build.id), limit)
+        return { loaded, bytes: loaded.reduce((sum, { output }) => sum + output.length, 0) }
+      }),
   }),
 )
 builder.queryFields((t) => ({
@@ -70,7 +75,8 @@ builder.objectField(organizationType, 'buildSecrets', (t) =>
     type: [buildSecret],
     nullable: true,
     description: 'Its build secrets, ordered by name.',
-    resolve: (organization, _, call) => listBuildSecrets(callIn(call, organization)),
+    resolve: (organization, _, call, info) =>
+      findInTurn(call, info, async () => listBuildSecrets(callIn(call, organization))),
   }),
 )
 

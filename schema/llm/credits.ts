@@ -1,4 +1,5 @@
 /** Credits and budgets for models in GraphQL. */
+import { findInTurn } from '../large-reads.ts'
 import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -76,7 +77,8 @@ builder.objectFields(organizationType, (t) => ({
     type: credits,
     nullable: true,
     description: 'What it may spend on models. Errors: FORBIDDEN.',
-    resolve: ({ id }, _arguments, call) => getCredits(call, encodeId('organization', id)),
+    resolve: ({ id }, _arguments, call, info) =>
+      findInTurn(call, info, () => getCredits(call, encodeId('organization', id))),
   }),
 }))
 
@@ -85,7 +87,7 @@ builder.queryFields((t) => ({
     type: credits,
     description: 'What the organization may spend on models. Errors: FORBIDDEN.',
     args: { ...organizationArguments },
-    resolve: (_, { organizationId }, call) => getCredits(call, organizationId),
+    resolve: (_, { organizationId }, call, info) => findInTurn(call, info, () => getCredits(call, organizationId)),
   }),
 }))
 

@@ -1,4 +1,5 @@
 /** The usage and cost of requests to models, in GraphQL. */
+import { findInTurn } from '../large-reads.ts'
 import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -212,7 +213,7 @@ builder.queryFields((t) => ({
     type: usage,
     description: 'The usage and cost of the organization’s requests to models. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: { ...organizationArguments, ...usageArguments },
-    resolve: (_, input, call) => sumUsage(call, input),
+    resolve: (_, input, call, info) => findInTurn(call, info, () => sumUsage(call, input)),
   }),
   inferenceRequests: t.field({
     type: requestConnection,
@@ -234,7 +235,8 @@ builder.objectFields(organizationType, (t) => ({
     nullable: true,
     description: 'The usage and cost of its requests to models. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: usageArguments,
-    resolve: ({ id }, input, call) => sumUsage(call, { ...input, organizationId: encodeId('organization', id) }),
+    resolve: ({ id }, input, call, info) =>
+      findInTurn(call, info, () => sumUsage(call, { ...input, organizationId: encodeId('organization', id) })),
   }),
   inferenceRequests: t.field({
     type: requestConnection,

@@ -1,5 +1,5 @@
 /** The graph: nodes by their ids, objects beside ids, and that no edge leads into an organization that is not the caller’s. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
@@ -424,4 +424,19 @@ test('false is refused where an input says something by being true, and null whe
     'mutation ($geo: Reserved) { createAgent(input: {name: "x", model: {id: "berth/demo", inferenceGeo: $geo}}) { agent { name } } }'
   expect((await ask(agent, callers.owner, { geo: null })).data).toEqual({ createAgent: { agent: { name: 'x' } } })
   expect((await ask(agent, callers.owner, { geo: 'eu' })).codes).toEqual(['INVALID_REQUEST'])
+})
+
+test('an operation leaves connections to Postgres for others, however much it asks for', async () => {
+  const { pool } = berth.services.database
+  let waiting = 0
+  const connections = vi.spyOn(pool, 'connect')
+  const look = setInterval(() => (waiting = Math.max(waiting, pool.waitingCount)), 1)
+  const ids = [...Array<string>(30).fill(target.organization), ...Array<string>(30).fill(target.build)]
+  const inside =
+    '... on Organization { inferenceCredits { balanceUsd } inferenceUsage { from } buildSecrets { name } } ... on Build { log(limit: 1) { id } }'
+  const { codes } = await ask(`query ($ids: [ID!]!) { nodes(ids: $ids) { ${inside} } }`, callers.owner, { ids })
+  clearInterval(look)
+  expect([codes, waiting]).toEqual([[], 0])
+  expect(connections.mock.calls.length).toBeGreaterThan(100)
+  connections.mockRestore()
 })
