@@ -8,6 +8,7 @@ import { noting, type Caller } from '#src/platform/access.ts'
 import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { GraphqlCall } from './graphql-admission.ts'
+import type { PlainAnswer } from './graphql-answers.ts'
 import type { Engine, SingleParams } from './graphql.ts'
 
 /** Answers one query or mutation without yoga's request and response objects, which cost more than most operations. */
@@ -56,15 +57,17 @@ export async function answerOnce(
     const { status, body: text } = claim.kept
     return send(reply.header('idempotent-replayed', 'true'), call, { status, text: text ?? '' }, type)
   }
-  let keeps = false
+  let answer: PlainAnswer
   try {
-    const answer = await engine.answer(params, call, type === plainType)
-    keeps = answer.isDone
-    if (keeps) await claim.keep({ status: answer.status, body: answer.text })
-    return send(reply, call, answer, type)
-  } finally {
-    if (!keeps) await claim.release()
+    answer = await engine.answer(params, call, type === plainType)
+  } catch (error) {
+    await claim.release()
+    throw error
   }
+  // Before it is sent: whoever has the answer may ask again at once.
+  if (answer.isDone) await claim.keep({ status: answer.status, body: answer.text })
+  else await claim.release()
+  return send(reply, call, answer, type)
 }
 
 function send(

@@ -271,7 +271,10 @@ describe('messages', () => {
     ['messages[0].parts must', [{ role: 'user', content: 'x' }]],
     ['messages[0].role must', [{ role: 'tool', parts: [] }]],
     ['messages[0].parts[0].type must be text', [{ role: 'system', parts: [{ type: 'file' }] }]],
-    ['messages[0].parts[0].type is not allowed in a user message', [{ role: 'user', parts: [{ type: 'reasoning', text: 'x' }] }]],
+    [
+      'messages[0].parts[0].type is not allowed in a user message',
+      [{ role: 'user', parts: [{ type: 'reasoning', text: 'x' }] }],
+    ],
     [
       'messages[0].parts[0].url must',
       [{ role: 'user', parts: [{ type: 'file', mediaType: 'application/pdf', url: 'https://example.com/a.pdf' }] }],
