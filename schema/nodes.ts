@@ -4,7 +4,7 @@
 import type { FieldMap } from '@pothos/core'
 import { builder } from './builder.ts'
 import type { Call } from '#src/platform/services.ts'
-import { encodeNodeId, type NodeName } from './node-ids.ts'
+import { isNodeName, nodeIdEncoder, type NodeName } from './node-ids.ts'
 
 const batchMax = 1000 // ids in one statement
 
@@ -46,9 +46,11 @@ export function linkTo<Row>(
   name: string,
   { type, description, nullable = false as never, id }: Link<Row>,
 ): FieldMap {
+  if (!isNodeName(type.name)) throw new Error(`${type.name} is no node, so ${name} cannot lead to it`)
+  const encode = nodeIdEncoder(type.name)
   const publicId = (row: Row): string | null => {
     const stored = id(row)
-    return stored === null ? null : encodeNodeId(type.name, stored)
+    return stored === null ? null : encode(stored)
   }
   return {
     [`${name}Id`]: t.id({ nullable, description, resolve: publicId as never }), // not null unless it may be
