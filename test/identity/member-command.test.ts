@@ -31,7 +31,7 @@ describe('npm run -s member', () => {
     expect(await run(['--org', 'acme'])).toEqual({ code: 0, out: 'owner   alice\nadmin   bob\n', errors: '' })
     expect(await run(['role', '--org', 'acme', '--user', 'bob', '--role', 'viewer'])).toEqual({
       code: 0,
-      out: 'bob is viewer of acme now.\n',
+      out: 'bob is now viewer of acme.\n',
       errors: '',
     })
     expect(

@@ -60,7 +60,7 @@ describe('memory', () => {
       status: 429,
       body: {
         error: 'rate_limited',
-        message: expect.stringMatching(/hold 12288 MB of memory.*2048 MB more.*last 4096 MB.*BERTH_ORG_MEMORY_MB/),
+        message: expect.stringMatching(/use 12288 MB of memory.*2048 MB more.*last 4096 MB.*BERTH_ORG_MEMORY_MB/),
       },
     })
     expect(refused.headers.get('retry-after')).toBe('30')
@@ -92,7 +92,7 @@ describe('memory', () => {
     await start({ BERTH_ORG_MEMORY_MB: '4096' })
     const { ids, refused } = await fill()
     expect(ids).toHaveLength(2)
-    expect(refused.body.message).toContain('may hold 4096 MB (BERTH_ORG_MEMORY_MB)')
+    expect(refused.body.message).toContain('the limit is 4096 MB (BERTH_ORG_MEMORY_MB)')
     const build = await berth.call('POST', '/api/v1/build/jobs', {
       token: acme,
       body: {
@@ -119,7 +119,7 @@ describe('memory', () => {
     const sandbox = await berth.call('POST', '/api/v1/vms/sandbox', { token: acme, body: { command: 'true' } })
     expect(sandbox).toMatchObject({
       status: 429,
-      body: { error: 'rate_limited', message: expect.stringContaining('hold 6144 MB') },
+      body: { error: 'rate_limited', message: expect.stringContaining('use 6144 MB') },
     })
     await graphql(`mutation { stopVm(input: { id: "${id}" }) { vm { id } } }`)
     await settle(id, 'stopped')
@@ -226,7 +226,7 @@ describe('disk and numbers', () => {
     expect(ids).toHaveLength(7) // 20 GiB each, of 150
     expect(refused).toMatchObject({
       status: 429,
-      body: { message: expect.stringMatching(/hold 143360 MB of disk.*20480 MB more.*last 51200 MB/) },
+      body: { message: expect.stringMatching(/use 143360 MB of disk.*20480 MB more.*last 51200 MB/) },
     })
     await graphql(`mutation { stopVm(input: { id: "${ids[0]}" }) { vm { id } } }`)
     await settle(ids[0]!, 'stopped')

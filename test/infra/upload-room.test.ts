@@ -184,7 +184,7 @@ describe('an organization', () => {
       status: 429,
       body: {
         error: 'rate_limited',
-        message: expect.stringMatching(/8192 MiB is what it may store.*BERTH_ORG_FILES_GB/),
+        message: expect.stringMatching(/8192 MiB is the limit.*BERTH_ORG_FILES_GB/),
       },
     })
     expect((await put(await make(await berth.token('bob', 'second')))).status).toBe(200)
@@ -200,7 +200,7 @@ describe('an organization', () => {
     await sql`insert into uploads (id, organization_id, expires_at) select gen_random_uuid(), ${organizationId}, now() from generate_series(1, ${limits.uploadsUnfinishedMax}::int)`.execute(
       berth.services.db,
     )
-    await expect(make(await berth.token('carl', 'many'))).rejects.toThrow(/^429 .*1000 addresses/)
+    await expect(make(await berth.token('carl', 'many'))).rejects.toThrow(/^429 .*1000 upload/)
     await make()
   })
 })

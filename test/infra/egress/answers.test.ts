@@ -137,7 +137,7 @@ describe('a secret in an answer', () => {
   test('with more secrets than can be masked together is not requested: the guest is told so', async () => {
     for (let each = 0; each < 20; each++) world.give({ secret: `${each}${'s'.repeat(searchedBodyBytesMax * 2)}` })
     expect((await secured.curl(['-i', secured.url()])).body).toMatch(
-      /^HTTP\/1\.1 503 [^]*more secrets for such hosts than can be kept out/,
+      /^HTTP\/1\.1 503 [^]*more secrets for such hosts than can be masked/,
     )
     const inside = await secured.inside()
     inside.write(
