@@ -203,6 +203,6 @@ function addTitled(schema: unknown, components: Components): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   const { title } = schema as Json // any object; that of an object's properties is a schema itself
   const rest = Object.entries(schema).filter(([key]) => key !== 'title' || typeof title !== 'string')
-  const whole = Object.fromEntries(rest.map(([key, one]) => [key, addTitled(one, components)]))
-  return typeof title === 'string' ? components.add(title, whole) : whole
+  const titled = Object.fromEntries(rest.map(([key, one]) => [key, addTitled(one, components)]))
+  return typeof title === 'string' ? components.add(title, titled) : titled
 }

@@ -24,9 +24,9 @@ import { variableReader } from './variables.ts'
 export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
   scope.setErrorHandler((error, request, reply) => {
     // A 401 is never turned into a 429: it tells a client to renew its token, and the interface lists no other status.
-    const told = shownError(refusedRequest(error, request, reply), request.id)
-    if (told.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
-    return sendError(surface, told, request, reply)
+    const shown = shownError(refusedRequest(error, request, reply), request.id)
+    if (shown.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
+    return sendError(surface, shown, request, reply)
   })
   scope.setNotFoundHandler((request, reply) =>
     sendError(
@@ -204,8 +204,8 @@ async function answer(
     throw error instanceof BerthError ? asListed(route.list ? listError(route.list, error) : error, route) : error
   })
   if (route.status === 204) return null
-  const whole = operation.bodyAt.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
-  const listed = route.list ? listBody(route.list, whole, variables) : whole
+  const result = operation.bodyAt.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
+  const listed = route.list ? listBody(route.list, result, variables) : result
   const body = route.entriesBy === undefined ? listed : withEntriesBy(route.entriesBy, listed)
   return route.large ? bodyText(body) : JSON.stringify(body)
 }

@@ -24,8 +24,8 @@ export function nodeColumns(
 }
 
 /**
- * The columns behind the fields that a single object is asked for.
- * @param columnsOf the columns of its fields that have some; every other field needs its id alone.
+ * The columns behind the selected fields of a single object.
+ * @param columnsOf the columns that each field reads; a field that is not listed needs only the id.
  */
 export function ownColumns(
   info: GraphQLResolveInfo,

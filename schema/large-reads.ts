@@ -39,9 +39,9 @@ export async function readInTurn<Value>(
     reading.leftBytes -= bytes
     return loaded
   }
-  const mine = reading.turn.then(readNext, readNext) // whether or not the one before was refused
-  reading.turn = mine
-  return mine
+  const turn = reading.turn.then(readNext, readNext) // whether or not the one before was refused
+  reading.turn = turn
+  return turn
 }
 
 /** Reads something that is small and long to find as the next of its operation. @throws BerthError as readInTurn. */

@@ -41,10 +41,10 @@ export function streamEventShape(parts: ShapeParts): Json {
 /** An entry of a shared transcript: something that was said, or a tool that was used, by name. */
 export function transcriptEntryShape(parts: ShapeParts): Json {
   const { add, describe } = parts
-  const said = { id: text, type: oneOf('user.message', 'agent.message'), content: list(contentBlock(parts)) }
+  const message = { id: text, type: oneOf('user.message', 'agent.message'), content: list(contentBlock(parts)) }
   const used = { type: oneOf('agent.tool_use', 'agent.tool_result'), name: nullableText }
   return add('TranscriptEntry', {
-    anyOf: [object({ ...said, processed_at: moment }), object({ ...used, processed_at: moment })],
+    anyOf: [object({ ...message, processed_at: moment }), object({ ...used, processed_at: moment })],
     description: describe('TranscriptEntry'),
   })
 }
@@ -54,8 +54,8 @@ function membersOf(kinds: Readonly<Record<string, Keys>>, { add, describe }: Sha
   return Object.fromEntries(
     Object.entries(kinds).map(([type, { always = {}, sometimes = {} }]) => {
       const name = eventTypeName(type)
-      const whole = object({ id: text, type: oneOf(type), ...always, processed_at: moment }, sometimes)
-      return [type, add(name, described(describe(name), whole))]
+      const eventSchema = object({ id: text, type: oneOf(type), ...always, processed_at: moment }, sometimes)
+      return [type, add(name, described(describe(name), eventSchema))]
     }),
   )
 }
@@ -64,15 +64,15 @@ function membersOf(kinds: Readonly<Record<string, Keys>>, { add, describe }: Sha
 function saidKinds(parts: ShapeParts): Record<string, Keys> {
   const content = list(contentBlock(parts))
   const rubric = object({ type: oneOf('text'), content: text })
-  const said = { always: { content: list(textBlock(parts)) } }
+  const withText = { always: { content: list(textBlock(parts)) } }
   return {
     'user.message': { always: { content } },
     'user.interrupt': {},
     'user.define_outcome': {
       always: { outcome_id: text, description: text, rubric, max_iterations: orNull(wholeNumber) },
     },
-    'system.message': said,
-    'agent.message': said,
+    'system.message': withText,
+    'agent.message': withText,
     'agent.thinking': {},
     'agent.thread_context_compacted': {},
   }

@@ -91,7 +91,7 @@ const chunk = titled(
 export const chatCompletionEvent: Json = { anyOf: [chunk, { $ref: '#/components/schemas/Error' }] }
 
 const toolCall = { toolCallId: text, toolName: text }
-const said = object({ finishReason: text, usage, model: text })
+const finishMetadata = object({ finishReason: text, usage, model: text })
 /** The chunks of the UI message stream by their type: the keys that each has always, and those that it has sometimes. */
 const uiChunks: Readonly<Record<string, readonly [always: Record<string, Json>, sometimes?: Record<string, Json>]>> = {
   start: [{ messageId: text }],
@@ -107,7 +107,7 @@ const uiChunks: Readonly<Record<string, readonly [always: Record<string, Json>, 
   'tool-input-available': [{ ...toolCall, input: {} }],
   'tool-input-error': [{ ...toolCall, input: text, errorText: text }],
   'finish-step': [{}],
-  finish: [{}, { messageMetadata: said }],
+  finish: [{}, { messageMetadata: finishMetadata }],
   error: [{ errorText: text }],
 }
 

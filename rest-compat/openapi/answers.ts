@@ -82,8 +82,8 @@ function withEntriesBy(key: string | undefined, body: Json, components: Componen
 /** The documented list of a connection, beside the other keys of the object that has it. */
 function listSchema(list: RestList, selected: Json, components: Components): Json {
   if (list.at === undefined) return shownList(list, selected)
-  const whole = wholeOf(selected, components)
-  const { [list.at]: connection = {}, ...rest } = whole['properties'] as Record<string, Json>
+  const fullSchema = wholeOf(selected, components)
+  const { [list.at]: connection = {}, ...rest } = fullSchema['properties'] as Record<string, Json>
   const listed = shownList(list, connection)
   const properties = { ...rest, ...(listed['properties'] as Json) }
   return { type: 'object', properties, required: Object.keys(properties) }
@@ -121,10 +121,10 @@ function selectionSchema(type: GraphQLNamedType, selections: SelectionSetNode, p
   const properties = Object.fromEntries(
     fields.map((field) => [keyOf(field), fieldSchema(of, field, parts, fields.length === 1)]),
   )
-  const whole = { type: 'object', properties, required: Object.keys(properties) }
+  const fullSchema = { type: 'object', properties, required: Object.keys(properties) }
   const isRoot = [parts.schema.getQueryType(), parts.schema.getMutationType(), parts.schema.getSubscriptionType()]
-  if (isRoot.some((root) => root === of) || carriers.test(of.name)) return whole
-  return parts.components.add(nameOf(of, selections, parts), described(whole, of.description))
+  if (isRoot.some((root) => root === of) || carriers.test(of.name)) return fullSchema
+  return parts.components.add(nameOf(of, selections, parts), described(fullSchema, of.description))
 }
 
 /** A component is named after its fragment where the selection is one, otherwise after its type. */
@@ -179,8 +179,11 @@ function fieldsOf(type: GraphQLNamedType, { selections }: SelectionSetNode, part
 }
 
 function fits(type: GraphQLNamedType, condition: string, { schema }: Parts): boolean {
-  const wanted = schema.getType(condition)
-  return wanted === type || (isAbstractType(wanted) && isObjectType(type) && schema.isSubType(wanted, type))
+  const conditionType = schema.getType(condition)
+  return (
+    conditionType === type ||
+    (isAbstractType(conditionType) && isObjectType(type) && schema.isSubType(conditionType, type))
+  )
 }
 
 function fieldSchema(parent: GraphQLNamedType, selection: FieldNode, parts: Parts, isAlone: boolean): Json {

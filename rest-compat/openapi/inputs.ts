@@ -80,10 +80,10 @@ export function requestBody(
   const without = new Set(filled.map(({ field }) => field))
   const taken = objectSchema(named, parts.components, without, [...neverNull, ...always])
   const required = [...((taken['required'] as string[] | undefined) ?? []), ...always]
-  const whole: Json = { ...taken, ...(required.length > 0 ? { required } : {}) }
-  if (Object.keys(whole['properties'] as Json).length === 0) return {}
-  const body = parts.components.add(named.name, described(whole, named.description))
-  return { requestBody: { required: 'required' in whole, content: { 'application/json': { schema: body } } } }
+  const fullSchema: Json = { ...taken, ...(required.length > 0 ? { required } : {}) }
+  if (Object.keys(fullSchema['properties'] as Json).length === 0) return {}
+  const body = parts.components.add(named.name, described(fullSchema, named.description))
+  return { requestBody: { required: 'required' in fullSchema, content: { 'application/json': { schema: body } } } }
 }
 
 function bodySchema(variables: readonly VariableDefinitionNode[], { schema, components }: InputParts): Json {
@@ -103,9 +103,9 @@ export function inputSchema(type: GraphQLType, components: Components): Json {
   if (isNonNullType(type)) return inputSchema(type.ofType, components)
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType, components) }
   if (!isInputObjectType(type)) return leafSchema(type, components)
-  const whole = tagOf(type) ? taggedSchema(type, components) : objectSchema(type, components)
+  const fullSchema = tagOf(type) ? taggedSchema(type, components) : objectSchema(type, components)
   const text = textSchema(type, components)
-  const taken = text ? { anyOf: [text, ...((whole['oneOf'] as Json[] | undefined) ?? [whole])] } : whole
+  const taken = text ? { anyOf: [text, ...((fullSchema['oneOf'] as Json[] | undefined) ?? [fullSchema])] } : fullSchema
   return components.add(type.name, described(taken, type.description))
 }
 
@@ -162,13 +162,13 @@ function taggedSchema(type: GraphQLInputObjectType, components: Components): Jso
       const named = getNamedType(field.type)
       const word = memberWord(type, field.name)
       const tags = { [tag]: { type: 'string', enum: [word] } }
-      const whole = isInputObjectType(named) ? objectSchema(named, components) : { additionalProperties: false }
+      const fullSchema = isInputObjectType(named) ? objectSchema(named, components) : { additionalProperties: false }
       const always = word === type.extensions['usual'] ? [] : [tag] // one without its tag is of the usual member
-      const required = [...always, ...((whole['required'] as string[] | undefined) ?? [])]
+      const required = [...always, ...((fullSchema['required'] as string[] | undefined) ?? [])]
       return {
         type: 'object',
-        ...whole,
-        properties: { ...tags, ...(whole['properties'] as Json | undefined) },
+        ...fullSchema,
+        properties: { ...tags, ...(fullSchema['properties'] as Json | undefined) },
         ...(required.length > 0 ? { required } : {}),
       }
     }),

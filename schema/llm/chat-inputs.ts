@@ -197,8 +197,8 @@ function bodyMessage({ system, user, assistant, tool }: Message): Record<string,
     ...block,
     encrypted_content: encryptedContent,
   }))
-  const said = typeof assistant.text === 'string' ? [{ type: 'text', text: assistant.text }] : []
-  const content = [...reasoning, ...said]
+  const textParts = typeof assistant.text === 'string' ? [{ type: 'text', text: assistant.text }] : []
+  const content = [...reasoning, ...textParts]
   return {
     role: 'assistant',
     content: content.length > 0 ? content : null,

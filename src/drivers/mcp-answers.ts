@@ -133,8 +133,8 @@ async function* steppedEvents(
         dataLength += line.length
       } else if (line !== '') others.push(line)
       else {
-        const said = dataLength > errorBytesMax ? [await read(Buffer.from(data.join('\n')))] : data
-        yield Buffer.from(`${[...others, ...said.map((one) => `data: ${one}`)].join('\n')}\n\n`)
+        const dataLines = dataLength > errorBytesMax ? [await read(Buffer.from(data.join('\n')))] : data
+        yield Buffer.from(`${[...others, ...dataLines.map((one) => `data: ${one}`)].join('\n')}\n\n`)
         others = []
         data = []
         dataLength = 0

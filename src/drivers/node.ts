@@ -183,11 +183,11 @@ function createWaiting(signal?: AbortSignal): Waiting {
       cuts = 0
     },
     async after(error) {
-      const told = asBerthError(error)
-      if (!isAway(error) || (!isRefused(error) && ++cuts > cutsMax)) throw told
+      const shown = asBerthError(error)
+      if (!isAway(error) || (!isRefused(error) && ++cuts > cutsMax)) throw shown
       // A request that was running until now had reached its node.
       if (awaySinceMs === undefined || !(isRefused(error) || error instanceof Away)) awaySinceMs = performance.now()
-      if (performance.now() - awaySinceMs > limits.nodeWaitSeconds * 1000) throw told
+      if (performance.now() - awaySinceMs > limits.nodeWaitSeconds * 1000) throw shown
       await pause(againMs, undefined, signal ? { signal } : {}).catch(() => undefined) // the signal has the reason
     },
   }
@@ -227,9 +227,9 @@ function agentOf(agentUrl: string): { agent: Dispatcher; origin: string } {
 
 /** The node's refusal as it threw it. */
 function rebuilt(text: string): BerthError {
-  const said = JSON.parse(text) as { code?: string; message?: string } // the worker's error body
-  const code = said.code && said.code in errorStatuses ? (said.code as ErrorCode) : 'internal_error'
-  return new BerthError(code, said.message ?? 'The node refused without a reason.')
+  const body = JSON.parse(text) as { code?: string; message?: string } // the worker's error body
+  const code = body.code && body.code in errorStatuses ? (body.code as ErrorCode) : 'internal_error'
+  return new BerthError(code, body.message ?? 'The node refused without a reason.')
 }
 
 /** The node is shutting down, or temporarily cannot reach the machine. */

@@ -165,21 +165,21 @@ function barScript(names: { signInPath: string; signInHeader: string; advice: st
             headers: { 'content-type': 'application/json', [names.signInHeader]: '1' },
             body: JSON.stringify(wanted),
           }).then(async (answer) => {
-            const said = (await answer.json()) as {
+            const reply = (await answer.json()) as {
               token?: string
               expires_at?: string
               error?: string
               message?: string
             }
             const asked = find('berth-code')
-            if (said.error === 'sign_in_code_required' && asked) asked.hidden = false
-            if (!answer.ok || !said.token) throw new Error(said.message ?? 'No token came back.')
+            if (reply.error === 'sign_in_code_required' && asked) asked.hidden = false
+            if (!answer.ok || !reply.token) throw new Error(reply.message ?? 'No token came back.')
             return {
-              token: said.token,
+              token: reply.token,
               user: fields['user'] ?? '',
               organization: fields['organization'] ?? '',
               role: fields['role'] ?? '',
-              expiresAt: said.expires_at ?? '',
+              expiresAt: reply.expires_at ?? '',
             }
           })
     getting

@@ -55,7 +55,7 @@ function pageOf(withSignIn: boolean): Promise<KeptText> {
 
 async function makePage(withSignIn: boolean): Promise<KeptText> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-  const whole = renderGraphiQL({
+  const page = renderGraphiQL({
     title: 'Berth',
     logo,
     endpoint: '/graphql',
@@ -64,10 +64,10 @@ async function makePage(withSignIn: boolean): Promise<KeptText> {
     defaultEditorToolsVisibility: false, // the tabs need the space
   })
   const root = '<div id="root"></div>'
-  const at = whole.indexOf(root)
+  const at = page.indexOf(root)
   if (at < 0) throw new Error('the page of GraphiQL has no root to put the bar above')
   return keepText(
     'text/html; charset=utf-8',
-    `${whole.slice(0, at)}<style>${signInStyle}</style>${tabsScript()}${signInBar(withSignIn)}${whole.slice(at)}`,
+    `${page.slice(0, at)}<style>${signInStyle}</style>${tabsScript()}${signInBar(withSignIn)}${page.slice(at)}`,
   )
 }

@@ -60,8 +60,8 @@ export async function yogaAnswer(result: ExecutionResult, call: GraphqlCall): Pr
     ({ error, status, bySpecification }) =>
       new GraphQLError(error.message, { extensions: ran ? {} : { http: { status, spec: bySpecification } } }),
   )
-  const whole = String(text)
-  return { ...result, ...(errors.length > 0 ? { errors } : {}), stringify: () => whole } as ExecutionResult // yoga's own extension of a result
+  const body = String(text)
+  return { ...result, ...(errors.length > 0 ? { errors } : {}), stringify: () => body } as ExecutionResult // yoga's own extension of a result
 }
 
 /** The text of one of several results: of a subscription, or on a web socket. */
@@ -75,7 +75,7 @@ export async function* yogaEvents(
   requestId: string,
 ): AsyncGenerator<ExecutionResult> {
   for await (const result of results) {
-    const whole = String(await eventText(result, requestId))
-    yield { ...result, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
+    const body = String(await eventText(result, requestId))
+    yield { ...result, stringify: () => body } as ExecutionResult // yoga's own extension of a result
   }
 }

@@ -54,7 +54,7 @@ export function runPlan(plan: Plan, { schema, contextValue, variableValues }: Ru
   try {
     const data =
       operation === 'mutation' ? runInTurn(run, plan.fields) : runFields(run, plan.fields, undefined, undefined)
-    return isPromise(data) ? data.then((whole) => answerOf(run, whole), failed) : answerOf(run, data)
+    return isPromise(data) ? data.then((value) => answerOf(run, value), failed) : answerOf(run, data)
   } catch (error) {
     return failed(error)
   }
@@ -88,16 +88,16 @@ function runFields(
   } catch (error) {
     // Resolvers that are already running end before the error is returned.
     if (waits)
-      return whole(answer).finally(() => {
+      return resolved(answer).finally(() => {
         throw error
       }) as Promise<Answer>
     throw error
   }
-  return waits ? whole(answer) : answer
+  return waits ? resolved(answer) : answer
 }
 
 /** The same object, once all of its values are resolved. */
-async function whole(answer: Answer): Promise<Answer> {
+async function resolved(answer: Answer): Promise<Answer> {
   const keys = Object.keys(answer)
   const values = await Promise.all(Object.values(answer))
   for (let at = 0; at < keys.length; at++) answer[keys[at]!] = values[at] // as many values as keys

@@ -13,9 +13,9 @@ const apollo: Form = {
 
 /** The multipart variant for this `Accept`; null when it accepts server-sent events, or no multipart. */
 export function multipartForm(accept: string | null): Form | null {
-  const wanted = (accept ?? '').toLowerCase()
-  if (!wanted.includes('multipart/mixed') || wanted.includes('text/event-stream')) return null
-  return wanted.includes('subscriptionspec') ? apollo : plain
+  const accepted = (accept ?? '').toLowerCase()
+  if (!accepted.includes('multipart/mixed') || accepted.includes('text/event-stream')) return null
+  return accepted.includes('subscriptionspec') ? apollo : plain
 }
 
 /** Sends each result as a part as soon as it arrives, and ends with the results. */

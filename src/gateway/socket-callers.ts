@@ -106,9 +106,9 @@ function remain(
  */
 function credentialOf(init: Readonly<Init> | undefined): string | undefined {
   const inner = init?.['headers']
-  const said = { ...init, ...(typeof inner === 'object' ? inner : {}) }
+  const merged = { ...init, ...(typeof inner === 'object' ? inner : {}) }
   const lowerCase = Object.fromEntries(
-    Object.entries(said)
+    Object.entries(merged)
       .filter((entry): entry is [string, string] => typeof entry[1] === 'string')
       .map(([name, value]) => [name.toLowerCase(), value]),
   )

@@ -28,7 +28,7 @@ const bodyBytes = 4096
 const attemptsPerMinute = 60
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
-const wanted = z.object({
+const signInShape = z.object({
   user: z.string(),
   organization: z.string(),
   role: z.enum(roles),
@@ -48,7 +48,7 @@ export function serveSignIn(app: FastifyInstance, services: Services): void {
       )
     const uid = await userOfPeer(request.raw.socket)
     await services.limiter.spend(`sign-in:${uid ?? 'unknown'}`, attemptsPerMinute) // each user of this machine has their own limit, so that none can lock out the others
-    const body = wanted.safeParse(request.body)
+    const body = signInShape.safeParse(request.body)
     if (!body.success)
       throw new BerthError(
         'invalid_request',

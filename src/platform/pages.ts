@@ -128,9 +128,9 @@ export async function readSizedPagesOfEach<Row extends { id: string }, Key>(
     return new Map(counted.map(({ pageOf: parentId, count }) => [parentId, count]))
   }
   const loaded = (parentId: string): Page<Row> => {
-    const mine = byParent.get(parentId)
-    if (!mine) throw notFound(parentName)
-    const shown = mine[0]?.id === null ? [] : mine
+    const ofParent = byParent.get(parentId)
+    if (!ofParent) throw notFound(parentName)
+    const shown = ofParent[0]?.id === null ? [] : ofParent
     const count = async (): Promise<number> => (await (counts ??= countAll())).get(parentId) ?? 0
     return pageOf(cursors.cursorOf, window, reading, shown, count, isCut?.(shown))
   }
@@ -220,10 +220,10 @@ export function pageSql<Key extends string | number = string>(
 ): { within: RawBuilder<unknown>; cut: RawBuilder<unknown> } {
   const isRising = direction === 'asc'
   const columns = Array.isArray(key) ? (key as readonly RawBuilder<unknown>[]) : [key as RawBuilder<unknown>] // Array.isArray tells no readonly list
-  const whole = columns.length > 1 ? sql`(${sql.join(columns)})` : columns[0]
+  const orderKey = columns.length > 1 ? sql`(${sql.join(columns)})` : columns[0]
   const order = isRising === fromEnd ? sql`desc` : sql`asc`
   const beyond = (rising: boolean, bound: Key | null): RawBuilder<unknown> =>
-    bound === null ? sql`true` : rising ? sql`${whole} > ${placeOf(bound)}` : sql`${whole} < ${placeOf(bound)}`
+    bound === null ? sql`true` : rising ? sql`${orderKey} > ${placeOf(bound)}` : sql`${orderKey} < ${placeOf(bound)}`
   return {
     within: sql`${beyond(isRising, after)} and ${beyond(!isRising, before)}`,
     cut: sql`order by ${sql.join(columns.map((column) => sql`${column} ${order}`))} limit ${most}`,

@@ -52,13 +52,13 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
   const shares = createBoundedMap<string, Share>({ entriesMax: heldBucketsMax })
 
   async function refill(share: Share, bucket: string, perMinute: number): Promise<void> {
-    const wanted = Math.max(1, Math.floor(perMinute * shareOfBucket))
+    const requested = Math.max(1, Math.floor(perMinute * shareOfBucket))
     const there = sql`least(${perMinute}, held.tokens + extract(epoch from now() - held.refilled_at) * ${perMinute / 60})`
-    const granted = sql`greatest(0, least(${wanted}, floor(${there})))` // a negative balance set by an operator stays negative
+    const granted = sql`greatest(0, least(${requested}, floor(${there})))` // a negative balance set by an operator stays negative
     const row = await getOne<Pick<Row<'rate_buckets'>, 'granted' | 'tokens'>>(
       db,
       sql`
-      insert into rate_buckets as held (bucket, tokens, granted, refilled_at) values (${bucket}, ${perMinute - wanted}, ${wanted}, now())
+      insert into rate_buckets as held (bucket, tokens, granted, refilled_at) values (${bucket}, ${perMinute - requested}, ${requested}, now())
       on conflict (bucket) do update set
         tokens = ${there} - ${granted}, granted = ${granted}, refilled_at = now()
       returning granted, tokens`,

@@ -95,12 +95,12 @@ export function sha256(text: string | Buffer): Buffer {
 
 /** SHA-256 of many bytes, in steps between which the event loop goes on. */
 export async function sha256InSteps(bytes: Buffer): Promise<Buffer> {
-  const whole = createHash('sha256')
+  const hash = createHash('sha256')
   for (let at = 0; at < bytes.length; at += digestStepBytes) {
     if (at > 0) await nextTurn()
-    whole.update(bytes.subarray(at, at + digestStepBytes))
+    hash.update(bytes.subarray(at, at + digestStepBytes))
   }
-  return whole.digest()
+  return hash.digest()
 }
 const digestStepBytes = 4 * 1024 * 1024
 

@@ -136,22 +136,22 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
     throw refused('it was issued in the future; check the clocks')
   const outcome = claims.safeParse(payload)
   if (!outcome.success) throw refused('its claims do not have the form that Berth expects')
-  const said = outcome.data
-  const userId = decodeId('user', said.sub)
+  const payloadClaims = outcome.data
+  const userId = decodeId('user', payloadClaims.sub)
   if (!userId) throw refused('its subject is not a user id of Berth')
-  const organizationId = said.org_id ? (decodeId('organization', said.org_id) ?? null) : null
-  const memberships = said.org_memberships.map((one) => {
-    const theirs = decodeId('organization', one.org_id)
+  const organizationId = payloadClaims.org_id ? (decodeId('organization', payloadClaims.org_id) ?? null) : null
+  const memberships = payloadClaims.org_memberships.map((one) => {
+    const orgId = decodeId('organization', one.org_id)
     const membershipId = decodeId('membership', one.membership_id)
-    if (!theirs || !membershipId) throw refused('it names an organization or a membership whose id is not one of Berth')
+    if (!orgId || !membershipId) throw refused('it names an organization or a membership whose id is not one of Berth')
     // The token states the role in the active organization twice: the lesser one counts, also when a request names that organization.
-    const role = theirs === organizationId ? lesserRole(one.role, said.role ?? one.role) : one.role
-    return { membershipId, organizationId: theirs, role }
+    const role = orgId === organizationId ? lesserRole(one.role, payloadClaims.role ?? one.role) : one.role
+    return { membershipId, organizationId: orgId, role }
   })
   // The role counts only where a membership of that very organization backs it: the claim alone could outlive it.
   const active = memberships.find((one) => one.organizationId === organizationId)
   const role = active?.role ?? null
-  const vmId = said[vmClaim] === undefined ? null : decodeId('vm', said[vmClaim])
+  const vmId = payloadClaims[vmClaim] === undefined ? null : decodeId('vm', payloadClaims[vmClaim])
   if (vmId === undefined) throw refused('it names a VM whose id is not one of Berth')
   return {
     userId,
@@ -159,9 +159,9 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
     role,
     memberships,
     vmId,
-    tokenId: said.jti ?? '',
+    tokenId: payloadClaims.jti ?? '',
     issuedAtSeconds: payload.iat ?? 0,
-    expiresAtSeconds: said.exp,
+    expiresAtSeconds: payloadClaims.exp,
   }
 }
 

@@ -137,6 +137,6 @@ function tooLong({ what }: SetupStep): string {
 }
 
 function failed({ what }: SetupStep, { exitCode, stdout, stderr }: GuestResult, masker: Masker): string {
-  const said = masker.text(stderr.trim() || stdout.trim()).slice(-shownOutput)
-  return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${said ? `, and printed: ${said}` : '.'}`
+  const output = masker.text(stderr.trim() || stdout.trim()).slice(-shownOutput)
+  return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${output ? `, and printed: ${output}` : '.'}`
 }

@@ -128,12 +128,12 @@ async function begin(
         )
   const thinks = model !== null && model.reasoningLevels.length > 0
   const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
-  const told = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])]
+  const systemText = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])]
     .filter((part) => part !== null)
     .join('\n\n')
   const converse = (): ModelRequest['messages'] =>
     conversationOf(conversation, {
-      system: told === '' ? null : told,
+      system: systemText === '' ? null : systemText,
       model: wanted.id,
       seesImages: model?.capabilities.vision ?? false,
       readsPdf: model?.capabilities.pdf ?? false,

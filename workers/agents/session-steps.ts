@@ -7,7 +7,7 @@ import { log as processLog } from '#src/platform/log.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import {
-  beat,
+  heartbeat,
   beatMs,
   ClaimLost,
   claimSession,
@@ -167,7 +167,7 @@ function watch({ db }: Services, claim: Claim, notices: AsyncIterator<void>, ove
   const look = async (): Promise<void> => {
     looking = true
     try {
-      if ((await beat(db, claim)).isInterrupted) over.abort(new Interrupted())
+      if ((await heartbeat(db, claim)).isInterrupted) over.abort(new Interrupted())
     } catch (error) {
       if (error instanceof ClaimLost) over.abort(error)
       else

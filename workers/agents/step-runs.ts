@@ -81,7 +81,7 @@ export async function finishStep(run: StepRun, said: StepEnd): Promise<void> {
   const end = await masked(run, said)
   await transaction(run.services.db, async (tx) => {
     const written = await writeDown(tx, run, end)
-    await goOn(tx, run, end, written)
+    await decideNext(tx, run, end, written)
   })
 }
 
@@ -122,7 +122,7 @@ async function writeDown(tx: Tx, { claim, log }: StepRun, end: StepEnd): Promise
 }
 
 /** Decides what follows the step: enqueues the next step, or the session becomes idle. */
-async function goOn(
+async function decideNext(
   tx: Tx,
   { services: { jobs }, toolsRunAtClient }: StepRun,
   { rest, againSeconds }: StepEnd,

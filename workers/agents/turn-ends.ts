@@ -74,9 +74,9 @@ function endOfEvaluation({ session, log, cut }: StepRun, rest: StopReason): Retu
   const left = openEvaluation(log)
   const outcome = session.outcomes.find(({ outcome_id }) => outcome_id === left?.data['outcome_id'])
   if (!left || !outcome) return null
-  const said =
+  const verdict =
     rest.type === 'end_turn'
       ? ({ result: 'interrupted', explanation: 'The user interrupted while this was graded.' } as const)
       : ({ result: 'failed', explanation: 'It could not be graded, because of faults on our side.' } as const)
-  return evaluationEnd(left.id, outcome, said, cut?.usage ?? null)
+  return evaluationEnd(left.id, outcome, verdict, cut?.usage ?? null)
 }

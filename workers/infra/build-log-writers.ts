@@ -75,11 +75,11 @@ export async function createBuildLogWriter(
       const consumed = progress.takenBytes + masking.resumption().heldBytes + bytes.length
       const shown = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking.push(bytes)])
       const { heldBytes, state } = masking.resumption()
-      const whole = shown.length - cutBytes(shown)
-      storing.add(shown.toString('utf8', 0, whole), {
+      const completeBytes = shown.length - cutBytes(shown)
+      storing.add(shown.toString('utf8', 0, completeBytes), {
         takenBytes: consumed - heldBytes,
         maskingState: state,
-        cut: shown.toString('hex', whole),
+        cut: shown.toString('hex', completeBytes),
       })
       if (storing.isFull) await storing.flush()
     },

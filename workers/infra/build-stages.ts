@@ -40,7 +40,10 @@ const cacheEnv = {
 }
 
 /** Runs the remaining stages up to the output. @throws BuildEnd, what `over` fires with, or our own faults. */
-export async function goOn(run: BuildRun, { sealedSecrets }: Pick<ClaimedBuild, 'sealedSecrets'>): Promise<Ending> {
+export async function runRemainingStages(
+  run: BuildRun,
+  { sealedSecrets }: Pick<ClaimedBuild, 'sealedSecrets'>,
+): Promise<Ending> {
   const { spec, log } = run
   const values = await giveSecrets(run, sealedSecrets)
   const stages: ((run: BuildRun) => Promise<StageEnd>)[] = [

@@ -18,7 +18,7 @@ import { createBuildLogWriter, type BuildLogWriter } from './build-log-writers.t
 import { returnMachine } from './build-machines.ts'
 import { isNoRoom, noRoom, watchRoom } from './build-room.ts'
 import { BuildEnd, BuildLetGo } from './build-runs.ts'
-import { goOn } from './build-stages.ts'
+import { runRemainingStages } from './build-stages.ts'
 import type { VmWork } from './vms.ts'
 
 /** More than any node has memory for; the dispatcher decides how many really run. */
@@ -73,7 +73,8 @@ async function runClaimed(work: VmWork, claimed: ClaimedBuild, stopping: AbortSi
     const spec = openSpec(work.services.sealer, build)
     const run = { work, build, claim, spec, log: writer, over: over.signal, deadlineMs: performance.now() + leftMs }
     const ending =
-      claimed.progress.ending ?? (await goOn(run, claimed).catch((error: unknown) => endingOf(build, error)))
+      claimed.progress.ending ??
+      (await runRemainingStages(run, claimed).catch((error: unknown) => endingOf(build, error)))
     await end(work, claimed, writer, ending)
   } finally {
     clearTimeout(timer)

@@ -45,12 +45,12 @@ export async function handleVms(work: VmWork): Promise<void> {
   const busy = new Map<string, Promise<void>>()
   await work.services.jobs.handle(onNode(reconcileVm, work.nodeId), { concurrency: vmsAtOnce }, async ({ data }) => {
     const before = busy.get(data.vmId) ?? Promise.resolve()
-    const mine = before.catch(() => undefined).then(() => reconcile(work, data.vmId)) // the previous run reported its own failure
-    busy.set(data.vmId, mine)
+    const turn = before.catch(() => undefined).then(() => reconcile(work, data.vmId)) // the previous run reported its own failure
+    busy.set(data.vmId, turn)
     try {
-      await mine
+      await turn
     } finally {
-      if (busy.get(data.vmId) === mine) busy.delete(data.vmId)
+      if (busy.get(data.vmId) === turn) busy.delete(data.vmId)
     }
   })
 }

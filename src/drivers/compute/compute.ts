@@ -276,12 +276,12 @@ async function asCapacity<T>(node: ComputeNode, work: () => Promise<T>): Promise
 function createQueues(): <T>(id: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>()
   return async (id, work) => {
-    const mine = (last.get(id) ?? Promise.resolve()).then(work, work)
-    last.set(id, mine)
+    const turn = (last.get(id) ?? Promise.resolve()).then(work, work)
+    last.set(id, turn)
     try {
-      return await mine
+      return await turn
     } finally {
-      if (last.get(id) === mine) last.delete(id)
+      if (last.get(id) === turn) last.delete(id)
     }
   }
 }

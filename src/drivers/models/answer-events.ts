@@ -145,8 +145,8 @@ export class AnswerEvents {
 
   /** The usage so far as the provider reports it; undefined for what it does not report. */
   usage(usage: { [Key in keyof Usage]?: number | undefined }): void {
-    const told = this.#count.tell(usage)
-    if (told) this.#batch.push({ type: 'usage', usage: told })
+    const reported = this.#count.tell(usage)
+    if (reported) this.#batch.push({ type: 'usage', usage: reported })
   }
 
   /** The answer is complete. */

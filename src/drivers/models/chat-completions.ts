@@ -168,9 +168,9 @@ class ChatReader implements AnswerReader {
   #call(call: Values | null, position: number): void {
     if (!call) return
     this.#closeBlock()
-    const told = objectOf(call['function']) ?? {}
+    const called = objectOf(call['function']) ?? {}
     const id = textOf(call['id'])
-    const name = textOf(told['name']) ?? ''
+    const name = textOf(called['name']) ?? ''
     const index = this.#indexOf(call, id, name, position)
     let open = this.#calls.get(index)
     if (!open) {
@@ -180,7 +180,7 @@ class ChatReader implements AnswerReader {
       this.#calls.set(index, (open = this.#events.openCall(id, name)))
     } else if (open.number === null && name !== open.name) open.name += name
     this.#current = index
-    const given = told['arguments']
+    const given = called['arguments']
     const value = objectOf(given)
     if (value) this.#events.argumentValue(open, value)
     else this.#events.arguments(open, textOf(given) ?? '')
@@ -210,7 +210,7 @@ class ChatReader implements AnswerReader {
   #end(): void {
     this.#closeBlock()
     for (const call of this.#calls.values()) this.#events.closeCall(call)
-    const told = finishReasons[this.#finish?.toLowerCase() ?? ''] ?? 'stop'
-    this.#events.end(told === 'stop' && this.#events.hasCalls ? 'tool_calls' : told)
+    const reason = finishReasons[this.#finish?.toLowerCase() ?? ''] ?? 'stop'
+    this.#events.end(reason === 'stop' && this.#events.hasCalls ? 'tool_calls' : reason)
   }
 }

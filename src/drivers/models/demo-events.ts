@@ -190,8 +190,8 @@ function* beforeStop(texts: Iterable<Piece>, stop: readonly string[]): Generator
     held += text
     const found = stop.map((one) => held.indexOf(one)).filter((at) => at >= 0)
     if (found.length > 0) {
-      const said = held.slice(0, Math.min(...found))
-      if (said !== '') yield { text: said, paceMs }
+      const beforeStop = held.slice(0, Math.min(...found))
+      if (beforeStop !== '') yield { text: beforeStop, paceMs }
       return true
     }
     const sure = wholeCharacters(held, Math.max(0, held.length - longest + 1))

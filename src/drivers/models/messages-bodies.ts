@@ -80,8 +80,8 @@ function thinkingBudget(target: UpstreamTarget, { reasoningEffort, maxTokens: mo
 }
 
 function maxTokens(target: UpstreamTarget, { maxTokens: most }: ModelRequest, thinking: number | null): number {
-  const wanted = most ?? target.maxOutputTokens
-  return thinking === null || wanted > thinking ? wanted : thinking + wanted
+  const outputTokens = most ?? target.maxOutputTokens
+  return thinking === null || outputTokens > thinking ? outputTokens : thinking + outputTokens
 }
 
 /** This format has no equivalent of `json_object`, so the model is instructed. */
@@ -216,8 +216,8 @@ function toolChoice({ toolChoice: choice, parallelToolCalls }: ModelRequest): Bl
 
 /** Only a schema can be requested; for `json_object` see systemBlocks. */
 function outputConfig({ responseFormat }: ModelRequest): Block | undefined {
-  const wanted = responseFormat?.['json_schema'] as { schema?: unknown } | undefined // in OpenAI's form; what is absent stays undefined
-  return responseFormat?.['type'] === 'json_schema' && wanted?.schema
-    ? { format: { type: 'json_schema', schema: wanted.schema } }
+  const jsonSchema = responseFormat?.['json_schema'] as { schema?: unknown } | undefined // in OpenAI's form; what is absent stays undefined
+  return responseFormat?.['type'] === 'json_schema' && jsonSchema?.schema
+    ? { format: { type: 'json_schema', schema: jsonSchema.schema } }
     : undefined
 }

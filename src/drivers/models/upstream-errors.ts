@@ -94,7 +94,7 @@ function describe(
   headers: IncomingHttpHeaders,
 ): BerthError {
   const { slug } = target
-  const said = saidBy(target, error)
+  const reason = reasonFrom(target, error)
   switch (status) {
     case 401:
     case 402:
@@ -124,26 +124,26 @@ function describe(
         `The upstream ${slug} is overloaded. Try again in a few seconds.`,
       )
     case 404: // a missing URL or model is not the caller's fault, and another upstream may have it
-      if (said)
+      if (reason)
         return upstreamError(
           target,
           'upstream_error',
-          `The upstream ${slug} does not have the model: ${said} Tell your operator, or use another model.`,
+          `The upstream ${slug} does not have the model: ${reason} Tell your operator, or use another model.`,
         )
       break
     case 400:
     case 413:
     case 422:
-      if (isTooLong(error, said))
+      if (isTooLong(error, reason))
         return upstreamError(
           target,
           'context_length_exceeded',
-          `The conversation is longer than the model can read: ${said || 'shorten it'}`,
+          `The conversation is longer than the model can read: ${reason || 'shorten it'}`,
         )
       return upstreamError(
         target,
         'invalid_parameter',
-        `The upstream ${slug} refused the request: ${said || `it answered ${status} without a reason.`}`,
+        `The upstream ${slug} refused the request: ${reason || `it answered ${status} without a reason.`}`,
       )
   }
   return upstreamError(
@@ -163,7 +163,7 @@ function isTooLong(error: Values | null, said: string): boolean {
 }
 
 /** The upstream's own sentence: without its key, control characters, or more than 500 characters. */
-function saidBy({ apiKey }: UpstreamTarget, error: Values | null): string {
+function reasonFrom({ apiKey }: UpstreamTarget, error: Values | null): string {
   const sentence = textOf(error?.['message']) ?? ''
   // The key first: a truncated key would not be found.
   const scrubbed = apiKey ? sentence.replaceAll(apiKey, '[key]') : sentence

@@ -34,14 +34,14 @@ export class UsageCount {
 
   /** Records what the provider reports; undefined values stay as they were. @returns what was new, or null. */
   tell(usage: { [Name in keyof Usage]?: number | undefined }): Partial<Usage> | null {
-    let told: Partial<Usage> | null = null
+    let reported: Partial<Usage> | null = null
     for (const name of usageNames) {
       const count = usage[name]
       if (count === undefined) continue
-      told ??= {}
-      told[name] = this.#told[name] = count
+      reported ??= {}
+      reported[name] = this.#told[name] = count
     }
-    return told
+    return reported
   }
 
   /** Counts an event. */
@@ -71,17 +71,17 @@ export class UsageCount {
    * than their total.
    */
   whole(): Usage {
-    const told = this.#told
+    const reported = this.#told
     const reasoningEstimate = tokensOf(this.#reasoningCharacters)
     const inputTokens = this.#input()
-    const outputTokens = told.outputTokens ?? tokensOf(this.#characters) + reasoningEstimate
-    const cacheReadTokens = Math.min(told.cacheReadTokens ?? 0, inputTokens)
+    const outputTokens = reported.outputTokens ?? tokensOf(this.#characters) + reasoningEstimate
+    const cacheReadTokens = Math.min(reported.cacheReadTokens ?? 0, inputTokens)
     return {
       inputTokens,
       outputTokens,
       cacheReadTokens,
-      cacheWriteTokens: Math.min(told.cacheWriteTokens ?? 0, inputTokens - cacheReadTokens),
-      reasoningTokens: Math.min(told.reasoningTokens ?? reasoningEstimate, outputTokens),
+      cacheWriteTokens: Math.min(reported.cacheWriteTokens ?? 0, inputTokens - cacheReadTokens),
+      reasoningTokens: Math.min(reported.reasoningTokens ?? reasoningEstimate, outputTokens),
     }
   }
 

@@ -34,13 +34,13 @@ export function unknownKeySentence(kind: string, key: string, known: Iterable<st
 /** The known key or name that was probably intended: a similar spelling, or the same beginning. */
 export function nearestKey(key: string, known: Iterable<string>): string | undefined {
   if (key.length > comparedLength) return undefined
-  const wanted = bare(key)
+  const bareKey = bare(key)
   let nearest: { name: string; distance: number } | undefined
   for (const name of known) {
     const candidate = bare(name)
-    const distance = candidate === wanted ? 0 : beginAlike(wanted, candidate) ? 1 : editDistance(wanted, candidate)
+    const distance = candidate === bareKey ? 0 : beginAlike(bareKey, candidate) ? 1 : editDistance(bareKey, candidate)
     if (
-      distance <= Math.floor(Math.max(wanted.length, candidate.length) / 3) &&
+      distance <= Math.floor(Math.max(bareKey.length, candidate.length) / 3) &&
       (nearest === undefined || distance < nearest.distance)
     )
       nearest = { name, distance }

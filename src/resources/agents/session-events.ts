@@ -119,7 +119,7 @@ function isAnswer({ type }: NewEvent): boolean {
   return answerTypes.includes(type)
 }
 
-const wanted: Readonly<
+const answerRules: Readonly<
   Record<string, { needs: 'confirmation' | 'result'; uses: readonly string[]; sentence: string }>
 > = {
   'user.tool_confirmation': {
@@ -160,7 +160,7 @@ async function checkAnswers(tx: Tx, session: Session, batch: readonly NewEvent[]
       : false
   const open = new Map(pendingOf(log, { toolsRunAtClient: atClient }).toolUses.map((use) => [use.event.id, use]))
   for (const { type, to, index } of answers) {
-    const rule = wanted[type]
+    const rule = answerRules[type]
     const id = decodeId('sessionEvent', to) ?? ''
     const use = open.get(id)
     if (!rule || !use || use.needs !== rule.needs || !rule.uses.includes(use.event.type))

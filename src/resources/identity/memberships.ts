@@ -111,14 +111,14 @@ export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'connected'
   ): ReadonlyMap<string, Role> | undefined => {
     const found = new Map<string, Role>()
     let complete = true
-    for (const said of memberships) {
-      const membership = find(said.membershipId)
+    for (const claimed of memberships) {
+      const membership = find(claimed.membershipId)
       if (
         membership === null ||
-        (membership && (membership.userId !== userId || membership.organizationId !== said.organizationId))
+        (membership && (membership.userId !== userId || membership.organizationId !== claimed.organizationId))
       )
         throw inactive()
-      if (membership) found.set(said.organizationId, lesserRole(membership.role, said.role))
+      if (membership) found.set(claimed.organizationId, lesserRole(membership.role, claimed.role))
       else complete = false
     }
     return complete ? found : undefined

@@ -35,8 +35,8 @@ export async function getOrganization(
 /** The organizations of these stored ids that the caller belongs to. */
 export async function findOrganizations(call: Call, ids: readonly string[]): Promise<Organization[]> {
   const known = new Set(organizationsOf(call.caller))
-  const theirs = ids.filter((id) => known.has(id))
-  return organizationRows.find(call.db, theirs, sql`true`)
+  const readable = ids.filter((id) => known.has(id))
+  return organizationRows.find(call.db, readable, sql`true`)
 }
 
 /** The organizations that the caller belongs to, newest first. @throws BerthError invalid_request. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, sql, transaction } from '#src/platform/postgres.ts'
 import {
-  beat,
+  heartbeat,
   claimSession,
   ClaimLost,
   holdSession,
@@ -55,7 +55,7 @@ const jobsOf = async (id: string): Promise<number> =>
     ).rows[0]?.count,
   )
 
-test('one worker has a session; another gets it when it is given back or its worker is silent', async () => {
+test('one worker has a session; another gets it when the claim is released or its worker is silent', async () => {
   const id = await sessions.begin(agent, 'hello')
   const [one, two] = await Promise.all([claim(id), claim(id, other)])
   const [first] = [one, two].filter((held) => held !== undefined)
@@ -70,17 +70,17 @@ test('one worker has a session; another gets it when it is given back or its wor
   expect(await claim(id)).toMatchObject({ wasLost: false, tries: 1 })
 })
 
-test('what a worker writes after another took its session up is refused, and nothing of it is there', async () => {
+test('what a worker writes after another has claimed its session is refused, and nothing of it is stored', async () => {
   const id = await sessions.begin(agent, 'hello')
   const late = await claim(id)
   await fallSilent(id)
   await claim(id, other)
   await expect(write(late!)).rejects.toThrow(ClaimLost)
-  await expect(beat(berth.services.db, late!.claim)).rejects.toThrow(ClaimLost)
+  await expect(heartbeat(berth.services.db, late!.claim)).rejects.toThrow(ClaimLost)
   expect(types(await sessions.log(id))).not.toContain('agent.message')
 })
 
-test('a session without worker or job gets a job again, and one whose worker starts anew at once', async () => {
+test('a session without a worker or a job gets a new job, and immediately when its worker restarts', async () => {
   const id = await sessions.begin(agent, 'hello')
   await claim(id)
   const before = await jobsOf(id)
@@ -97,7 +97,7 @@ test('a session without worker or job gets a job again, and one whose worker sta
   expect(await claim(id)).toMatchObject({ wasLost: true })
 })
 
-test('a worker that is killed in the middle of an answer is followed by the next, and the log says so', async () => {
+test('when a worker is killed in the middle of an answer, the next one continues, and the log says so', async () => {
   const settings = {
     BERTH_VMS: 'off',
     BERTH_DATA_DIR: berth.dataDir,
@@ -144,7 +144,7 @@ test('a worker that is killed in the middle of an answer is followed by the next
   }
 }, 60_000)
 
-test('a session that is taken up again and again in vain ends its turn, and what was open is answered', async () => {
+test('a session that is claimed too often without progress ends its turn, and open calls get results', async () => {
   const settings = {
     BERTH_VMS: 'off',
     BERTH_DATA_DIR: berth.dataDir,

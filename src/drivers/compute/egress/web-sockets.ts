@@ -67,11 +67,11 @@ export function frameMaskingStep(masker: Masker): Transform {
     transform(chunk: Buffer, _encoding, done) {
       try {
         unread = Buffer.concat([unread, chunk])
-        const said: Buffer[] = []
-        for (let piece = read(); piece; piece = read()) said.push(piece)
+        const passed: Buffer[] = []
+        for (let piece = read(); piece; piece = read()) passed.push(piece)
         if (waiting.reduce((sum, { bytes }) => sum + bytes.length, 0) > waitingBytesMax)
           throw new Error('too many frames wait for the rest of a message')
-        done(null, Buffer.concat(said))
+        done(null, Buffer.concat(passed))
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)))
       }

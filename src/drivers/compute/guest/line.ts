@@ -94,13 +94,13 @@ function waitedFor(
   let queue: Promise<void> = Promise.resolve()
   /** One question at a time: answers do not say which question they belong to. */
   const ask = (messages: Buffer[], answers: string[], limitMs: number): Promise<void> => {
-    const mine = queue.then(async () => {
+    const turn = queue.then(async () => {
       unheard.length = 0 // answers to questions that timed out
       socket.write(Buffer.concat(messages))
       for (const answer of answers) await expect(answer, limitMs)
     })
-    queue = mine.catch(() => undefined) // the caller gets the error
-    return mine
+    queue = turn.catch(() => undefined) // the caller gets the error
+    return turn
   }
   return {
     personalise: ({ hostname, machineId, hostKey, authorizedKey, mountFolder }, limitMs) =>

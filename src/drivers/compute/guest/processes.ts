@@ -104,10 +104,10 @@ export async function* followBackground(
       for (let at = 0; at < frame.bytes.length; at += pieceBytesMax) {
         // A character that is split by the end of a piece is sent completely with the next piece.
         const bytes = Buffer.concat([cut[stream], frame.bytes.subarray(at, at + pieceBytesMax)])
-        const whole = bytes.length - cutBytes(bytes)
-        if (whole > 0) yield piece(stream, bytes.subarray(0, whole))
-        offsets[stream] += whole
-        cut[stream] = bytes.subarray(whole)
+        const completeBytes = bytes.length - cutBytes(bytes)
+        if (completeBytes > 0) yield piece(stream, bytes.subarray(0, completeBytes))
+        offsets[stream] += completeBytes
+        cut[stream] = bytes.subarray(completeBytes)
       }
     }
   } catch (error) {

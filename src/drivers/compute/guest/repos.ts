@@ -58,8 +58,8 @@ async function clone(machine: Machine, { url, branch, path }: RepoOrder, leftMs:
 /** The last line of git's output, with the URL's credential removed. */
 function reasonOf(stderr: string, url: string): string {
   const lines = stderr.trim().split('\n')
-  const said = lines.findLast((line) => line.startsWith('fatal:') || line.startsWith('error:')) ?? lines.at(-1) ?? ''
-  const withoutUrl = said.replaceAll(url, shown(url)).replace(/\/\/[^\s/@]+@/g, '//')
+  const reason = lines.findLast((line) => line.startsWith('fatal:') || line.startsWith('error:')) ?? lines.at(-1) ?? ''
+  const withoutUrl = reason.replaceAll(url, shown(url)).replace(/\/\/[^\s/@]+@/g, '//')
   const secrets = credentialsOf(url)
   const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), withoutUrl)
   return `${clean.replace(/^(fatal|error): /, '').slice(0, reasonCharactersMax) || 'git failed'}.`

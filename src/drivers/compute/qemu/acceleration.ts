@@ -38,18 +38,18 @@ export async function probeAcceleration(
   template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>,
   users: MachineUsers | null,
 ): Promise<Acceleration> {
-  const mine = {
+  const current = {
     host: `${arch()} ${release()}`,
     qemu: await qemuVersion(),
     user: users ? 'its own' : process.getuid!(),
   }
   const known = readVerdict(cacheDir)
-  if (known && known.host === mine.host && known.qemu === mine.qemu && known.user === mine.user)
+  if (known && known.host === current.host && known.qemu === current.qemu && known.user === current.user)
     return known.acceleration
   const acceleration = (await bootsWithKvm(template, users, join(cacheDir, 'probe'))) ? 'kvm' : 'emulation'
   await mkdir(cacheDir, { recursive: true })
   const place = verdictPlace(cacheDir)
-  await writeFile(`${place}.${process.pid}`, JSON.stringify({ ...mine, acceleration } satisfies Verdict))
+  await writeFile(`${place}.${process.pid}`, JSON.stringify({ ...current, acceleration } satisfies Verdict))
   await rename(`${place}.${process.pid}`, place)
   return acceleration
 }

@@ -84,19 +84,19 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
     closing.resolve({ guestEnd })
   })
   onLines(socket, limits, (line) => {
-    const said = parse(line)
-    if (!said) return socket.destroy()
-    if (said.QMP) greeting.resolve()
-    else if (typeof said.event === 'string') {
-      const data = said.data ?? {}
-      if (said.event === 'SHUTDOWN' && data['guest'] === true)
+    const message = parse(line)
+    if (!message) return socket.destroy()
+    if (message.QMP) greeting.resolve()
+    else if (typeof message.event === 'string') {
+      const data = message.data ?? {}
+      if (message.event === 'SHUTDOWN' && data['guest'] === true)
         guestEnd = data['reason'] === 'guest-shutdown' ? 'shutdown' : 'reset'
-      for (const listener of [...listeners]) listener(said.event, data)
+      for (const listener of [...listeners]) listener(message.event, data)
     } else {
       const first = pending.shift()
       if (!first) return
-      if (said.error) settle(first).reject(new Error(`QEMU refused: ${said.error.desc}`))
-      else settle(first).resolve(said.return)
+      if (message.error) settle(first).reject(new Error(`QEMU refused: ${message.error.desc}`))
+      else settle(first).resolve(message.return)
     }
   })
   return {
@@ -116,8 +116,8 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
           clearTimeout(timer)
           listeners.delete(listener)
         }
-        const listener = (said: string, data: Record<string, unknown>): void => {
-          if (said !== name || !fits(data)) return
+        const listener = (event: string, data: Record<string, unknown>): void => {
+          if (event !== name || !fits(data)) return
           done()
           resolve(data)
         }
@@ -131,7 +131,7 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
           reject(new Error('QEMU has ended'))
         })
       }),
-    on: (name, onEvent) => void listeners.add((said, data) => said === name && onEvent(data)),
+    on: (name, onEvent) => void listeners.add((event, data) => event === name && onEvent(data)),
     close: () => socket.destroy(),
   }
 }
@@ -147,8 +147,8 @@ type Said = {
 /** What QEMU sent, or undefined when it is not a JSON object. */
 function parse(line: string): Said | undefined {
   try {
-    const said: unknown = JSON.parse(line)
-    return typeof said === 'object' && said !== null ? (said as Said) : undefined // QEMU's protocol guarantees it
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null ? (value as Said) : undefined // QEMU's protocol guarantees it
   } catch {
     return undefined
   }

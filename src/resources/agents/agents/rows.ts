@@ -61,7 +61,7 @@ export const agentRows = rowsOf<Agent>('agent', 'agents', 'agent')
 /** The columns of an Agent: version `v` of agent `a`. */
 export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.version, v.definition, a.created_at, v.created_at as updated_at, a.archived_at`
 
-/** One version of an agent, whoever it belongs to. */
+/** One version of an agent, without a check of who may read it. */
 export async function findAgentVersion(db: Db, id: string, version: number): Promise<Agent | undefined> {
   return findOne<Agent>(
     db,

@@ -188,23 +188,23 @@ export function readNewToken(
   given: unknown,
 ): StaticBearerSecrets | null {
   if (given === undefined || given === null) return null
-  const wanted = readShape(changeShape, given, 'auth')
+  const change = readShape(changeShape, given, 'auth')
   if (
-    wanted.mcp_server_url !== undefined &&
-    (keyKind !== 'mcp_server_url' || readServerUrl(config, wanted.mcp_server_url, 'auth.mcp_server_url').normal !== key)
+    change.mcp_server_url !== undefined &&
+    (keyKind !== 'mcp_server_url' || readServerUrl(config, change.mcp_server_url, 'auth.mcp_server_url').normal !== key)
   ) {
     throw new BerthError(
       'mcp_server_url_immutable',
       'A credential keeps its mcp_server_url. Archive this one and create another.',
     )
   }
-  if (wanted.secret_name !== undefined && (keyKind !== 'secret_name' || wanted.secret_name !== key)) {
+  if (change.secret_name !== undefined && (keyKind !== 'secret_name' || change.secret_name !== key)) {
     throw new BerthError(
       'secret_name_immutable',
       'A credential keeps its secret_name. Archive this one and create another.',
     )
   }
-  if (wanted.type !== undefined && wanted.type !== auth.type)
+  if (change.type !== undefined && change.type !== auth.type)
     throw new BerthError(
       'invalid_request',
       `A credential keeps its type, which is ${auth.type}. Archive this one and create another.`,
@@ -214,5 +214,5 @@ export function readNewToken(
       'invalid_request',
       `The secrets of a credential of type ${auth.type} cannot be changed: archive it and create another. Only static_bearer accepts a new token.`,
     )
-  return wanted.token ? { token: wanted.token } : null
+  return change.token ? { token: change.token } : null
 }

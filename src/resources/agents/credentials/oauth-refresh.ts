@@ -45,11 +45,11 @@ export async function refreshCredential(
 ): Promise<RefreshOutcome> {
   const running = underWay.get(credentialId)
   if (running) return running
-  const mine = withLock(services.database.url, `vault_credential:${credentialId}`, () =>
+  const refresh = withLock(services.database.url, `vault_credential:${credentialId}`, () =>
     refreshLocked(services, credentialId, seenGeneration),
   ).finally(() => underWay.delete(credentialId))
-  underWay.set(credentialId, mine)
-  return mine
+  underWay.set(credentialId, refresh)
+  return refresh
 }
 
 async function refreshLocked(services: RefreshServices, id: string, seenGeneration: number): Promise<RefreshOutcome> {

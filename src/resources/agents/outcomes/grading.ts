@@ -72,14 +72,14 @@ function endOf(parts: readonly string[], charactersMax: number): string {
  * script.
  */
 function lines(message: Message): string {
-  const said =
+  const content =
     message.role === 'user'
       ? message.parts.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')
       : message.text
   const calls =
     message.role === 'assistant' ? message.toolCalls.map(({ name, arguments: given }) => `calls ${name} ${given}`) : []
   const who = message.role === 'assistant' ? 'agent' : message.role === 'tool' ? 'tool result' : message.role
-  return `${who}:\n${[said, ...calls]
+  return `${who}:\n${[content, ...calls]
     .filter(Boolean)
     .join('\n')
     .split('\n')

@@ -79,7 +79,7 @@ export async function holdSession(
  * @returns whether the client has requested a stop.
  * @throws ClaimLost
  */
-export async function beat(db: Db, { sessionId, fence }: Claim): Promise<{ isInterrupted: boolean }> {
+export async function heartbeat(db: Db, { sessionId, fence }: Claim): Promise<{ isInterrupted: boolean }> {
   const row = await findOne<{ isInterrupted: boolean }>(
     db,
     sql`

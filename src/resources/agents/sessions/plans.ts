@@ -78,8 +78,8 @@ export async function resolveAgent(
       'resource_archived',
       'This agent is archived, so no session can start with it. Choose another one.',
     )
-  const wanted = named.version ?? latest.version
-  const agent = wanted === latest.version ? latest : await findAgentVersion(tx, latest.id, wanted)
+  const version = named.version ?? latest.version
+  const agent = version === latest.version ? latest : await findAgentVersion(tx, latest.id, version)
   if (!agent) throw notFound('version of this agent')
   const definition = !overrides
     ? agent.definition

@@ -31,10 +31,15 @@ export async function followSession(
   { after, replay, previews }: StreamStart,
 ): Promise<AsyncIterableIterator<Emission>> {
   const session = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
-  const wanted = (previews ?? []).map(readPreviewType)
+  const previewTypes = (previews ?? []).map(readPreviewType)
   const position = after ? await readPosition(call, session, after) : replay ? 0 : session.eventPosition
   if (session.status === 'terminated' && position >= session.eventPosition) return nothing()
-  return followEmissions(call, session.id, position, wanted.length > 0 ? previewFilter(new Set(wanted)) : undefined)
+  return followEmissions(
+    call,
+    session.id,
+    position,
+    previewTypes.length > 0 ? previewFilter(new Set(previewTypes)) : undefined,
+  )
 }
 
 async function* nothing(): AsyncIterableIterator<never> {}
@@ -43,17 +48,17 @@ async function* nothing(): AsyncIterableIterator<never> {}
  * Passes on a preview's pieces if its kind is wanted, its start was seen and its event was not. A subscriber that
  * caught up from the log, or got a notice while the pieces were read, may have the event already.
  */
-function previewFilter(wanted: ReadonlySet<PreviewType>): (emission: Emission) => boolean {
-  const said = createBoundedMap<unknown, true>({ entriesMax: saidMax })
+function previewFilter(previewTypes: ReadonlySet<PreviewType>): (emission: Emission) => boolean {
+  const sent = createBoundedMap<unknown, true>({ entriesMax: saidMax })
   let begun: string | null = null
   return ({ event, preview }) => {
     if (preview === null) {
-      if (isPreviewable(String(event['type']))) said.set(event['id'], true)
+      if (isPreviewable(String(event['type']))) sent.set(event['id'], true)
       return true
     }
-    if (event['type'] !== 'event_start') return preview === begun && !said.peek(preview)
+    if (event['type'] !== 'event_start') return preview === begun && !sent.peek(preview)
     const type = (event['event'] as { type: PreviewType }).type // previews.ts wrote it
-    begun = wanted.has(type) && !said.peek(preview) ? preview : null
+    begun = previewTypes.has(type) && !sent.peek(preview) ? preview : null
     return begun !== null
   }
 }

@@ -150,8 +150,12 @@ export const editTool: GuestTool = {
 /** The error message of a script, or a general one. */
 export function refusal({ exitCode, timedOut, stderr }: GuestEnd, otherwise: string): ToolResult {
   if (timedOut) return failed(`${otherwise} It took too long.`)
-  const said = stderr.trim()
+  const message = stderr.trim()
   return failed(
-    said === '' ? `${otherwise} (exit code ${exitCode})` : exitCode === refusedCode ? said : `${otherwise} ${said}`,
+    message === ''
+      ? `${otherwise} (exit code ${exitCode})`
+      : exitCode === refusedCode
+        ? message
+        : `${otherwise} ${message}`,
   )
 }

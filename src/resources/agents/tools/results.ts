@@ -34,7 +34,7 @@ export function failed(text: string): ToolResult {
 export function cutEnd(text: string, most: number = resultLimits.characters): string {
   return text.length <= most
     ? text
-    : `${whole(text.slice(0, most))}\n[Cut: this is the beginning, of ${text.length} characters.]`
+    : `${withoutHalfCharacter(text.slice(0, most))}\n[Cut: this is the beginning, of ${text.length} characters.]`
 }
 
 /**
@@ -44,11 +44,11 @@ export function cutEnd(text: string, most: number = resultLimits.characters): st
 export function cutMiddle(text: string, most: number = resultLimits.characters): string {
   if (text.length <= most) return text
   const { headCharacters } = resultLimits
-  return `${whole(text.slice(0, headCharacters))}\n[Cut: ${text.length - most} characters are left out here.]\n${text.slice(text.length - (most - headCharacters))}`
+  return `${withoutHalfCharacter(text.slice(0, headCharacters))}\n[Cut: ${text.length - most} characters are left out here.]\n${text.slice(text.length - (most - headCharacters))}`
 }
 
 /** Removes half a character at the end. */
-function whole(text: string): string {
+function withoutHalfCharacter(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text
 }

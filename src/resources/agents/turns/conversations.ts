@@ -43,7 +43,7 @@ export function conversationOf(log: readonly TurnEvent[], order: ConversationOrd
   const messages: Message[] = order.system === null ? [] : [{ role: 'system', text: order.system }]
   for (const answer of answersOf(events)) {
     if (!('spanId' in answer)) {
-      messages.push(...said(answer, order))
+      messages.push(...messagesOfEvent(answer, order))
       continue
     }
     const reasoning = (order.reasoning.get(answer.spanId) ?? []).filter(({ model }) => model === order.model)
@@ -112,15 +112,15 @@ function callOf(use: TurnEvent, { nameOf }: ConversationOrder): ToolCall {
 function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean, order: ConversationOrder): Message {
   const toolCallId = encodeId('sessionEvent', use.id)
   if (!result) return { role: 'tool', toolCallId, text: 'This call has no result.', isError: true }
-  const whole = textsOf(
+  const fullText = textsOf(
     result.data['content'],
     order.seesImages ? '[image]' : '[An image, which this model cannot see.]',
   )
   const { cutResultCharacters } = conversationLimits
   const text =
-    isCut && whole.length > cutResultCharacters
-      ? `${whole.slice(0, cutResultCharacters)}\n[Cut to save room: this result had ${whole.length} characters. Call the tool again if you need it.]`
-      : whole
+    isCut && fullText.length > cutResultCharacters
+      ? `${fullText.slice(0, cutResultCharacters)}\n[Cut to save room: this result had ${fullText.length} characters. Call the tool again if you need it.]`
+      : fullText
   const isError = result.data['is_error'] === true
   // Anthropic accepts only text in an error result.
   const images =
@@ -138,7 +138,7 @@ function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean,
   }
 }
 
-function said(event: TurnEvent, order: ConversationOrder): Message[] {
+function messagesOfEvent(event: TurnEvent, order: ConversationOrder): Message[] {
   const { type, data } = event
   if (type === 'system.message') return [{ role: 'system', text: textsOf(data['content']) }]
   const text = type === 'user.define_outcome' ? outcomeText(data) : feedbackOf(event)

@@ -128,14 +128,14 @@ export async function killProcess(
   signal: string | null | undefined,
 ): Promise<VmProcessOutput> {
   const vm = await reachVm(call, vmId, 'vms:write')
-  const wanted = (signal ?? 'TERM').replace(/^SIG/, '')
-  if (wanted !== 'TERM' && wanted !== 'KILL' && wanted !== 'INT')
+  const signalName = (signal ?? 'TERM').replace(/^SIG/, '')
+  if (signalName !== 'TERM' && signalName !== 'KILL' && signalName !== 'INT')
     throw new BerthError('invalid_request', 'signal must be TERM, KILL or INT.')
   const record = await findRecord(call, vmId, processId)
   if (record.status === 'running')
     await vm.node.call(
       'killProcess',
-      { vmId: vm.id, processId: record.id, signal: wanted },
+      { vmId: vm.id, processId: record.id, signal: signalName },
       { silenceMs: callSilenceMs },
     )
   return getProcess(call, vmId, processId)

@@ -11,7 +11,7 @@ import type { Pricing } from '#src/resources/llm/models/rows.ts'
 /** More than any model accepts: a larger count is a fault of the provider. */
 const tokensMax = 1_000_000_000
 
-/** What shall be opened: who pays, for which model, for which session of an agent, and what it may cost at most. */
+/** The request to open: its payer, model and route, the agent's session that made it, if any, and its maximum cost. */
 export type InferenceOrder = {
   payer: Payer
   model: string

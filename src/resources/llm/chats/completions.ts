@@ -13,7 +13,7 @@ import { askInTurn, type Attempt, type BegunAnswer } from '#src/resources/llm/ch
 import { inferenceOf, type Metered, noUsage, type Payer, type RequestRoute } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 
-/** What is asked, of which model, who pays, and for which session of an agent, if for one. */
+/** A request to a model: its payer, model and body, and the agent's session that made it, if any. */
 export type CompletionOrder = {
   payer: Payer
   model: Model
