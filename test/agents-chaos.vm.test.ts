@@ -62,7 +62,7 @@ const scriptOf = (name: string): string =>
     '!repeat 10 word',
   ].join('\n')
 
-test('ten sessions end with whole logs and each effect once, while their worker is killed all the time', async () => {
+test('ten sessions end with complete logs and each effect once while their worker is killed again and again', async () => {
   const agent = (
     await sure<{ id: string }>('POST', '/agents/v1/agents', {
       name: 'worker',

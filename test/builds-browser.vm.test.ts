@@ -31,7 +31,7 @@ afterAll(async () => {
   await berth?.stop()
 }, 60_000)
 
-test('a page that follows a build sees every line once although the web process is killed in the middle', async () => {
+test('a page that follows a build sees every line once, although the web process is killed in the middle', async () => {
   const spec = [
     ...Buffer.from(
       JSON.stringify({ commands: [`for i in $(seq 1 ${linesPrinted}); do echo line $i; sleep 0.2; done`] }),

@@ -69,7 +69,7 @@ async function submit(token: string, commands: string[], more: Record<string, un
   return { ...job, token }
 }
 
-test('builds go on at the same byte whatever becomes of their worker, and one whose machine dies is said to be lost', async () => {
+test('builds continue at the same byte when their worker dies, and one whose machine dies fails as lost', async () => {
   for (const token of tokens)
     await call('POST', '/graphql', token, {
       query: 'mutation { setBuildSecret(input: { name: "KEY", value: "canary-build-key" }) { buildSecret { name } } }',

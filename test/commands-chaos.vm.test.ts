@@ -45,7 +45,7 @@ async function call(
   return { status: answer.status, body: (text ? JSON.parse(text) : {}) as Record<string, unknown> }
 }
 
-test('no command and no file request fails while the worker starts again, each has its effect once, and who follows a process hears all of it', async () => {
+test('no command and no file request fails while the worker restarts, each has its effect once, and a followed process loses no output', async () => {
   const wrong: unknown[] = []
   let going = true
   const done: number[] = []

@@ -24,13 +24,13 @@ describe('every command', () => {
   // Settings that would stop it, were it to begin.
   const settings = { BERTH_NOT_A_SETTING: '1', DATABASE_URL: 'postgres://nobody:s3cr3t@127.0.0.1:1/none' }
 
-  test.each(commands)('%s says how it is used for --help and does nothing', async (path) => {
+  test.each(commands)('%s shows its usage for --help and does nothing', async (path) => {
     const { ended, lines } = startCommand([path, '--help'], settings)
     expect([await ended, lines.join('\n')]).toEqual([0, expect.stringMatching(/npm (?:start|run)/)])
     expect(lines.join('\n')).not.toMatch(/\bat .*:\d+:\d+|Berth cannot start/)
   })
 
-  test.each(commands)('%s refuses words that it does not know, with how it is used', async (path) => {
+  test.each(commands)('%s refuses unknown arguments, and shows its usage', async (path) => {
     const { ended, lines } = startCommand([path, '--no-such-word'], settings)
     expect([await ended, lines.join('\n')]).toEqual([2, expect.stringMatching(/npm (?:start|run)/)])
     expect(lines.join('\n')).not.toMatch(/\bat .*:\d+:\d+/)
@@ -66,7 +66,7 @@ describe('a start whose database does not answer', () => {
 })
 
 describe('log lines', () => {
-  test('are JSON outside a terminal, and for people where they are asked for', async () => {
+  test('are JSON outside a terminal, and in readable form on request', async () => {
     const database = await createDatabase()
     try {
       const logged = async (format: string): Promise<string> => {
@@ -85,7 +85,7 @@ describe('log lines', () => {
     }
   })
 
-  test('for people have the stack of an error below, and give the terminal no commands', () => {
+  test('in readable form have the stack of an error below, and cannot control the terminal', () => {
     const line = (fields: object): string =>
       prettyLine(`${JSON.stringify({ level: 50, time: '2026-01-02T03:04:05.678Z', ...fields })}\n`)
     expect(

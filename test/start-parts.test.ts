@@ -77,7 +77,7 @@ test('compiled code is kept between starts, or where the operator says', () => {
   expect(folder({ NODE_COMPILE_CACHE: '' })).toBe('none')
 })
 
-test('what VMs lack is named in one command to run', () => {
+test('what is missing for VMs is named in one command to run', () => {
   const missing = missingRequirements(null, [])!
   expect(missing.packages).toEqual(
     expect.arrayContaining(['qemu-utils', 'mmdebstrap', 'busybox-static', 'cpio', 'xz-utils', 'e2fsprogs']),

@@ -63,7 +63,7 @@ const dataDir = () => join(folder, 'data')
 const currentRun = (): RunFile => findRun(dataDir())!
 const postgresProcesses = () => processesIn(join(dataDir(), 'postgres'), 'postgres')
 
-test('a start ends with addresses and a ready line, and SIGTERM stops web, worker and Postgres in this order', async () => {
+test('a start ends with URLs and a ready line, and SIGTERM stops web, worker and Postgres in this order', async () => {
   const berth = start()
   await berth.line(/^Berth is ready at http:\/\/localhost:\d+/)
   expect(berth.lines.join('\n')).toContain(`http://localhost:${variables.PORT}/graphql`)
@@ -223,7 +223,7 @@ test('a second start on the same data folder, or on a port that is taken, says s
   expect(isRunning(currentRun().starter)).toBe(true)
 })
 
-test('a process that keeps dying is started again after pauses that grow, and Berth still stops at once', async () => {
+test('a process that keeps dying is restarted with a growing backoff, and Berth still stops immediately', async () => {
   writeFileSync(join(folder, 'worker.mjs'), 'process.exit(0)')
   const berth = start()
   await berth.line(/worker +\| ended \(code 0\); starting it again in 0\.2 s/)
@@ -232,7 +232,7 @@ test('a process that keeps dying is started again after pauses that grow, and Be
   expect(await berth.ended).toBe(0)
 })
 
-test('asked a second time, a start that waits for a slow process ends everything at once', async () => {
+test('after a second signal, a start that waits for a slow process ends everything immediately', async () => {
   writeFileSync(
     join(folder, 'web.mjs'),
     web.replace(
@@ -256,7 +256,7 @@ test('asked a second time, a start that waits for a slow process ends everything
   expect(await becomesTrue(allGone, { limitMs: 5_000, everyMs: 20 })).toBe(true)
 })
 
-test('migrations that fail stop everything again, with exit code 1', async () => {
+test('failed migrations stop everything, with exit code 1', async () => {
   writeFileSync(join(folder, 'Procfile'), 'release: exit 3\nweb: node nowhere.mjs\n')
   const berth = start()
   expect(await berth.ended).toBe(1)

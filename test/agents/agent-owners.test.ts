@@ -30,8 +30,8 @@ const call = <Body = Agent>(method: string, path: string, body?: unknown, as = t
 const make = async (fields: Record<string, unknown> = {}, as = token): Promise<Agent> =>
   (await call('POST', '', { name: 'helper', model, ...fields }, as)).body
 
-describe('whose an agent is', () => {
-  test('a list holds the caller’s own and the organization’s, and no colleague’s', async () => {
+describe('the owner of an agent', () => {
+  test('a list has the caller’s own agents and the organization’s, but no colleague’s', async () => {
     const mine = await make()
     const theirs = await make({}, colleague)
     const shared = await make({}, key)
@@ -56,7 +56,7 @@ describe('whose an agent is', () => {
       expect(await call('GET', `?org_id=${query}`, undefined, as)).toMatchObject(refusal(404, 'not_found'))
   })
 
-  test('one that an organization key made is everybody’s in the organization, and names no person', async () => {
+  test('an agent created with an API key belongs to the organization, for every member, and names no person', async () => {
     const shared = await make({}, key)
     expect(shared).toMatchObject({ owner_user_id: null, org_id: expect.stringMatching(/^org_/) })
     expect(await call('PATCH', `/${shared.id}`, { version: 1, name: 'by a colleague' }, colleague)).toMatchObject({
@@ -75,7 +75,7 @@ describe('whose an agent is', () => {
     expect((await call('POST', `/${shared.id}/archive`, undefined, key)).status).toBe(200)
   })
 
-  test('a key opens exactly the listed routes: elsewhere it gets 401, and without its scope 403', async () => {
+  test('an API key may call exactly the listed routes: elsewhere it gets 401, and without its scope 403', async () => {
     const weak = (await makeKey(berth, token, { scopes: ['models:read', 'chat:stateless', 'compute:use'] })).key
     const { id } = await make({}, key)
     const open: [string, string, unknown?][] = [

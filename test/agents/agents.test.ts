@@ -69,7 +69,7 @@ test('a new agent is at version 1 and has every documented key, filled in', asyn
   expect((await call('GET', `/${made.id}`)).body).toEqual(made)
 })
 
-test('everything that may be given comes back, with the defaults of its toolsets', async () => {
+test('every field that may be sent is returned, with the defaults of its toolsets', async () => {
   const made = await make({
     description: 'd',
     system: 's',
@@ -320,7 +320,7 @@ describe('an update', () => {
     ).toHaveLength(3)
   })
 
-  test('that says the same makes no new version', async () => {
+  test('that changes nothing makes no new version', async () => {
     const made = await make({ metadata: { b: '1', a: '2' } })
     const same = await call('PATCH', `/${made.id}`, {
       version: 1,
@@ -334,7 +334,7 @@ describe('an update', () => {
     expect((await call<{ data: Agent[] }>('GET', `/${made.id}/versions`)).body.data).toHaveLength(1)
   })
 
-  test('from another version than the newest answers 409 and changes nothing; without a version only POST works', async () => {
+  test('based on an older version answers 409 and changes nothing; without a version only POST works', async () => {
     const made = await make()
     for (const version of [0, 2, -1])
       expect(await call('PATCH', `/${made.id}`, { version, name: 'y' })).toMatchObject(
@@ -363,7 +363,7 @@ describe('an update', () => {
     ])
   })
 
-  test('that takes a tool server away while a toolset needs it is refused', async () => {
+  test('that removes a tool server while a toolset needs it is refused', async () => {
     const made = await make({
       mcp_servers: [{ type: 'url', name: 'docs', url: 'https://example.com' }],
       tools: [{ type: 'mcp_toolset', mcp_server_name: 'docs' }],

@@ -66,7 +66,7 @@ test('makes, changes, lists, archives and deletes an environment', async () => {
   await expect(environments.retrieve(made.id)).rejects.toBeInstanceOf(Anthropic.NotFoundError)
 })
 
-test('understands refusals: their kind, their words and the request’s id', async () => {
+test('understands errors: their type, their message and the request id', async () => {
   const refused: unknown = await client.beta.agents
     .create({ name: 'x', model: 'nobody/nothing' })
     .catch((error: unknown) => error)

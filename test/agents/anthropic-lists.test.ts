@@ -41,7 +41,7 @@ describe('a list’s filters', () => {
     return ids
   }
 
-  test('of agents: when they were made', async () => {
+  test('of agents: by creation time', async () => {
     const { id } = await makeAgent()
     const { created_at } = await client.beta.agents.retrieve(id)
     const later = (await makeAgent()).id
@@ -58,7 +58,7 @@ describe('a list’s filters', () => {
     )
   })
 
-  test('of sessions: the agent and its version, the order, the statuses, the archived', async () => {
+  test('of sessions: by agent and version, order, status, and whether they are archived', async () => {
     const agent = await makeAgent()
     const first = (await makeSession({ agent: agent.id })).id
     await client.beta.agents.update(agent.id, { version: 1, description: 'changed' })
@@ -77,7 +77,7 @@ describe('a list’s filters', () => {
       expect(await idsOf(client.beta.sessions.list(filter))).toEqual([]) // nothing has such an id
   })
 
-  test('of models: the stage of their lives', async () => {
+  test('of models: by the stage of their life cycle', async () => {
     expect(await idsOf(client.beta.models.list({ lifecycle: ['retired'] }))).toEqual([])
     expect(await idsOf(client.beta.models.list({ lifecycle: ['active', 'deprecated'] }))).toContain('berth/demo')
   })

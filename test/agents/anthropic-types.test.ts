@@ -374,7 +374,7 @@ async function restedSession(): Promise<string> {
   return id
 }
 
-test('the table has every method that the client has for these, so that an upgrade shows what is new', () => {
+test('the table has every method of the client for these nouns, so that an upgrade shows what is new', () => {
   const { agents, environments, sessions: ours, vaults, models } = client.beta
   const resources: Readonly<Record<string, object>> = {
     agents,
@@ -437,7 +437,7 @@ test('every event of a stream is one that the client’s types know', async () =
   expect(seen.flatMap((event) => problems(event, 'BetaManagedAgentsStreamSessionEvents'))).toEqual([])
 })
 
-test('a log has all that happened, and the table above has looked at each kind of it', async () => {
+test('a log has everything that happened, and the table above has covered each kind of event', async () => {
   const seen = new Set((await sessions.log(await restedSession())).map(({ type }) => type))
   expect([...seen]).toEqual(
     expect.arrayContaining([
@@ -456,7 +456,7 @@ test('a log has all that happened, and the table above has looked at each kind o
   )
 })
 
-test('the client’s own runner of tools works: nothing that it sends is refused', async () => {
+test('the client’s own tool runner works: nothing that it sends is refused', async () => {
   const { id } = await makeSession({
     agent: await sessions.agent({ tools: [custom] }),
     environment_id: (await makeEnvironment({ config: { type: 'self_hosted' } })).id,

@@ -75,7 +75,7 @@ describe('an organization has at most so many', () => {
     await check(other)
   })
 
-  test('sessions at work', async () => {
+  test('running sessions', async () => {
     const { organizationId } = idsOf(token)
     for (let made = 0; made < 3; made++) await makeSessionRow(berth.services.db, token)
     await sql`update sessions set status = ${'running'}, running_since = now() where id in (select id from sessions where organization_id = ${organizationId} limit 3)`.execute(
@@ -109,7 +109,7 @@ test('an agent has at most so many versions', async () => {
   ).toMatchObject({ status: 429 })
 })
 
-test('a VM has at most so many background processes that run', async () => {
+test('a VM has at most so many running background processes', async () => {
   const { db } = berth.services
   const vm = await makeVmRow(db, other, await makeSilentNode(db))
   await sql`insert into vm_processes (id, vm_id, command, status) select gen_random_uuid(), ${decodeId('vm', vm)}, 'sleep', 'running' from generate_series(1, ${limits.processesRunningMax}::int)`.execute(
@@ -125,7 +125,7 @@ test('a VM has at most so many background processes that run', async () => {
   })
 })
 
-test('the builds of an organization keep so many caches, and the others go without', async () => {
+test('an organization’s builds have at most so many caches, and the others run without one', async () => {
   const { berth: builds, token: owner, node } = await startWithoutBuilder()
   try {
     const { organizationId } = idsOf(owner)

@@ -87,7 +87,7 @@ const secretsOf = async (id: string): Promise<McpOauthSecrets> =>
   openSecrets<McpOauthSecrets>(berth.services.sealer, (await findCredentialRow(berth.services.db, id))!)!
 
 describe('the token for a tool server', () => {
-  test('is the first vault’s that has one, however the address is spelt, and nobody else’s', async () => {
+  test('comes from the first vault that has one, however the URL is spelt, and never from another person’s vault', async () => {
     const second = await makeVault()
     const id = await add({ type: 'static_bearer', mcp_server_url: server, token: 'first' })
     await add({ type: 'static_bearer', mcp_server_url: server, token: 'second' }, second)
@@ -105,7 +105,7 @@ describe('the token for a tool server', () => {
     expect(await use([vault], idsOf(await berth.token('alice', 'other', 'owner')))).toBeNull()
   })
 
-  test('is none once the credential or its vault is archived', async () => {
+  test('does not exist once the credential or its vault is archived', async () => {
     const second = await makeVault()
     await add({ type: 'static_bearer', mcp_server_url: server, token: 'x' }, second)
     expect((await use([second]))?.token).toBe('x')
@@ -113,7 +113,7 @@ describe('the token for a tool server', () => {
     expect(await use([second])).toBeNull()
   })
 
-  test('is refreshed shortly before it ends, and not sooner; the same token is not asked for twice', async () => {
+  test('is refreshed shortly before it expires, and not sooner; the same token is not requested twice', async () => {
     const { accessToken } = await addOauth(soon(600))
     expect((await use())?.token).toBe(accessToken)
     expect(authorization.requests).toHaveLength(0)
@@ -125,7 +125,7 @@ describe('the token for a tool server', () => {
     expect(authorization.requests).toHaveLength(1)
   })
 
-  test('is the old one while the authorization server is away, and after a refusal nobody asks again', async () => {
+  test('is the old one while the authorization server is unreachable, and after a refusal it is not requested again', async () => {
     const { id, accessToken } = await addOauth(soon(-10))
     authorization.next = { answer: (res) => void res.destroy() }
     expect((await use())?.token).toBe(accessToken)
@@ -176,7 +176,7 @@ describe('refreshing', () => {
     expect(new Set(said)).toEqual(new Set([`token ${(await secretsOf(id)).access_token} 2`]))
   }, 30_000)
 
-  test('that finds the refresh token used up by somebody else takes their tokens', async () => {
+  test('that finds the refresh token used up by another process takes that process’s tokens', async () => {
     const { id, accessToken } = await addOauth()
     const newer = authorization.grant()
     authorization.next = {
@@ -211,7 +211,7 @@ describe('refreshing', () => {
     expect((await findCredentialRow(berth.services.db, id))?.sealedSecrets).toBeNull()
   })
 
-  test('keeps the refresh token when the server sends none, and knows no end when it says none', async () => {
+  test('keeps the refresh token when the server sends none, and has no expiry when the server names none', async () => {
     const { id, refreshToken } = await addOauth(soon(-10))
     authorization.next = {
       answer: (res) =>
@@ -231,7 +231,7 @@ describe('environment variables', () => {
     ...rest,
   })
 
-  test('are the first vault’s for each name; with networking a placeholder, which only the VMs that got it may have replaced', async () => {
+  test('come from the first vault that has the name; with networking the VM gets a placeholder, which is replaced only for VMs that got it', async () => {
     const second = await makeVault()
     await add(variable('PLAIN', 'one'))
     await add(variable('PLAIN', 'two'), second)

@@ -104,7 +104,7 @@ const answering =
     return true
   }
 
-test('a good access token is valid: the server was connected to and asked for its tools, and nothing was refreshed', async () => {
+test('a good access token is valid: the server was asked for its tools, and nothing was refreshed', async () => {
   const { id, accessToken } = await make()
   const { status, body } = await validate(id)
   expect(status).toBe(200)
@@ -122,7 +122,7 @@ test('a good access token is valid: the server was connected to and asked for it
   expect(authorization.requests).toEqual([])
 })
 
-test('an access token that has ended is refreshed, tried again, and the rotated pair is kept', async () => {
+test('an expired access token is refreshed and tested again, and the rotated pair is stored', async () => {
   const { id, accessToken, refreshToken } = await make()
   authorization.revoke(accessToken)
   const { body } = await validate(id)
@@ -144,7 +144,7 @@ test('an access token that has ended is refreshed, tried again, and the rotated 
 })
 
 describe('invalid', () => {
-  test('is a refused token without a refresh token; what the server said is shown without the token', async () => {
+  test('is a refused token without a refresh token; the server’s response is shown without the token', async () => {
     const { id, accessToken } = await make({ withRefresh: false })
     authorization.revoke(accessToken)
     const { body } = await validate(id)
@@ -164,7 +164,7 @@ describe('invalid', () => {
     })
   })
 
-  test('is a refresh token that was refused, and sessions then ask no more', async () => {
+  test('is a refresh token that was refused, after which sessions do not try it again', async () => {
     const { id, accessToken, refreshToken } = await make({
       granted: { accessToken: 'ended-access', refreshToken: 'used-refresh' },
     })
@@ -189,7 +189,7 @@ describe('invalid', () => {
     expect(await stored(id)).toMatchObject({ access_token: 'ended-access', refresh_token: 'used-refresh' })
   })
 
-  test('is a client that the authorization server does not know', async () => {
+  test('is a client unknown to the authorization server', async () => {
     const { id, accessToken } = await make({ secret: 'wrong-secret' })
     authorization.revoke(accessToken)
     expect((await validate(id)).body).toMatchObject({
@@ -250,7 +250,7 @@ describe('unknown', () => {
     })
   })
 
-  test('is a token endpoint that cannot be reached, answers 500, is no token endpoint, or redirects elsewhere; the tokens stay', async () => {
+  test('is a token endpoint that cannot be reached, answers 500, is not a token endpoint, or redirects elsewhere; the tokens stay', async () => {
     const cases: readonly (readonly [string, Parameters<typeof answering> | null, string])[] = [
       [`http://${nowhere}/token`, null, 'connect_error'],
       [authorization.tokenEndpoint, [500, 'oops'], 'failed'],
@@ -276,7 +276,7 @@ describe('unknown', () => {
   })
 })
 
-test('secrets in any spelling are taken out of what is shown', async () => {
+test('secrets in any encoding are masked in what is shown', async () => {
   const { id, accessToken, refreshToken } = await make()
   const said = [
     accessToken,

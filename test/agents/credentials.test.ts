@@ -87,8 +87,8 @@ const variable = (changes: object = {}) => ({
   ...changes,
 })
 
-describe('making one', () => {
-  test('of each kind answers everything but its secrets, which are kept', async () => {
+describe('creating one', () => {
+  test('of each kind returns everything except its secrets, which are stored', async () => {
     const moment = expect.stringMatching(/Z$/)
     const common = {
       id: expect.stringMatching(/^vcrd_/),
@@ -217,7 +217,7 @@ describe('making one', () => {
     expect(await call('POST', '', { auth: bearer(), ...rest })).toMatchObject(error(400, 'invalid_request'))
   })
 
-  test('for a server or variable that the vault has already answers 409, however the address is spelt, until it is archived', async () => {
+  test('for a server or variable that the vault already has answers 409, however the URL is spelt, until the first is archived', async () => {
     const first = await make(bearer({ mcp_server_url: 'https://mcp.example.com/x' }))
     for (const auth of [
       bearer({ mcp_server_url: 'https://MCP.example.com:443/x/' }),
@@ -234,7 +234,7 @@ describe('making one', () => {
     await make(variable({ secret_name: 'API_KEY' }))
   })
 
-  test('ten times at once for one server makes one', async () => {
+  test('ten times concurrently for one server creates one', async () => {
     const made = await Promise.all(
       Array.from({ length: 10 }, () =>
         call('POST', '', { auth: bearer({ mcp_server_url: 'https://race.example.com' }) }),
@@ -246,7 +246,7 @@ describe('making one', () => {
     ])
   })
 
-  test('is refused once there are twenty in use, also when they come at once', async () => {
+  test('is refused when twenty are in use, also when requests are concurrent', async () => {
     const made = await Promise.all(Array.from({ length: 25 }, () => call('POST', '', { auth: bearer() })))
     expect(made.filter(({ status }) => status === 201)).toHaveLength(20)
     expect(made.find(({ status }) => status !== 201)).toMatchObject(error(400, 'invalid_request'))
@@ -321,7 +321,7 @@ describe('changing one', () => {
 })
 
 describe('the end of one', () => {
-  test('archiving purges its secrets, again changes nothing, and lists show it only when asked', async () => {
+  test('archiving purges its secrets, repeating it changes nothing, and lists show it only on request', async () => {
     const made = await make(oauth())
     const archived = (await call('POST', `/${made.id}/archive`)).body
     expect(archived).toEqual({ ...made, archived_at: expect.any(String), updated_at: expect.any(String) })

@@ -51,7 +51,7 @@ const refused = {
   },
 }
 
-test(`of many runs at once ${most} bring an environment up; the others are told when to come again, and nothing of them begins`, async () => {
+test(`of many concurrent runs ${most} start an environment; the others are told when to retry, and nothing of them is started`, async () => {
   const answers = await Promise.all(Array.from({ length: most + 4 }, () => run()))
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(most)
   for (const answer of answers.filter(({ status }) => status !== 202)) {
@@ -84,7 +84,7 @@ test('there is room again when one is ready, in error, or deleted with its sessi
   expect(await inFlight()).toHaveLength(most)
 })
 
-test('one that is on its way already is no further one', async () => {
+test('an environment that is already starting does not count again', async () => {
   for (let i = 0; i < most - 1; i++) await run()
   const environment = (await call<{ id: string }>('POST', '/environments', { name: 'shared' })).body.id
   for (let i = 0; i < 3; i++)
@@ -92,7 +92,7 @@ test('one that is on its way already is no further one', async () => {
   expect(await run()).toMatchObject(refused)
 })
 
-test('a session’s own use waits for its turn instead', async () => {
+test('a session that needs its environment waits for its turn instead', async () => {
   for (let i = 0; i < most; i++) await run()
   const id =
     decodeId('environment', (await call<{ id: string }>('POST', '/environments', { name: 'patient' })).body.id) ?? ''

@@ -174,7 +174,7 @@ test('an update changes what is named: keys of the config one by one, metadata b
   })
 })
 
-test('a name is given once for each owner: 409; archiving frees it', async () => {
+test('a name is unique for each owner, or answers 409; archiving frees it', async () => {
   const first = await make({ name: 'taken' })
   const other = await make()
   const taken = refusal(409, 'conflict_error', 'environment_name_taken')
@@ -286,7 +286,7 @@ describe('the VM of an environment', () => {
     return asked
   }
 
-  test('is made once at the first use, however many ask, as the owner’s and of the config’s size, and is not asked for again', async () => {
+  test('is created once at the first use, however many ask, private to the owner and with the config’s size', async () => {
     const made = await make({
       config: {
         vcpu: 1,
@@ -347,7 +347,7 @@ describe('the VM of an environment', () => {
     expect(await findVmRow(berth.services.db, vm.id)).toMatchObject({ status: 'deleting', desiredStatus: 'deleted' })
   })
 
-  test('is stopped when nobody uses it for the idle time, and started again, not made again, at the next use', async () => {
+  test('is stopped when it is unused for the idle time, and started again, not created again, at the next use', async () => {
     const made = await make({ config: { idle_timeout_seconds: 60 } })
     const vm = await use(made)
     await stopIdleEnvironments(berth.services)
@@ -390,7 +390,7 @@ describe('the VM of an environment', () => {
     })
   })
 
-  test('that its owner deleted is made anew at the next use', async () => {
+  test('that its owner deleted is created again at the next use', async () => {
     const made = await make()
     const first = await use(made)
     await berth.call('DELETE', `/api/v1/vms/${encodeId('vm', first.id)}`, { token })
@@ -410,7 +410,7 @@ describe('the VM of an environment', () => {
     await expect(asked).rejects.toMatchObject({ code: 'vm_unreachable' })
   })
 
-  test('is not waited for any longer when the caller leaves', async () => {
+  test('is no longer waited for when the caller disconnects', async () => {
     const made = await make()
     const leaving = new AbortController()
     const asked = ensureEnvironmentVm(berth.services, uuidOf(made), { signal: leaving.signal })
@@ -420,7 +420,7 @@ describe('the VM of an environment', () => {
     await expect(asked).rejects.toThrow('left')
   })
 
-  test('of one run is not listed and goes with it; one that a user made stays', async () => {
+  test('of a single run is not listed and is deleted with it; one that a user created stays', async () => {
     const scope = { ...idsOf(token), role: 'member' as const, keyId: null, vmId: null }
     const ephemeral = await transaction(berth.services.db, (tx) =>
       createEphemeralEnvironment(tx, scope, { memory_mb: 512 }),
@@ -434,7 +434,7 @@ describe('the VM of an environment', () => {
     expect((await call('GET', `/${kept.id}`)).status).toBe(200)
   })
 
-  test('is not there for a self-hosted environment', async () => {
+  test('does not exist for a self-hosted environment', async () => {
     const made = await make({ config: { type: 'self_hosted' } })
     await expect(ensureEnvironmentVm(berth.services, uuidOf(made))).rejects.toMatchObject({ code: 'invalid_request' })
   })

@@ -43,7 +43,7 @@ function callOf(
   }
 }
 
-test('a VM that dies under a command of an hour is looked for once more, and found to be another', async () => {
+test('a VM that dies during a long command is looked up again, and found to have booted since', async () => {
   const began = performance.now()
   const { run, asked } = callOf(
     async function* () {
@@ -56,7 +56,7 @@ test('a VM that dies under a command of an hour is looked for once more, and fou
   expect(asked).toEqual(['startProcess', 'readProcess', 'exec', 'readProcess'])
 })
 
-test('a command that its VM does not end at its limit is given up, and not begun again', async () => {
+test('a command that its VM does not end at its time limit is given up, and not started again', async () => {
   const { run, asked } = callOf(
     async function* (_process, signal) {
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

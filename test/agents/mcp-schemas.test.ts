@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => tools?.close())
 
-test('a schema of a server’s answers that would take for ever to be checked keeps nobody busy', async () => {
+test('a result schema that would take forever to validate does not block the process', async () => {
   const outputSchema = { type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } }
   tools.intercept = (_req, res, body) => {
     const { id, method } = JSON.parse(body || '{}') as { id?: number; method?: string }

@@ -62,7 +62,7 @@ async function discover(servers: Record<string, string>, as = token): Promise<Fo
   return found.body.data
 }
 
-test('tools come with their schemas; a server that wants a credential, and one that is not there, say so beside them', async () => {
+test('tools come with their schemas; a server that requires a credential, or is unreachable, is reported beside them', async () => {
   expect(
     await discover({
       free: free.url,
@@ -112,7 +112,7 @@ test('tools come with their schemas; a server that wants a credential, and one t
   ])
 })
 
-test('a server that says nothing is given up after 10 s, and keeps no other one from answering', async () => {
+test('a silent server is given up after 10 s, and does not delay the others', async () => {
   const startedMs = performance.now()
   expect(await discover({ silent: `http://127.0.0.1:${silentPort}/mcp`, free: free.url })).toMatchObject([
     { status: 'unreachable', error: 'The server did not answer within 10 s.' },
@@ -121,7 +121,7 @@ test('a server that says nothing is given up after 10 s, and keeps no other one 
   expect(performance.now() - startedMs).toBeLessThan(15_000)
 })
 
-test('a credential in one of the caller’s vaults is sent to its server, and nobody else’s is', async () => {
+test('a credential in one of the caller’s own vaults is sent to its server, and never another person’s', async () => {
   const vault = await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'v' } })
   const put = await berth.call<{ id: string }>('POST', `/agents/v1/vaults/${vault.body.id}/credentials`, {
     token,
@@ -185,7 +185,7 @@ test('a listing of more than 1 MiB is refused, in one answer and over many pages
   free.intercept = null
 })
 
-test('of large listings only the newest are kept', async () => {
+test('of large listings only the newest are cached', async () => {
   listsPages([{ tools: [bigTool('one', limits.mcpListingBytes * 0.9)] }])
   const session = {
     id: newUuid(),

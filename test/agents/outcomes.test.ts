@@ -63,7 +63,7 @@ const round = [
   'span.outcome_evaluation_end',
 ]
 
-test('work that is not there yet is revised until it is', async () => {
+test('work that does not meet the rubric is revised until it does', async () => {
   mock.script(
     said('roses'),
     verdict('needs_revision', 'The title is missing.'),
@@ -129,7 +129,7 @@ test('work that is not there yet is revised until it is', async () => {
   expect(evaluated).toEqual(await outcomesOf(id))
 })
 
-test('an outcome is shown from the answer on that took it', async () => {
+test('an outcome is shown as soon as the request that defined it is answered', async () => {
   const agent = await sessions.agent()
   const made = await callAgents<{ id: string; outcome_evaluations: unknown[] }>(berth, token, 'POST', '/sessions', {
     agent,
@@ -141,7 +141,7 @@ test('an outcome is shown from the answer on that took it', async () => {
   await sessions.rested(made.body.id)
 })
 
-test('after its last cycle the agent says what is missing, and is graded no more', async () => {
+test('after the last iteration the agent says what is missing, and is not graded again', async () => {
   mock.script(said('roses'), verdict('needs_revision', 'No title.'), said('A title is missing.'))
   const id = await begin(outcome({ max_iterations: 1 }))
   const log = await sessions.rested(id)
@@ -155,7 +155,7 @@ test('after its last cycle the agent says what is missing, and is graded no more
   expect(evaluations(await sessions.rested(id))).toHaveLength(1)
 })
 
-test('several outcomes are graded one after the other, also when work goes on between', async () => {
+test('several outcomes are graded one after the other, also with work in between', async () => {
   mock.script(
     said('both'),
     verdict('satisfied', 'first'),
@@ -180,7 +180,7 @@ test('a grader that answers with something else is asked once more, and then the
   expect((await sessions.get(id)).stop_reason).toEqual({ type: 'end_turn' })
 })
 
-test('a verdict may have words around it', () => {
+test('a verdict may have text around it', () => {
   expect(readVerdict('Here it is:\n```json\n{"result": "satisfied", "explanation": "a {brace}"}\n```\nDone.')).toEqual({
     result: 'satisfied',
     explanation: 'a {brace}',
@@ -188,7 +188,7 @@ test('a verdict may have words around it', () => {
   for (const text of ['', '{', '}{', 'null', '{"result": "satisfied"}']) expect(readVerdict(text), text).toBeNull()
 })
 
-test('a fault of the grader’s model that may pass is tried again within the same evaluation', async () => {
+test('a temporary failure of the grader’s model is retried within the same evaluation', async () => {
   mock.script(
     said('roses'),
     { status: 529, body: '{}' },
@@ -209,7 +209,7 @@ test('a fault of the grader’s model that may pass is tried again within the sa
   expect(evaluations(log)).toEqual([[0, 'satisfied', 'It has one.']])
 })
 
-test('a message that comes while the grader is to be tried again is answered after the verdict', async () => {
+test('a message that arrives while the grader is waiting for a retry is answered after the verdict', async () => {
   mock.script(
     said('roses'),
     { status: 529, body: '{}' },
@@ -237,7 +237,7 @@ test('a message that comes while the grader is to be tried again is answered aft
   ])
 })
 
-test('a grader is told as much as its model has room for: the rubric whole, and of the record the end', () => {
+test('a grader gets as much as its context window allows: the whole rubric, and the end of the record', () => {
   const event = (position: number, type: string, data: Record<string, unknown>) => ({
     id: String(position),
     type,
@@ -275,7 +275,7 @@ test('a grader is told as much as its model has room for: the rubric whole, and 
   expect(told(1_000_000)).not.toContain('The beginning is left out')
 })
 
-test('one that does not pass ends the outcome and the turn', async () => {
+test('a permanent failure of the grader’s model ends the outcome and the turn', async () => {
   mock.script(said('roses'), {
     status: 400,
     body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }),
@@ -317,7 +317,7 @@ test('an interrupt ends the grading and the outcome', async () => {
   expect(mock.requests[1]?.outcome).toBe('aborted')
 })
 
-test('a worker that is lost while the grader is asked is followed by the next, within the same evaluation and with one verdict', async () => {
+test('when a worker is lost during a grading, the next one continues the same evaluation, with one verdict', async () => {
   mock.script(said('roses'), { parts: [{ text: '{"result":' }, { hang: true }] }, verdict('satisfied', 'It has one.'))
   const id = await begin(outcome())
   await mock.request(1)
@@ -351,7 +351,7 @@ test('an interrupt of the work leaves the outcome open: the next turn is graded'
   await expect.poll(async () => (await outcomesOf(id))[0]?.['result']).toBe('satisfied')
 })
 
-test('a session has a limit of outcomes, and what is too many changes nothing', async () => {
+test('a session has a maximum number of outcomes, and a request with too many changes nothing', async () => {
   const id = await sessions.begin(await sessions.agent(), null)
   const many = Array.from({ length: limits.outcomesMax + 1 }, () => outcome())
   const answer = await callAgents(berth, token, 'POST', `/sessions/${id}/events`, {
@@ -367,7 +367,7 @@ test('a session has a limit of outcomes, and what is too many changes nothing', 
   expect(await outcomesOf(id)).toEqual([])
 })
 
-test('the descriptions of a session’s outcomes have a limit together, because every list shows them', async () => {
+test('the descriptions of a session’s outcomes have a total limit, because every list shows them', async () => {
   const long = outcome({ description: 'x'.repeat(limits.outcomeDescriptionsLength * 0.6) })
   const refused = {
     status: 400,
@@ -384,7 +384,7 @@ test('the descriptions of a session’s outcomes have a limit together, because 
   expect(await sessions.log(id)).toEqual([])
 })
 
-test('archiving ends what is open: outcomes, and answers that nobody came to', async () => {
+test('archiving ends open outcomes and queued answers', async () => {
   const use = (name: string): Record<string, unknown> => ({
     type: 'custom',
     name,

@@ -38,7 +38,7 @@ describe('without a VM', () => {
     ).toMatchObject({ type: 'user.message', content: [{ type: 'text', text: 'do it' }] })
   })
 
-  test('mode chat and the researcher talk; without input they wait', async () => {
+  test('mode chat and the researcher answer; without input they wait', async () => {
     const chat = await call('POST', '/runs', { mode: 'chat' })
     expect(chat.body.sandbox_id).toBeNull()
     expect(await read(chat.body.session_id)).toMatchObject({
@@ -76,7 +76,7 @@ test.each([
   expect(await call('POST', '/runs', body)).toMatchObject(refusal(400, 'invalid_request'))
 })
 
-test('what is another’s is absent, and nobody runs without a token', async () => {
+test('what belongs to others is not found, and nothing runs without a token', async () => {
   const stranger = await berth.token('mallory', 'evil', 'owner')
   expect(await call('POST', '/runs', { agent }, stranger)).toMatchObject(refusal(404, 'not_found'))
   expect(await call('POST', '/runs', { builtin: 'coder', environment_id: newId('environment') })).toMatchObject(
@@ -89,13 +89,13 @@ test('what is another’s is absent, and nobody runs without a token', async () 
 })
 
 describe('with a VM', () => {
-  test('no room for one is told, and nothing begins', async () => {
+  test('without room for one the request is refused, and nothing is started', async () => {
     const before = (await call<{ data: unknown[] }>('GET', '/sessions')).body.data.length
     expect(await call('POST', '/runs', { mode: 'computer' })).toMatchObject(refusal(503, 'capacity_unavailable'))
     expect((await call<{ data: unknown[] }>('GET', '/sessions')).body.data).toHaveLength(before)
   })
 
-  test('a fresh one is on its way, and goes with the session; a named environment’s stays', async () => {
+  test('a fresh VM is started, and deleted with the session; the VM of a named environment stays', async () => {
     await makeSilentNode(berth.services.db)
     const fresh = await call('POST', '/runs', { mode: 'computer', input: 'x' })
     expect(fresh).toMatchObject({ status: 202, body: { sandbox_id: expect.stringMatching(/^vm_/) } })

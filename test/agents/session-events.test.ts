@@ -70,7 +70,7 @@ const answer = (custom_tool_use_id: string | undefined): object => ({
 })
 
 describe('messages', () => {
-  test('the first makes an idle session run, in one batch with what came before it, and begins one step', async () => {
+  test('the first starts an idle session, in one batch with the events before it, and enqueues one step', async () => {
     const id = await make()
     const sent = await send(id, { type: 'system.message', content: [{ type: 'text', text: 's' }] }, said())
     expect(sent).toMatchObject({
@@ -91,7 +91,7 @@ describe('messages', () => {
     ])
   })
 
-  test('one that is taken stands in the list once, with the moment', async () => {
+  test('one that is taken is in the list once, with the time of processing', async () => {
     const id = await make({ initial_events: [said('one'), said('two')] })
     const [one] = await list(id)
     await take(berth.services.db, uuid(id), decodeId('sessionEvent', one?.id ?? '') ?? '')
@@ -102,7 +102,7 @@ describe('messages', () => {
     ])
   })
 
-  test('every kind of content goes in and comes out', async () => {
+  test('every kind of content is accepted and returned', async () => {
     const content = [
       { type: 'text', text: 'é\u{1F600}' },
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } },
@@ -157,7 +157,7 @@ describe('messages', () => {
     })
   })
 
-  test('nobody else, and nobody without a token, sends or reads', async () => {
+  test('nobody else, and nobody without a token, can send or read them', async () => {
     const id = await make()
     const stranger = await berth.token('mallory', 'evil', 'owner')
     const colleague = await berth.token('martha', 'acme', 'member')
@@ -173,7 +173,7 @@ describe('messages', () => {
 })
 
 describe('answers', () => {
-  test('a session goes on when all that it waits for is answered, and says what is left until then', async () => {
+  test('a session continues when everything it waits for is answered, and names the rest until then', async () => {
     const {
       id,
       uses: [first, second],
@@ -190,7 +190,7 @@ describe('answers', () => {
     expect(await steps(id)).toBe(2)
   })
 
-  test('each is given once, to what waits for it', async () => {
+  test('each is accepted once, for a tool use that waits for it', async () => {
     const {
       id,
       uses: [first, second],
@@ -208,7 +208,7 @@ describe('answers', () => {
     expect(await types(id)).toEqual(before)
   })
 
-  test('a tool use of another session is not answered here', async () => {
+  test('a tool use of another session cannot be answered here', async () => {
     const one = await waiting(ask)
     const other = await waiting(ask)
     expect(await send(one.id, confirm(other.uses[0]))).toMatchObject(refusal(400, 'invalid_request'))
@@ -228,7 +228,7 @@ describe('answers', () => {
     expect([(await read(other.id))['status'], await steps(other.id)]).toEqual(['running', 2])
   })
 
-  test('an answer before the session is idle is taken in, because clients are quick', async () => {
+  test('an answer is accepted before the session is idle, because clients are quick', async () => {
     const id = await make({ initial_events: [said()] })
     const [use] = await append(berth.services.db, uuid(id), {
       type: 'agent.custom_tool_use',
@@ -237,7 +237,7 @@ describe('answers', () => {
     expect((await send(id, answer(encodeId('sessionEvent', use?.id ?? '')))).status).toBe(200)
   })
 
-  test('the client of a self-hosted environment gives the results of built-in tools', async () => {
+  test('the client of a self-hosted environment sends the results of built-in tools', async () => {
     const environment = (
       await call<{ id: string }>('POST', '/environments', { name: 'mine', config: { type: 'self_hosted' } })
     ).body.id
@@ -254,7 +254,7 @@ describe('answers', () => {
 })
 
 describe('interrupts', () => {
-  test('one of a running session is queued, and begins a step of its own', async () => {
+  test('one for a running session is queued, and enqueues a step of its own', async () => {
     const id = await make({ initial_events: [said()] })
     expect((await send(id, { type: 'user.interrupt' })).body.data).toMatchObject([
       { type: 'user.interrupt', processed_at: null },
@@ -262,14 +262,14 @@ describe('interrupts', () => {
     expect(await steps(id)).toBe(2)
   })
 
-  test('one of an idle session stops nothing, and is done at once', async () => {
+  test('one for an idle session stops nothing, and is processed immediately', async () => {
     const id = await make()
     expect((await send(id, { type: 'user.interrupt' })).body.data).toMatchObject([{ processed_at: expect.any(String) }])
     expect([await types(id), (await read(id))['status'], await steps(id)]).toEqual([['user.interrupt'], 'idle', 0])
   })
 })
 
-test('the list pages in both orders, by type and by time, without gap or repeat', async () => {
+test('the list pages in both orders, by type and by time, without gaps or repeats', async () => {
   const id = await make({ initial_events: Array.from({ length: 25 }, (_, index) => said(String(index))) })
   await append(berth.services.db, uuid(id), ...Array.from({ length: 25 }, () => ({ type: 'agent.thinking' })))
   const whole = await list(id)
@@ -292,7 +292,7 @@ test('the list pages in both orders, by type and by time, without gap or repeat'
     expect(await call('GET', `/sessions/${id}/events?${query}`)).toMatchObject({ status: 400 })
 })
 
-test('a page of large events ends early instead of holding them all', async () => {
+test('a page of large events ends early instead of including them all', async () => {
   const id = await make()
   for (let sent = 0; sent < 3; sent++)
     await append(berth.services.db, uuid(id), {

@@ -57,7 +57,7 @@ const settle = (
   stopReason: Parameters<typeof moveSession>[2] = { to: 'idle', stopReason: { type: 'end_turn' } },
 ): Promise<unknown> => transaction(berth.services.db, (tx) => moveSession(tx, uuid(id), stopReason))
 
-describe('beginning', () => {
+describe('starting', () => {
   test('a session has every documented key, and the agent as it is now', async () => {
     const made = await make({
       title: 't',
@@ -116,7 +116,7 @@ describe('beginning', () => {
     expect((await call('GET', `/sessions/${made.id}`)).body).toMatchObject({ ...made, stats: expect.anything() })
   })
 
-  test('initial events make it run, and are in the log with the move', async () => {
+  test('initial events start it, and are in the log with the status change', async () => {
     const made = await make({
       initial_events: [
         message,
@@ -139,7 +139,7 @@ describe('beginning', () => {
     })
   })
 
-  test('the agent may be named in every way, and pinned or overridden', async () => {
+  test('the agent may be named in every documented way, with a version or overrides', async () => {
     const other = await makeAgent()
     await call('PATCH', `/agents/${other}`, { version: 1, system: 'two' })
     expect((await make({ agent: undefined, agent_id: other })).agent).toMatchObject({
@@ -167,7 +167,7 @@ describe('beginning', () => {
     expect((await make({ agent: other })).agent).toMatchObject({ version: 3 })
   })
 
-  test('keeps its vaults in the order in which they were given, since the first that has a key is used', async () => {
+  test('keeps its vaults in the given order, since the first that has a key is used', async () => {
     const [first, second] = await Promise.all(
       [1, 2].map(async () => (await call('POST', '/vaults', { display_name: 'v' })).body.id),
     )
@@ -262,7 +262,7 @@ test('a list is filtered by agent, archive, status and time, and pages', async (
   expect((await call<List>('GET', '/sessions', undefined, stranger)).body.data).toEqual([])
 })
 
-test('a change is told as session.updated with what changed, and only then', async () => {
+test('a change is logged as session.updated with what changed, and only if something did', async () => {
   const made = await make({ title: 'a', metadata: { k: 'v', gone: 'x' } })
   const changed = await call('POST', `/sessions/${made.id}`, {
     title: 'b',
@@ -294,7 +294,7 @@ test('a change is told as session.updated with what changed, and only then', asy
   expect(await call('POST', `/sessions/${made.id}`, { title: 'c' })).toMatchObject(refusal(409, 'session_archived'))
 })
 
-test('archiving a running session answers 409 and changes nothing; an idle one ends for ever', async () => {
+test('archiving a running session answers 409 and changes nothing; an idle one ends permanently', async () => {
   const made = await make({ initial_events: [message] })
   expect(await call('POST', `/sessions/${made.id}/archive`)).toMatchObject(refusal(409, 'session_running'))
   expect((await call('GET', `/sessions/${made.id}`)).body).toMatchObject({ status: 'running', archived_at: null })
@@ -334,7 +334,7 @@ test('usage adds up, and is shown in dollars', async () => {
 })
 
 describe('deleting', () => {
-  test('an idle session goes at once, with its log; Anthropic’s client is told its way', async () => {
+  test('an idle session is deleted immediately with its log; Anthropic’s client gets its own form of answer', async () => {
     const [one, other] = [await make(), await make()]
     expect(await call('DELETE', `/sessions/${one.id}`)).toMatchObject({ status: 204 })
     expect(await call('GET', `/sessions/${one.id}`)).toMatchObject(refusal(404, 'not_found'))
@@ -345,7 +345,7 @@ describe('deleting', () => {
     })
   })
 
-  test('one at work is interrupted first, and goes as soon as it has stopped', async () => {
+  test('a running session is interrupted first, and deleted as soon as it has stopped', async () => {
     const made = await make({ initial_events: [message] })
     const begunMs = performance.now()
     const stop = (async () => {
@@ -362,7 +362,7 @@ describe('deleting', () => {
     expect(performance.now() - begunMs).toBeLessThan(4_000)
   })
 
-  test('one that does not stop goes all the same, 5 s later', async () => {
+  test('a session that does not stop is deleted anyway, 5 s later', async () => {
     const made = await make({ initial_events: [message] })
     const begunMs = performance.now()
     expect(await call('DELETE', `/sessions/${made.id}`)).toMatchObject({ status: 204 })
@@ -370,7 +370,7 @@ describe('deleting', () => {
     expect(await call('GET', `/sessions/${made.id}`)).toMatchObject({ status: 404 })
   })
 
-  test('an agent with a session at work is not deleted; with idle ones it goes with them', async () => {
+  test('an agent with a running session is not deleted; one with idle sessions is deleted with them', async () => {
     const mine = await makeAgent()
     const made = await make({ agent: mine, initial_events: [message] })
     expect(await call('DELETE', `/agents/${mine}`)).toMatchObject(refusal(409, 'work_active'))
@@ -380,7 +380,7 @@ describe('deleting', () => {
     expect(await call('GET', `/sessions/${made.id}`)).toMatchObject({ status: 404 })
   })
 
-  test('sessions at work in an environment that goes are told, and stop', async () => {
+  test('running sessions in a deleted environment get an error, and stop', async () => {
     const environment = (await call('POST', '/environments', { name: 'e2' })).body.id
     const made = await make({ environment_id: environment, initial_events: [message] })
     expect(await call('DELETE', `/environments/${environment}`)).toMatchObject({ status: 204 })
@@ -395,7 +395,7 @@ describe('deleting', () => {
     ])
   })
 
-  test('a call that is open when its environment goes is answered before the session rests', async () => {
+  test('a call that is open when its environment is deleted gets a result before the session becomes idle', async () => {
     const environment = (await call('POST', '/environments', { name: 'e3' })).body.id
     const made = await make({ environment_id: environment, initial_events: [message] })
     await append(

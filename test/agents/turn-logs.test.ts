@@ -140,7 +140,7 @@ function shape(step: NextStep<SessionEvent>): unknown {
   }
 }
 
-test('whatever stands in a log, the part of it that a step reads decides as the whole does, and the model is told the same', async () => {
+test('for any log, the part that a step reads leads to the same decision and the same conversation as the whole log', async () => {
   const { db } = app.services
   await fc.assert(
     fc.asyncProperty(history, fc.boolean(), fc.boolean(), async (steps, toolsRunAtClient, isLate) => {
@@ -176,7 +176,7 @@ test('whatever stands in a log, the part of it that a step reads decides as the 
   )
 }, 120_000)
 
-test('turns that are over are not read again, and of this one no more than what decides', async () => {
+test('settled turns are not read again, and of the current one only what decides', async () => {
   const { db } = app.services
   const id = await makeSessionRow(db, token)
   const turn = async (): Promise<void> => {

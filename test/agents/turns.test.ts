@@ -57,7 +57,7 @@ describe('the next step', () => {
   }
   const use: NewEvent = { type: 'agent.tool_use', data: { name: 't', input: {}, evaluated_permission: 'allow' } }
 
-  test('is to stop, before anything else', async () => {
+  test('is an interrupt before anything else', async () => {
     const log = await start()
     await ask(log, use)
     await log.append({ type: 'user.message', data: {} }, { type: 'user.interrupt' })
@@ -68,7 +68,7 @@ describe('the next step', () => {
     })
   })
 
-  test('is to end the evaluation that has begun, whatever came since; but an interrupt ends it first', async () => {
+  test('is to end a running evaluation, whatever came since, unless an interrupt ends it first', async () => {
     const log = await start()
     await ask(log)
     const open = { ...facts, openOutcome: 'outc_1' }
@@ -96,7 +96,7 @@ describe('the next step', () => {
     expect(nextStep(log.events, facts).do).toBe('ask')
   })
 
-  test('is no request beyond the budget or the limit of a turn, and a message begins a new turn', async () => {
+  test('is no request beyond the budget or the limit of a turn, and a message starts a new turn', async () => {
     const log = await start()
     expect(nextStep(log.events, { ...facts, isBudgetReached: true })).toMatchObject({
       do: 'rest',
@@ -119,7 +119,7 @@ describe('the next step', () => {
     expect(nextStep(log.events, facts).do).toBe('ask')
   })
 
-  test('counts the faults of the request that is due, and no others', async () => {
+  test('counts the failures of the pending request, and no others', async () => {
     const log = await start()
     expect(failuresInARow(log.events)).toBe(0)
     await log.append(

@@ -149,12 +149,12 @@ async function useEverySecret(): Promise<void> {
   await transaction(db, (tx) => giveVariables(berth.services, tx, vm, variables))
 }
 
-test('no answer holds one, not even a refusal of what was sent', () => {
+test('no answer contains one, not even a refusal of what was sent', () => {
   expect(answers.length).toBeGreaterThan(25)
   expect(all.filter((secret) => answers.some((text) => text.includes(secret)))).toEqual([])
 })
 
-test('no notice and no job holds one', async () => {
+test('no notice and no job contains one', async () => {
   expect(lookout.notices.some((notice) => notice.startsWith('vault '))).toBe(true)
   const { rows } = await berth.services.database.pool.query<{ text: string }>(
     'select t::text as text from pgboss.job t',
@@ -163,11 +163,11 @@ test('no notice and no job holds one', async () => {
   expect(all.filter((secret) => text.includes(secret))).toEqual([])
 })
 
-test('no table holds one in clear, in any column, as text or as bytes', async () => {
+test('no table contains one in clear, in any column, as text or as bytes', async () => {
   expect(await lookout.tablesWith(all)).toEqual([])
 })
 
-test('the log at its most talkative holds none', async () => {
+test('the log at its most verbose level contains none', async () => {
   const lines = await lookout.lastWords()
   expect(lines).toContain('listens')
   expect(all.every((secret) => secret.length > 12)).toBe(true)

@@ -98,7 +98,7 @@ const clients: Record<string, (name: string, url: string) => string> = {
   wget: (name, url) => `wget -q -O - --header "Authorization: Bearer $${name}" ${url}`,
 }
 
-test('the VM holds the one secret, and of the others placeholders only', async () => {
+test('the VM has the secret without networking, and only placeholders for the others', async () => {
   expect(await exec('echo $PLAIN')).toBe('plain-secret\n')
   expect(await exec('env')).toMatch(/^GUARDED=berth-secret-vcrd_[0-9a-z]{26}$/m)
   expect(await exec('env; cat /proc/*/environ 2>/dev/null')).not.toMatch(/guarded-secret|other-secret/)
@@ -116,7 +116,7 @@ test.each(Object.keys(clients))(
   60_000,
 )
 
-test('stopped and started again, the VM trusts the same authority, and holds it once', async () => {
+test('after a stop and a start, the VM trusts the same authority, and has it once', async () => {
   const become = async (action: string, status: string): Promise<void> => {
     await berth.ask(`mutation ($id: ID!) { ${action}(input: { id: $id }) { vm { status } } }`, {
       token,
@@ -139,7 +139,7 @@ test('stopped and started again, the VM trusts the same authority, and holds it 
   ).toBe('1\n')
 }, 180_000)
 
-test('over plain http a placeholder stays one, to the right host too; TRACE is refused', async () => {
+test('over plain http a placeholder is not replaced, even for the right host; TRACE is refused', async () => {
   for (const name of ['GUARDED', 'ELSEWHERE']) {
     expect(await sends(name)).toMatch(/^Bearer berth-secret-vcrd_/)
     expect(seen.at(-1)).toMatch(/^Bearer berth-secret-vcrd_/)
@@ -153,7 +153,7 @@ test('over plain http a placeholder stays one, to the right host too; TRACE is r
   expect(seen).toHaveLength(asked)
 })
 
-test('what it sends to the right host carries the secret, until the vault is archived', async () => {
+test('requests to the right host carry the secret, until the vault is archived', async () => {
   await sendsSecurely('curl')
   expect(seen.at(-1)).toBe('Bearer guarded-secret')
   await berth.call('POST', `/agents/v1/vaults/${vault}/archive`, { token })

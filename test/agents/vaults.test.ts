@@ -68,7 +68,7 @@ test.each([
 })
 
 describe('the list', () => {
-  test('is newest first, pages, and leaves archived ones out until they are asked for', async () => {
+  test('is newest first, pages, and has archived ones only on request', async () => {
     const as = await berth.token('lister', 'acme', 'member')
     const made = []
     for (let i = 0; i < 5; i++) made.unshift((await make(as, `v${i}`)).id)
@@ -145,7 +145,7 @@ test('a deleted one is gone, and its answer is the one that Anthropic’s client
   expect(await call('DELETE', `/${one.id}`)).toMatchObject(error(404, 'not_found'))
 })
 
-test('what happens to a vault can be followed from any position, until it is deleted', async () => {
+test('the events of a vault can be followed from any position, until it is deleted', async () => {
   const { id } = await make()
   await call('POST', `/${id}/credentials`, {
     auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' },

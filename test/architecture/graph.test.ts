@@ -68,7 +68,7 @@ test('every connection pages both ways, and takes a filter and an order as input
   expect(wrong).toEqual([])
 })
 
-test('every mutation takes one input and answers a payload', () => {
+test('every mutation takes one input and returns a payload', () => {
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {})
   const wrong = mutations.filter(({ name, args, type }) => {
     const noun = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
@@ -79,7 +79,7 @@ test('every mutation takes one input and answers a payload', () => {
   expect(wrong.map(({ name }) => name)).toEqual([])
 })
 
-test('roots may be null, so that one that fails leaves what the others found or did', () => {
+test('root fields are nullable, so that one that fails leaves the data of the others', () => {
   const fields = (type: GraphQLObjectType | null | undefined) => Object.values(type?.getFields() ?? {})
   const roots = [...fields(schema.getQueryType()), ...fields(schema.getMutationType())]
   expect(roots.filter(({ type }) => isNonNullType(type)).map(({ name }) => name)).toEqual([])
@@ -91,6 +91,6 @@ test('the values of enums are in capitals, and each is described', () => {
   expect(wrong.map(({ type, value }) => `${type.name}.${value.name}`)).toEqual([])
 })
 
-test('JSON is what is truly the caller’s own shape', () => {
+test('JSON is used only for shapes that are the caller’s own', () => {
   expect((printSchema(schema).match(/: \[?JSON\b/g) ?? []).length).toBeLessThanOrEqual(jsonMax)
 })

@@ -138,7 +138,7 @@ describe('a table', () => {
     expect(wrong).toEqual([])
   })
 
-  test('that anybody may name is written where the list says, and nowhere else', () => {
+  test('whose name is a variable is written where the list says, and nowhere else', () => {
     const anything = writes.filter(({ table }) => table === null).map(({ path }) => path)
     expect([...new Set(anything)].sort()).toEqual(Object.keys(writersOfAny).sort())
   })
@@ -162,8 +162,8 @@ describe('SQL', () => {
   })
 })
 
-describe('the money', () => {
-  test('is reached by its one door: nobody else imports from the folder behind it', () => {
+describe('billing', () => {
+  test('has one entry point: nothing else imports from its folder', () => {
     const door = 'src/resources/llm/billing.ts'
     const behind = 'src/resources/llm/billing/'
     const outside = product.filter(({ path }) => path !== door && !path.startsWith(behind))
@@ -173,7 +173,7 @@ describe('the money', () => {
     ).toEqual([])
   })
 
-  test('is remembered in one place: state.ts alone makes what holds it, and leases.ts alone says what a process holds', () => {
+  test('has its state in one place: only state.ts creates its parts, and only leases.ts decides what a process holds', () => {
     const making = product.filter(({ code }) =>
       /(?<!function )\b(?:createAccounts|createLeases|createLedgerQueue|createLedgerWriter|openBillingState)\(|new RunningRequest\(/.test(
         code,

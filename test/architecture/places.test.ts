@@ -70,7 +70,7 @@ const tablesOfHosts = [
   'src/drivers/compute/guest/image/files/etc/apt/sources.list.d/debian.sources',
   'src/drivers/compute/host-packages.ts',
 ]
-test('the names of package hosts stand in their tables only', () => {
+test('the names of package hosts are in their tables only', () => {
   const hosts = Object.values(packageManagerHosts).flat()
   expect(hosts.length).toBeGreaterThan(5)
   const files = [
@@ -92,7 +92,7 @@ const mapsOfTheirOwn: Readonly<Record<string, string>> = {
   'src/resources/llm/billing/accounts.ts': 'an account with money on its way stays, however long ago it was used',
   'src/gateway/graphql.ts': 'parsed documents leave with all that was made of them',
 }
-test('what forgets when it is full is a bounded map, except where the list above says why', () => {
+test('a cache with a limit is a bounded map, except where the list above says why', () => {
   const makingRoom =
     /\.size\s*(?:>|<=)=?\s*[\w.]*[mM]ax\b[^\n]*(?:\n[^\n]*)?\.(?:clear|delete)\(|\.(?:keys|values)\(\)\.next\(\)/
   expect(textsWith(makingRoom).filter((path) => !(path in mapsOfTheirOwn))).toEqual([])
@@ -109,7 +109,7 @@ const listeners: Readonly<Record<string, string>> = {
     'purses, which hold money that is on its way and are not forgotten but read again',
   'src/resources/llm/billing/state.ts': 'a process that wants back what others hold of a balance',
 }
-test('what is remembered until a notice is in a noticed cache, except where the list above says why', () => {
+test('what is cached until a notice is in a noticed cache, except where the list above says why', () => {
   expect(textsWith(/pubsub\.listen\(/).filter((path) => !(path in listeners))).toEqual([])
   expect(textsWith(/pubsub\.listen\(/)).toContain('src/platform/caches/noticed-cache.ts')
 })

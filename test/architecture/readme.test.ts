@@ -5,6 +5,6 @@ import { root } from './sources.ts'
 
 const largestReadmeBytes = 12_000
 
-test('the README is short enough to be read whole', () => {
+test('the README is short enough to be read completely', () => {
   expect(statSync(`${root}/README.md`).size).toBeLessThanOrEqual(largestReadmeBytes)
 })

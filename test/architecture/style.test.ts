@@ -67,7 +67,7 @@ describe('files', () => {
     ).toEqual([])
   })
 
-  test('begin with what they are for', () => {
+  test('begin with a comment that says what they are for', () => {
     expect(product.filter(({ text }) => !/^(?:#!.*\n)?\/\*\*/.test(text)).map(({ path }) => path)).toEqual([])
   })
 })
@@ -81,14 +81,14 @@ describe('code', () => {
     expect(places(all, /^\s*@\w+/gm)).toEqual([])
   })
 
-  test('switches no check off', () => {
+  test('disables no check', () => {
     // The words are put together so that this file is not found by itself.
     expect(
       places(all, new RegExp(`@ts-${'(?:ignore|nocheck|expect-error)'}|eslint-${'disable'}`, 'g'), ({ text }) => text),
     ).toEqual([])
   })
 
-  test('swallows no error in silence', () => {
+  test('swallows no error', () => {
     // A comment inside the braces, or at the end of the line, says why nothing is done.
     const silent = /catch\s*(?:\([^)]*\)\s*)?\{\s*\}|\.catch\(\(\w*\)\s*=>\s*(?:\{\s*\}|undefined|null)\)(?!.*\/\/ )/g
     expect(places(product, silent, ({ text }) => text)).toEqual([])
@@ -100,7 +100,7 @@ describe('code', () => {
 })
 
 describe('exports', () => {
-  test('say what they are, each or together with the one right above', () => {
+  test('have a docstring, each or together with the one directly above', () => {
     expect(product.flatMap(undocumentedExports)).toEqual([])
   })
 

@@ -59,7 +59,7 @@ test('every table has a primary key, and every status column a check', async () 
   expect(unchecked.rows.map(({ name }) => name)).toEqual(['build_events', 'environment_events', 'vm_events']) // copies of what build_jobs, environments and vms check
 })
 
-test('no moment is stored without its time zone, and no text with a length of its own', async () => {
+test('no time is stored without its time zone, and no text column has a length', async () => {
   const { rows } = await client.query<{ column: string }>(`
     select table_name || '.' || column_name as column from information_schema.columns
     where table_schema = 'public' and data_type in ('timestamp without time zone', 'character varying', 'character', 'json', 'money')`)
@@ -72,7 +72,7 @@ test('migrations are numbered without gaps, and nothing else lies beside them', 
   expect(readdirSync(`${root}/src/platform/migrations`).sort()).toEqual(names)
 })
 
-test('three starters at once run every migration once, and a fourth finds nothing to do', async () => {
+test('three concurrent starts run every migration once, and a fourth finds nothing to do', async () => {
   const name = 'test_three_starters'
   const address = inject('postgres')
   await asAdmin(address, async (admin) => {

@@ -62,6 +62,6 @@ test('the linter knows the types: it finds a promise that nobody awaits', async 
   }
 })
 
-test('every file that is left out of the fast tests is there', () => {
+test('every file that is excluded from the fast tests exists', () => {
   expect(slowTests.filter((path) => !existsSync(`${root}/${path}`) || path.endsWith('.vm.test.ts'))).toEqual([])
 })

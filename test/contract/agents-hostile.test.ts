@@ -80,7 +80,7 @@ function mustBeCalm({ status, text }: { status: number; text: string }, what: st
 }
 
 describe('a body', () => {
-  test('with null in a field is refused where its description says that it is no null, and nowhere else', async () => {
+  test('with null in a field is refused where OpenAPI says that it cannot be null, and nowhere else', async () => {
     const refused = async (key: string, row: RestRow, name: string): Promise<boolean> => {
       const fresh = await makeTarget(berth, callers.owner, node)
       const { status } = await send(
@@ -163,7 +163,7 @@ describe('a body', () => {
     expect(({} as { x?: number }).x).toBeUndefined()
   })
 
-  test('of any JSON at all is answered calmly', async () => {
+  test('of any JSON at all is answered without a failure', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...withBody), fc.json({ maxDepth: 4 }), async ([key, row], body) => {
         mustBeCalm(await send(key, row, body), `${key} with ${body}`)
@@ -172,7 +172,7 @@ describe('a body', () => {
     )
   })
 
-  test('of tools and of a config of any shape is answered calmly', async () => {
+  test('with tools and a config of any shape is answered without a failure', async () => {
     const made = await makeTarget(berth, callers.owner, node)
     await fc.assert(
       fc.asyncProperty(

@@ -86,7 +86,7 @@ async function readUntil(stream: EventStream, last: string): Promise<{ id: strin
   }
 }
 
-test('begins with the status as it is, goes on live and in order, and says how to come back', async () => {
+test('starts with the current status, continues live and in order, and has cursors to resume from', async () => {
   const vm = await makeVm()
   const stream = await open(vm)
   expect([
@@ -125,7 +125,7 @@ test('resumed again and again at any point while events are written, it has ever
   expect(seen).toEqual(await written(vm))
 })
 
-test('many readers of one VM all have every event, also those that come late', async () => {
+test('many readers of one VM all get every event, also those that join late', async () => {
   const vm = await makeVm()
   const early = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
@@ -141,7 +141,7 @@ test('many readers of one VM all have every event, also those that come late', a
   for (const stream of [...early, ...late]) stream.close()
 })
 
-test('while the line that notices come by is cut again and again, no event is lost', async () => {
+test('while the connection for notices is cut again and again, no event is lost', async () => {
   const vm = await makeVm()
   const listens = (connected: boolean) =>
     until(`the line is ${connected ? 'there' : 'missed'}`, () => berth.services.pubsub.connected === connected)
@@ -179,7 +179,7 @@ test('takes the cursor from the query too; the header wins', async () => {
   both.close()
 })
 
-test('ends after deleted; resumed before that it tells the rest, and after that there is no such VM', async () => {
+test('ends after deleted; resumed before that it sends the rest, and resumed after that there is no such VM', async () => {
   const vm = await makeVm()
   const stream = await open(vm)
   const id = decodeId('vm', vm) ?? ''
@@ -202,7 +202,7 @@ test('is refused by its status, in the envelope of every other path', async () =
     expect((await open(vm, { lastEventId })).status, lastEventId).toBe(400)
 })
 
-test('a cursor beyond the end waits for what comes behind it', async () => {
+test('a cursor beyond the end waits for what comes after it', async () => {
   const vm = await makeVm()
   const stream = await open(vm, { lastEventId: '3' })
   await move(vm, 4)
@@ -232,7 +232,7 @@ test('a reader slower than the events come gets every one of them', async () => 
   stream.close()
 })
 
-test('a reader that takes nothing at all is cut, and its events end', async () => {
+test('a reader that accepts nothing is cut off, and its events end', async () => {
   let ended = false
   const app = fastify()
   const endless = async function* (): AsyncIterableIterator<Record<string, unknown>> {
@@ -264,7 +264,7 @@ test('ends when the membership of its reader is deactivated', async () => {
   expect(await stream.next()).toBe(null)
 })
 
-test('a process that stops ends its streams politely, and they go on at the other', async () => {
+test('a process that stops ends its streams cleanly, and they resume at the other one', async () => {
   const third = await startSecondProcess(berth)
   const vm = await makeVm()
   const stream = await open(vm, { url: third.url })
@@ -277,7 +277,7 @@ test('a process that stops ends its streams politely, and they go on at the othe
   again.close()
 })
 
-test('a browser’s EventSource follows it, and comes back by itself without gap or repeat', async () => {
+test('a browser’s EventSource follows it, and reconnects by itself without gaps or repeats', async () => {
   const vm = await makeVm()
   const seen: string[] = []
   const cut: AbortController[] = []
@@ -304,7 +304,7 @@ test('a browser’s EventSource follows it, and comes back by itself without gap
   expect(cut.length).toBe(2)
 })
 
-test('GraphQL’s subscription resumes by the same cursors, and a VM tells its latest', async () => {
+test('GraphQL’s subscription resumes from the same cursors, and a VM shows its latest one', async () => {
   const vm = await makeVm()
   await move(vm, 5)
   const { body } = await berth.ask(`{ vm(id: "${vm}") { eventCursor } }`, { token: callers.owner })

@@ -144,7 +144,7 @@ describe('a body', () => {
     for (const key of withBody) mustBeRefused(await send(key, '{"command":"true"}', { type }), `${key} as ${type}`)
   })
 
-  test('of nobody is not looked at: every path says 401 first, whatever is wrong in it', async () => {
+  test('without credentials is not read: every path answers 401 first, whatever is wrong in it', async () => {
     for (const key of withBody) {
       const [method = '', path = ''] = key.split(' ')
       for (const authorization of [undefined, 'Bearer nonsense']) {
@@ -206,7 +206,7 @@ describe('a body', () => {
     }
   })
 
-  test('with a wish for another prototype changes nobody’s', async () => {
+  test('with a key __proto__ changes no prototype', async () => {
     for (const key of withBody)
       mustBeCalm(await send(key, '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'), key)
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
@@ -214,7 +214,7 @@ describe('a body', () => {
     expect(env).not.toContain('polluted')
   })
 
-  test('of any JSON at all is answered calmly', async () => {
+  test('of any JSON at all is answered without a failure', async () => {
     const paths = withBody.filter((key) => !key.endsWith('/env')) // there, an object of texts is right
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...paths), fc.json({ maxDepth: 3 }), async (key, body) => {
@@ -265,7 +265,7 @@ describe('a path', () => {
     },
   )
 
-  test('that is no path, or whose percent signs make no sense, is refused in the envelope of its surface', async () => {
+  test('that is not a path, or is wrongly percent-encoded, is refused in the envelope of its surface', async () => {
     for (const path of ['/api/v1/vms/%', '/api/v1/vms/%zz', '/api/v1/%', '/api/v1/vms/%E0%A4%A/env']) {
       const said = await berth.call('GET', path, { token: callers.owner })
       expect([said.status, Object.keys(said.body)], path).toEqual([400, ['error', 'message']])
@@ -290,7 +290,7 @@ describe('a query', () => {
     '%ff',
     '1&{name}=2',
   ]
-  test('with nonsense in it is refused or means nothing, never a failure', async () => {
+  test('with nonsense in it is refused or ignored, and never causes a failure', async () => {
     const asked = Object.entries(queries).flatMap(([key, names]) => names.map((name) => [key, name] as const))
     expect(asked.length).toBeGreaterThan(5)
     for (const [key, name] of asked) {

@@ -131,7 +131,7 @@ test('many at once of a request that fails are refused or told to wait, never br
   }
 })
 
-test('the claim of a process that was killed is open again once it expires, for the same request only', async () => {
+test('the claim of a killed process is free again once it expires, for the same request only', async () => {
   const key = newKey()
   const { db, sealer, database } = berth.services
   const killed = createIdempotency(db, sealer) // claims, and is never heard of again
@@ -188,7 +188,7 @@ test('a key on anything but a POST means nothing', async () => {
   expect(rows).toHaveLength(0)
 })
 
-test('kept responses are sealed: nothing of them can be read from the table', async () => {
+test('stored responses are sealed: nothing of them can be read from the table', async () => {
   const key = newKey()
   expect((await post(key)).text).toContain(canary)
   const { rows } = await berth.services.database.pool.query<{ row: string; sealed: Buffer }>(
@@ -210,7 +210,7 @@ async function nameOfOwner(): Promise<string> {
   return rows[0]?.caller ?? ''
 }
 
-test('a GraphQL mutation runs once for a key, too, and one that did nothing may be sent again', async () => {
+test('a GraphQL mutation also runs once for a key, and one that did nothing may be sent again', async () => {
   const mutation = (name: string): object => ({
     query: 'mutation ($name: String!) { createVault(input: {displayName: $name}) { vault { id displayName } } }',
     variables: { name },

@@ -110,22 +110,22 @@ async function tryColleagues(
   expect((await run(callers.owner, target)).said).toBe(owner)
 }
 
-describe('a VM that is one person’s alone', () => {
+describe('a private VM of one person', () => {
   const graphql = Object.entries(graphqlRows).filter(
     ([field, { args = '' }]) => namesVm(args) && !field.startsWith('subscription') && !/startVm|resumeVm/.test(field),
   )
-  test.each(graphql)('%s is its owner’s', async (field, { args, outcomes }) => {
+  test.each(graphql)('%s is for its owner only', async (field, { args, outcomes }) => {
     await tryColleagues(outcomes, (token, target) => askGraphql(field, args, token, target))
   })
 
   test.each(Object.entries(restRows).filter(([key]) => namesVm(key)))(
-    '%s is its owner’s',
+    '%s is for its owner only',
     async (key, { body, outcomes }) => {
       await tryColleagues(outcomes, (token, target) => callRest(key, body, token, target))
     },
   )
 
-  test('stands in no list but its owner’s', async () => {
+  test('is in no list except its owner’s', async () => {
     const vm = await makeVmRow(berth.services.db, callers.owner, node)
     await own(vm, callers.owner)
     for (const document of [
@@ -297,7 +297,7 @@ describe('the token inside a VM', () => {
   )
 
   const fields = Object.entries(graphqlRows).filter(([field]) => !field.startsWith('subscription'))
-  test.each(fields)('%s is open to it, or 403', async (field, { args, outcomes }) => {
+  test.each(fields)('%s is permitted to it, or 403', async (field, { args, outcomes }) => {
     const target = await makeTarget(berth, callers.owner, node)
     const status = startsFrom[field]
     if (status)
@@ -310,7 +310,7 @@ describe('the token inside a VM', () => {
     if (said === '403 forbidden') expect(await picture(berth, target)).toBe(before)
   })
 
-  test('opens no other organization of its person, and of their own VMs only the one it is in', async () => {
+  test('has no access to its person’s other organizations, and of their private VMs only to the one it is in', async () => {
     const [inside, other] = [
       await makeVmRow(berth.services.db, callers.owner, node),
       await makeVmRow(berth.services.db, callers.owner, node),
@@ -324,7 +324,7 @@ describe('the token inside a VM', () => {
     expect(await berth.call('GET', `/api/v1/build/jobs?org_id=${elsewhere}`, { token })).toMatchObject({ status: 403 })
   })
 
-  test('opens no session that holds secrets of vaults, and gives none to a new one', async () => {
+  test('has no access to a session with secrets of vaults, and cannot give any to a new one', async () => {
     const target = await makeTarget(berth, callers.owner, node)
     const token = await vmToken(target.vm)
     const said = async (method: string, path: string, body: unknown): Promise<unknown> => {

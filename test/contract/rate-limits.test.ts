@@ -46,21 +46,21 @@ async function age(bucket: string, seconds: number): Promise<void> {
 describe('a bucket', () => {
   const fresh = (): RateLimiter => createRateLimiter(berth.services.db, 1)
 
-  test('gives what it holds and no more, also when all ask at once', async () => {
+  test('gives what it has and no more, also to concurrent requests', async () => {
     const from = performance.now()
     const passed = await spendAll([fresh()], 'test:one', 60)
     expect(passed).toBeGreaterThanOrEqual(60)
     expect(passed).toBeLessThanOrEqual(60 + Math.ceil((performance.now() - from) / 1000)) // one comes back each second
   })
 
-  test('is shared by processes: together they get what it holds', async () => {
+  test('is shared by processes: together they get what it has', async () => {
     const from = performance.now()
     const passed = await spendAll([fresh(), fresh(), fresh()], 'test:three', 60)
     expect(passed).toBeGreaterThanOrEqual(60 - 2) // a process may keep the rest of a share of three
     expect(passed).toBeLessThanOrEqual(60 + Math.ceil((performance.now() - from) / 1000))
   })
 
-  test('refills evenly, and never beyond what it holds', async () => {
+  test('refills evenly, and never beyond its size', async () => {
     const limiter = fresh()
     const from = performance.now()
     const more = (): number => Math.ceil((performance.now() - from) / 1000)
@@ -94,7 +94,7 @@ describe('an organization', () => {
     fetch(`${url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })
   const left = (answer: Response): number => Number(answer.headers.get('ratelimit-remaining'))
 
-  test('sees on every answer what it may, what is left and when all is back, also on refusals', async () => {
+  test('sees its limit, the rest and the reset time on every answer, also on refusals', async () => {
     const first = await list(callers.stranger)
     expect(first.headers.get('ratelimit-limit')).toBe(String(limits.otherPerMinute))
     const next = await list(callers.stranger)
@@ -106,7 +106,7 @@ describe('an organization', () => {
     expect([absent.status, left(absent)]).toEqual([404, left(next) - 1])
   })
 
-  test('has one minute for all its people, keys and processes; when it is used up all of them wait, and no other organization', async () => {
+  test('has one limit for all its people, keys and processes; when it is used up all of them wait, and no other organization does', async () => {
     let [passed, refused] = [0, 0]
     const from = performance.now()
     const askers = [
@@ -149,7 +149,7 @@ describe('an organization', () => {
     expect((await list(callers.stranger)).status).toBe(200)
   })
 
-  test('has a minute of its own for creating things', async () => {
+  test('has a separate limit for creating things', async () => {
     const made = await berth.call('POST', '/api/v1/vms', { token: callers.stranger, body: {} })
     expect(made.headers.get('ratelimit-limit')).toBe(String(limits.createsPerMinute))
   })
@@ -170,7 +170,7 @@ describe('the narrower limits', () => {
     expect(after).toMatchObject({ status: 429, body: { error: 'rate_limited' } })
   }
 
-  test('hold a VM’s lifecycle, sandboxes and commands, each by themselves', async () => {
+  test('apply to a VM’s lifecycle, sandboxes and commands separately', async () => {
     const node = await makeRefusingNode(berth)
     const token = await berth.token('nadia', 'narrow', 'owner')
     const vm = await makeVmRow(berth.services.db, token, node)
@@ -183,7 +183,7 @@ describe('the narrower limits', () => {
   })
 })
 
-test('a credential that is refused is refused with 401 however often, at every documented door: that is what a client renews it for', async () => {
+test('a refused credential gets 401 however often, on every documented path, because 401 makes a client renew it', async () => {
   for (const path of ['/api/v1/vms', '/agents/v1/agents', '/llm/v1/models']) {
     const answers = await Promise.all(
       Array.from({ length: limits.anonymousPerMinute + 10 }, () =>

@@ -41,14 +41,14 @@ const refusedSoon = (credential: string): Promise<boolean> =>
   })
 
 describe('an organization key', () => {
-  test('has the documented form, and opens what its scopes say by either header', async () => {
+  test('has the documented form, and gives the access of its scopes with either header', async () => {
     const { key } = await makeKey(berth, owner)
     expect(key).toMatch(/^svc_live_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]{43}$/)
     expect(await everywhere(key)).toEqual([200, 200])
     expect(await status(key, berth.url, 'x-api-key')).toBe(200)
   })
 
-  test('that is revoked is refused by every process at once, for ever, and only its own organization can revoke it', async () => {
+  test('that is revoked is refused by every process immediately and permanently, and only its own organization can revoke it', async () => {
     const { key, keyId } = await makeKey(berth, owner)
     expect(await everywhere(key)).toEqual([200, 200])
     const stranger = idsOf(await berth.token('mallory', 'evil', 'owner'))
@@ -94,7 +94,7 @@ describe('a membership', () => {
       decodeJwt<{ org_memberships: { membership_id: string }[] }>(token).org_memberships[0]?.membership_id ?? '',
     ) ?? ''
 
-  test('whose end is heard before what was read of it is not remembered as it was', async () => {
+  test('whose end is noticed during a read is not cached as active', async () => {
     const text = await berth.token('nick', 'acme', 'member')
     const membershipId = membershipOf(text)
     const { organizationId, userId } = idsOf(text)
@@ -115,7 +115,7 @@ describe('a membership', () => {
     await expect(checker.check(token)).rejects.toMatchObject({ code: 'authentication_invalid' })
   })
 
-  test('that is deactivated closes every process to every token that names it, also where the token acts for another organization', async () => {
+  test('that is deactivated makes every process refuse every token that names it, also where the token acts for another organization', async () => {
     await berth.token('nora', 'acme', 'member')
     const elsewhere = await berth.token('nora', 'other', 'owner') // names both memberships
     const here = await berth.token('nora', 'acme', 'member')
@@ -128,7 +128,7 @@ describe('a membership', () => {
     expect(refused.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
   })
 
-  test('made anew opens again with a new token, and the old one stays refused', async () => {
+  test('that is created again works with a new token, and the old one stays refused', async () => {
     const old = await berth.token('oscar', 'acme', 'member')
     await deactivateMembership(berth.services.db, membershipOf(old))
     expect(await refusedSoon(old)).toBe(true)
@@ -137,7 +137,7 @@ describe('a membership', () => {
   })
 })
 
-test('an expired token is refused although it was good a moment ago', async () => {
+test('an expired token is refused although it was valid a moment ago', async () => {
   const token = await berth.token('petra', 'acme', 'member', 30)
   expect(await status(token)).toBe(200)
   shiftClock(100_000) // 30 s, and 60 s that clocks may differ

@@ -161,7 +161,7 @@ describe('a caller', () => {
     expect(all.filter((secret) => text.includes(secret)).sort()).toEqual([...(shown[who] ?? [])].sort())
   })
 
-  test('is never told in a refusal what they sent, nor their token', () => {
+  test('never sees in a refusal what they sent, nor their token', () => {
     const told = answers.filter(
       ({ text }) =>
         text.includes(secrets.reserved) ||
@@ -175,7 +175,7 @@ describe('a caller', () => {
   })
 })
 
-test('the log at its most talkative holds no secret, no token, no key and no password', async () => {
+test('the log at its most verbose level contains no secret, no token, no key and no password', async () => {
   const lines = await lookout.lastWords()
   const password = /:\/\/[^:]+:([^@]+)@/.exec(berth.services.database.url)?.[1] ?? ''
   expect(password.length).toBeGreaterThan(5)
@@ -185,7 +185,7 @@ test('the log at its most talkative holds no secret, no token, no key and no pas
   expect(lines).not.toContain(password)
 })
 
-test('jobs and notices hold ids only', async () => {
+test('jobs and notices contain ids only', async () => {
   const { rows } = await berth.services.database.pool.query<{ data: Record<string, unknown> }>(
     'select data from pgboss.job where data is not null',
   )
@@ -196,7 +196,7 @@ test('jobs and notices hold ids only', async () => {
     expect(notice).toMatch(/^(?:[a-z_]+ (?:[0-9a-f-]{36}|[0-9a-z]{16}|all)|jobs [a-z-]+(?:\/[0-9a-f-]{36})?)$/)
 })
 
-test('no table holds a secret in clear, in any column, as text or as bytes', async () => {
+test('no table contains a secret in clear, in any column, as text or as bytes', async () => {
   const keySecret = callers.keyWith?.split('.')[1] ?? ''
   const kept = [...all, keySecret, callers.owner, callers.keyWithout ?? '', '"d":'] // the last: the private half of a signing key
   // What is stored of a command is its text: whoever writes a secret into it has told it to everyone who lists processes.

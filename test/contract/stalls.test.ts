@@ -117,7 +117,7 @@ async function attackAll(fields: readonly Field[]): Promise<string[]> {
 const described = async (path: string): Promise<Described> => (await berth.call<Described>('GET', path)).body
 const spareBytes = 4096
 
-describe('no text holds the web process', () => {
+describe('no text blocks the web process', () => {
   test('in a GraphQL document', async () => {
     expect(await attackAll(documentFields(limits.graphqlBodyBytes - spareBytes))).toEqual([])
   }, 120_000)
@@ -341,7 +341,7 @@ describe('the attacks of the audit', () => {
   )
 })
 
-describe('what is too large', () => {
+describe('a message that is too large', () => {
   const unread = '{"a":'
   test.each<[string, string, string]>([
     ['/api/v1/vms', 'POST', '1 MiB'],
@@ -372,7 +372,7 @@ describe('what is too large', () => {
   })
 })
 
-test('whether the process lives was asked beside all this, and it always did', () => {
+test('/healthz answered all the time meanwhile', () => {
   const { asked, wrong } = web.health()
   expect(asked).toBeGreaterThan(20)
   expect(wrong).toEqual([])

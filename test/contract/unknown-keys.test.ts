@@ -81,7 +81,7 @@ describe('a query parameter that nothing takes', () => {
     }
   })
 
-  test('is refused also where it has the name of something that every object has', async () => {
+  test('is refused even if it has the name of a property that every object has', async () => {
     for (const name of ['__proto__', 'constructor', 'toString'])
       expect(await ask('GET /api/v1/vms', `?${name}=1`)).toMatchObject({
         status: 400,
@@ -136,7 +136,7 @@ describe('a field that nothing takes', () => {
     expect(await ask('POST /agents/v1/agents/{id}/archive', '', {})).toMatchObject({ status: 404 }) // an empty one says nothing
   })
 
-  test('is named in whatever it stands in, and changes nothing', async () => {
+  test('is named with its place, and changes nothing', async () => {
     const [vms, agents, environments, sessions, runs] = [
       'POST /api/v1/vms',
       'POST /agents/v1/agents',
@@ -227,7 +227,7 @@ describe('a field that nothing takes', () => {
     expect((await berth.call<{ data: unknown[] }>('GET', '/agents/v1/environments', { token })).body.data).toEqual([])
   })
 
-  test('is refused also where no object can hold it, however deep it stands and however large the body is', async () => {
+  test('is refused even if it is __proto__, however deep it is and however large the body is', async () => {
     const agent = (more: string): string => `{"name":"x","model":"berth/demo",${more}}`
     const [vms, agents] = ['POST /api/v1/vms', 'POST /agents/v1/agents']
     const spec = [...Buffer.from('{"__proto__":{"cache":false}}')]
@@ -251,7 +251,7 @@ describe('a field that nothing takes', () => {
     expect(asked.body.errors?.[0]?.message).toContain('Unknown field __proto__')
   })
 
-  test('of credentials is named, and no secret beside it', async () => {
+  test('of credentials is named, without the secrets beside it', async () => {
     const {
       body: { id },
     } = await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'v' } })
@@ -299,7 +299,7 @@ test('REST takes every argument that GraphQL has for the same thing', () => {
   expect(missing.filter((one) => !(one in elsewhere))).toEqual([])
 })
 
-test('a VM is made by REST as GraphQL makes it: its size, its policy, its notes and its end', async () => {
+test('REST creates a VM like GraphQL: with its size, its policy, its metadata and its expiry', async () => {
   await berth.services.database.pool.query(
     "insert into nodes (id, name, agent_url, acceleration, memory_mb) values (gen_random_uuid(), 'silent', 'unix:/nonexistent/node.sock', 'emulation', 100000)",
   )
@@ -368,7 +368,7 @@ describe('the nearest key', () => {
     expect(unknownKeySentence('field', key, known)).toMatch(/^Unknown field .*\. Leave it out\.$/)
   })
 
-  test('to a key of a megabyte is looked for in no time, and its sentence is short', () => {
+  test('to a key of a megabyte is found quickly, and its sentence is short', () => {
     const key = 'name'.repeat(262_144)
     const before = process.threadCpuUsage() // not the clock: others may be at work on this machine
     const sentence = unknownKeySentence('field', key, known)
@@ -377,7 +377,7 @@ describe('the nearest key', () => {
     expect(unknownKeySentence('field', 'a\u0000\n"b', known)).toBe('Unknown field "a\\u0000\\n\\"b". Leave it out.')
   })
 
-  test('is that of an object’s own keys, not of those that it inherits', () => {
+  test('is among an object’s own keys, not those that it inherits', () => {
     expect(findUnknownKey(Object.create({ a: 1 }) as object, new Set())).toBeUndefined()
     expect(findUnknownKey(JSON.parse('{"__proto__": 1}') as object, new Set(['a']))).toBe('__proto__')
   })

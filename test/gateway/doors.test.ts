@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => berth.stop())
 
 describe('the page at /', () => {
-  test('says what this is, holds nothing from elsewhere, and all its links work', async () => {
+  test('says what Berth is, loads nothing from other hosts, and all its links work', async () => {
     const answer = await fetch(`${berth.url}/`)
     const html = await answer.text()
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])

@@ -57,7 +57,7 @@ const everybodys = ['Template', 'Machine']
 const node = 'query ($id: ID!) { node(id: $id) { __typename id } }'
 
 describe('node', () => {
-  test('finds whatever has an id, by that id alone', async () => {
+  test('finds every noun by its id alone', async () => {
     for (const [__typename, id] of Object.entries(kinds()))
       expect(await ask(node, callers.owner, { id }), __typename).toEqual({
         data: { node: { __typename, id } },
@@ -65,7 +65,7 @@ describe('node', () => {
       })
   })
 
-  test('is null for what is another organization’s, as for what is absent or no id at all', async () => {
+  test('is null for what belongs to another organization, does not exist, or is not an id', async () => {
     for (const [type, id] of Object.entries(kinds()))
       if (!everybodys.includes(type))
         expect(await ask(node, callers.stranger, { id }), type).toEqual({ data: { node: null }, codes: [] })
@@ -73,13 +73,13 @@ describe('node', () => {
       expect(await ask(node, callers.owner, { id }), id).toEqual({ data: { node: null }, codes: [] })
   })
 
-  test('finds what a person has in each of their organizations, whichever their token is for', async () => {
+  test('finds what a person has in each of their organizations, whichever is active in their token', async () => {
     const elsewhere = await berth.token('alice', 'second', 'owner')
     for (const [__typename, id] of Object.entries(kinds()))
       expect(await ask(node, elsewhere, { id }), __typename).toEqual({ data: { node: { __typename, id } }, codes: [] })
   })
 
-  test('says the same of many at once, in their order, each as often as it is named', async () => {
+  test('finds many at once, in the same order, each as often as it is named', async () => {
     const ids = [target.build, newId('vm'), target.vm, target.build, 'vm_x']
     expect(await ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', callers.owner, { ids })).toEqual({
       data: { nodes: [{ id: target.build }, null, { id: target.vm }, { id: target.build }, null] },
@@ -87,7 +87,7 @@ describe('node', () => {
     })
   })
 
-  test('takes so many ids and no more', async () => {
+  test('accepts so many ids and no more', async () => {
     const many = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }'
     const ids = (count: number): string[] => Array.from({ length: count }, () => newId('vm'))
     expect((await ask(many, callers.owner, { ids: ids(limits.nodesMax) })).codes).toEqual([])
@@ -129,7 +129,7 @@ describe('the viewer', () => {
 })
 
 describe('an organization', () => {
-  test('opens what it has to whoever belongs to it, whichever organization their token is for', async () => {
+  test('shows what it has to its members, whichever organization is active in their token', async () => {
     const elsewhere = await berth.token('alice', 'second', 'owner')
     const { data, codes } = await ask(
       `query ($id: ID!) { organization(id: $id) { vms(first: 100) { nodes { id template { name } machine { name } folder { id } createdBy { id } } totalCount }
@@ -194,7 +194,7 @@ describe('an organization', () => {
     expect(ofKey.codes).toEqual(['UNAUTHORIZED', 'UNAUTHORIZED', 'UNAUTHORIZED'])
   })
 
-  test('is closed to everybody else', async () => {
+  test('is not visible to anyone else', async () => {
     const closed = 'query ($id: ID!) { organization(id: $id) { name } }'
     for (const id of [target.organization, newId('organization'), 'org_x'])
       expect(await ask(closed, callers.stranger, { id })).toEqual({
@@ -203,7 +203,7 @@ describe('an organization', () => {
       })
   })
 
-  test('that is closed, or a list of it that is, leaves what stands beside it', async () => {
+  test('that may not be seen, or a list of it, leaves its siblings in the answer', async () => {
     const { data, codes } = await ask(
       '{ viewer { organization { name usage { totalCount } vms { totalCount } } } }',
       callers.keyWith,
@@ -238,7 +238,7 @@ describe('an object beside an id', () => {
     )
   })
 
-  test('that is one person’s alone is null for their colleagues', async () => {
+  test('that is private to one person is null for their colleagues', async () => {
     const vm = await makeVmRow(berth.services.db, callers.owner, machine)
     await sql`update vms set owner_user_id = ${idsOf(callers.owner).userId} where id = ${decodeId('vm', vm)}`.execute(
       berth.services.db,
@@ -339,7 +339,7 @@ test('a list of VMs reads for each field what the VM itself says of it, whicheve
   }
 })
 
-test('what would answer a million objects is refused before it runs', async () => {
+test('a query for a million objects is refused before it runs', async () => {
   const asked =
     '{ viewer { organizations(first: 100) { nodes { vms(first: 100) { nodes { processes(first: 100) { nodes { id } } } } } } } }'
   const { data, codes } = await ask(asked, callers.owner)
@@ -354,7 +354,7 @@ test('what would answer a million objects is refused before it runs', async () =
   ])
 })
 
-test('the size of a page is the one that is asked for, whichever argument says it', async () => {
+test('the size of a page is the requested one, whichever argument sets it', async () => {
   const inside = 'nodes { folder { id } }'
   for (const [pages, variables] of [
     ['first: null, last: 1000', {}],
@@ -380,7 +380,7 @@ test('a key that may not see sessions gets the agent whose sessions it asks for'
   })
 })
 
-test('an operation reads so much of logs, and no more', async () => {
+test('an operation reads at most so many bytes of logs', async () => {
   const { db } = berth.services
   const other = await makeTarget(berth, callers.owner, machine)
   for (const { session } of [target, other])
@@ -406,7 +406,7 @@ test('an operation reads so much of logs, and no more', async () => {
   expect((await ofEach(both, last)).codes).toEqual(Array(2).fill('INVALID_REQUEST'))
 })
 
-test('false is refused where an input says something by being true, and null where nothing is taken is nothing', async () => {
+test('false is refused where an input can only be true, and null is accepted where nothing else is', async () => {
   const vm = `vm: updateVm(input: {id: "${target.vm}", networkPolicy: $policy}) { vm { id } }`
   for (const policy of [{ unrestricted: false }, { none: false }])
     expect(await ask(`mutation ($policy: NetworkPolicyInput) { ${vm} }`, callers.owner, { policy })).toEqual({

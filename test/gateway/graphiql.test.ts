@@ -64,7 +64,7 @@ describe('the page at /graphql', () => {
     expect([outside, problems]).toEqual([[], []])
   })
 
-  it('without a token says where one is got, and shows it in place of an answer', async () => {
+  it('without a token says how to get one in place of an answer', async () => {
     const { page } = await offlinePage()
     await page.goto(`http://localhost:${running.port}/graphql`)
     await page.locator('.graphiql-execute-button').click()
@@ -177,7 +177,7 @@ describe('the page at /graphql', () => {
     expect(problems).toEqual([])
   })
 
-  it('says what is wrong when no token can be had', async () => {
+  it('says what is wrong when a token cannot be created', async () => {
     const { page } = await offlinePage()
     await page.goto(`http://localhost:${running.port}/graphql`)
     await page.locator('#berth-bar input[name=user]').fill('   ')

@@ -114,7 +114,7 @@ const variables = fc.record(
 )
 
 describe('a plan', () => {
-  it('answers as graphql’s own execution does, whatever is asked', async () => {
+  it('gives the same answer as graphql’s own execution for random operations', async () => {
     let planned = 0
     await fc.assert(
       fc.asyncProperty(document, variables, fc.boolean(), async (source, variableValues, late) => {
@@ -138,7 +138,7 @@ describe('a plan', () => {
     expect(planned).toBeGreaterThan(200)
   })
 
-  it('is not made of what differs from run to run or from object to object, and of what is very large', () => {
+  it('is not made for what differs between runs or objects, and for very large documents', () => {
     const planOf = (source: string): unknown => planOperation(schema, parse(source))
     expect(planOf('{ thing { id } }')).not.toBeNull()
     for (const left of [
@@ -160,7 +160,7 @@ describe('a plan', () => {
   })
 })
 
-it('hears of every rejection in a list of which an item failed at once', async () => {
+it('handles every rejection in a list after one item failed', async () => {
   const made = buildSchema('type Query { items: [Item!] } type Item { late: String! now: String! }')
   const item = (at: number): unknown => ({
     late: () => Promise.reject(new Error(`late ${at}`)),
@@ -199,7 +199,7 @@ describe('a document', () => {
     expect(documents.validate(read, false)[0]?.message).not.toContain('Did you mean')
   })
 
-  it('is forgotten when many others or long ones came after it, and one that is very long is not kept', () => {
+  it('is evicted after many others or long ones, and a very long one is not cached', () => {
     const { documents, read } = parts('{ text }')
     expect(documents.find('{ text }')).toBe(read)
     for (let at = 0; at < 500; at++) documents.read(`{ a${at}: text }`)
@@ -213,7 +213,7 @@ describe('a document', () => {
     expect(documents.find(tooLong)).toBeUndefined()
   })
 
-  it('whose text would be code for a compiler is text, however often it runs', async () => {
+  it('whose text could be code for a compiler stays text, however often it runs', async () => {
     const crafted = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74dglobalThis.berthWasHit=1'
     const { documents, read, run } = parts(`{ text(value: "${crafted}") }`)
     documents.validate(read, true)

@@ -22,7 +22,7 @@ afterAll(async () => {
 })
 
 describe('the web process', () => {
-  it('serves, and stops within two seconds of SIGTERM while streams are open and a request is on its way', async () => {
+  it('serves, and stops within two seconds after SIGTERM while streams are open and a request is running', async () => {
     const port = await freePort()
     const settings = { PORT: String(port), BERTH_DATA_DIR: dataDir, DATABASE_URL: database.url }
     const web = startCommand(['src/gateway/main.ts'], settings)

@@ -140,7 +140,7 @@ test('lists that are asked for with different arguments are not mixed up', async
   }
 })
 
-test('a list that is closed to the caller fails for each parent, and the parents stay', async () => {
+test('a list that the caller may not see fails for each parent, and the parents stay', async () => {
   const viewer = await berth.token('victor', 'acme', 'viewer')
   const { body } = await berth.ask('{ vms(first: 2) { nodes { id processes { totalCount } } } }', { token: viewer })
   expect((body.data as { vms: Connection }).vms.nodes).toEqual([
@@ -153,7 +153,7 @@ test('a list that is closed to the caller fails for each parent, and the parents
   ])
 })
 
-test('the logs of many sessions hold no more bytes together than one may', async () => {
+test('the logs of many sessions together have no more bytes than one may have', async () => {
   const eventBytes = limits.eventPageBytes / parentCount - 1
   await sql`update session_events set size_bytes = ${Math.floor(eventBytes)}`.execute(berth.services.db)
   const log = 'list: events(first: 3) { nodes { id } pageInfo { hasNextPage } }'

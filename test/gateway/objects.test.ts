@@ -62,7 +62,7 @@ describe('the folder of this host', () => {
     expect(readdirSync(join(running.services.config.dataDir, 'objects', 'incoming'))).toEqual([])
   })
 
-  test('is written and read by signed addresses, whole, in parts and without a body', async () => {
+  test('is written and read with signed URLs, completely, in parts and without a body', async () => {
     const { organizationId } = idsOf(await running.token())
     const id = newUuid()
     await sql`insert into uploads (id, organization_id, expires_at) values (${id}, ${organizationId}, now())`.execute(
@@ -94,7 +94,7 @@ describe('the folder of this host', () => {
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '10'])
   })
 
-  test('refuses every address that was not signed for this file, this method and this time', async () => {
+  test('refuses every URL that was not signed for this file, this method and this time', async () => {
     await store().put('secret/file', Readable.from([Buffer.from('x')]), 10)
     const address = await signed('GET', 'secret/file')
     const changed = [

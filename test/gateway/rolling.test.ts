@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('while two web processes are restarted in turn, every request is answered, over connections that are kept and over fresh ones', async () => {
+test('while two web processes are restarted in turn, every request is answered, over kept-alive and over new connections', async () => {
   const settings = {
     PORT: String(await freePort()),
     BERTH_DATA_DIR: dataDir,

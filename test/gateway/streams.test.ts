@@ -63,7 +63,7 @@ describe('a subscription over server-sent events', () => {
     )
   })
 
-  it('ends its source when the client leaves while nothing happens', async () => {
+  it('ends its source when the client disconnects while nothing happens', async () => {
     const leaving = new AbortController()
     const answer = await subscribe('subscription { changes(id: "a") }', { signal: leaving.signal })
     const events = blocks(answer)
@@ -297,7 +297,7 @@ describe('a web socket', () => {
     expect(await soon(() => open.changes === 0)).toBe(true)
   })
 
-  it('has no more of them open when very many are asked for at once', async () => {
+  it('has no more of them open when very many are requested at once', async () => {
     const { socket, said } = await ready(bearing(token))
     const asked = 4 * limits.socketOperations
     for (let id = 1; id <= asked; id++)
@@ -368,7 +368,7 @@ describe('a web socket', () => {
 })
 
 describe('stopping', () => {
-  it('ends streams so that clients come back, closes sockets with 1001, and takes less than a second', async () => {
+  it('ends streams so that clients reconnect, closes sockets with 1001, and takes less than a second', async () => {
     const other = await startApp()
     const bearer = await other.token()
     const stream = await fetch(`${other.url}/graphql`, {

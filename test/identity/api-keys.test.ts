@@ -74,7 +74,7 @@ const status = async (key: string, url = berth.url): Promise<number> =>
 const everywhere = (key: string): Promise<number[]> => Promise.all([status(key), status(key, second.url)])
 
 describe('a key', () => {
-  test('is shown in full once, with the fixed scopes, and opens what they open', async () => {
+  test('is shown in full once, has the fixed scopes, and gives their access', async () => {
     const { key, apiKey } = await make('  my laptop  ')
     expect(key).toMatch(/^svc_live_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]{43}$/)
     const { organizationId, userId } = idsOf(owner)
@@ -129,7 +129,7 @@ describe('a key', () => {
     expect(await usedAt()).toBe(before)
   })
 
-  test('that is revoked is refused by every process within a second, for ever; revoking it again changes nothing', async () => {
+  test('that is revoked is refused by every process within a second, permanently; revoking it again changes nothing', async () => {
     const { key, apiKey } = await make()
     expect(await everywhere(key)).toEqual([200, 200])
     const revoke = `mutation { revokeApiKey(input: { id: "${apiKey.id}" }) { apiKey { id revokedAt } } }`
@@ -202,7 +202,7 @@ describe('is refused', () => {
     expect((await ask(create, { name: 'x' }, token)).said).toBe('ok')
   })
 
-  test('whoever is not a person with the role', async () => {
+  test('a caller who is not a person with the role', async () => {
     const { key, apiKey } = await make()
     const revoke = `mutation { revokeApiKey(input: { id: "${apiKey.id}" }) { apiKey { id } } }`
     const said = async (query: string, token: string | undefined): Promise<string> =>

@@ -84,7 +84,7 @@ describe('npm run -s token', () => {
     expect([made.code, made.errors, decodeJwt(made.out.trim())['role']]).toEqual([0, '', 'owner'])
   })
 
-  it('with a lower role says less than the membership, which stays as it is; without one it says what the membership does', async () => {
+  it('with a lower role grants less than the membership, which stays as it is; without one it has the membership’s role', async () => {
     const roleOf = async (...words: string[]): Promise<unknown> =>
       decodeJwt((await run(['--user', 'zoe', '--org', 'elsewhere', ...words])).out.trim())['role']
     expect([await roleOf('--role', 'viewer'), await roleOf(), await roleOf('--role', 'owner')]).toEqual([
@@ -116,7 +116,7 @@ describe('npm run -s token', () => {
 })
 
 describe('npm run rotate-keys', () => {
-  it('signs with a new key from now on, and a token of the one before stays good', async () => {
+  it('signs with a new key from now on, and a token of the previous key stays valid', async () => {
     const { out: before } = await run(['--user', 'dora', '--org', 'tools', '--create'])
     expect(await run([], {}, 'rotate-keys')).toEqual({
       code: 0,

@@ -63,7 +63,7 @@ describe('npm run -s member', () => {
     })
   })
 
-  it('says which name was probably meant', async () => {
+  it('says which name was probably intended', async () => {
     expect(await run(['--org', 'acmee'])).toMatchObject({
       code: 1,
       out: '',

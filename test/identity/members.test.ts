@@ -87,7 +87,7 @@ describe('members', () => {
 })
 
 describe('a role', () => {
-  test('that is lowered counts for tokens that are out, and never opens more than they say', async () => {
+  test('that is lowered applies to existing tokens, and never grants more than they do', async () => {
     const admin = await berth.token('demi', 'acme', 'admin')
     expect(await makesKeys(admin)).toBeUndefined()
     expect(await changeRole(admin, 'viewer', owner)).toBeUndefined()
@@ -98,7 +98,7 @@ describe('a role', () => {
     expect(await makesKeys(weak)).toBe('NOT_PERMITTED_FOR_ROLE') // the token still says viewer
   })
 
-  test('that is lowered by hand in the database, of which no notice tells, counts after 5 s at most', async () => {
+  test('that is lowered by hand in the database, without a notice, applies after 5 s at most', async () => {
     const admin = await berth.token('hannah', 'acme', 'admin')
     expect(await makesKeys(admin)).toBeUndefined()
     await berth.services.database.pool.query("update memberships set role = 'viewer' where id = $1", [
@@ -112,7 +112,7 @@ describe('a role', () => {
     ).toBe(true)
   })
 
-  test('that another issuer claims opens no more than the table says, and a membership of somebody else opens nothing', async () => {
+  test('that another issuer claims grants no more than the table, and another person’s membership grants nothing', async () => {
     const viewer = await berth.token('vera', 'acme', 'viewer')
     const claims = decodeJwt<{ org_memberships: { org_id: string; membership_id: string; role: string }[] }>(viewer)
     const sign = (membershipId: string): Promise<string> =>
@@ -136,7 +136,7 @@ describe('a role', () => {
     expect(await makesKeys(await sign(membershipOf(owner)))).toBe('AUTHENTICATION_INVALID')
   })
 
-  test('counts as it is in an organization that is named beside the active one', async () => {
+  test('applies as it is in an organization that is named besides the active one', async () => {
     const elsewhere = await berth.token('bella', 'elsewhere', 'owner')
     const there = await berth.token('bella', 'acme', 'member') // active: acme; names both
     const organization = encodeId('organization', idsOf(elsewhere).organizationId)
@@ -153,7 +153,7 @@ describe('a role', () => {
     expect(await soon(async () => (await builds()) === 403)).toBe(true)
   })
 
-  test('that a token says twice counts as the lesser one, also where a request names the organization', async () => {
+  test('that a token states twice counts as the lesser one, also where a request names the organization', async () => {
     const { db, sealer } = berth.services
     const token = await new SignJWT({ ...decodeJwt(owner), role: 'viewer' })
       .setProtectedHeader({ ...decodeProtectedHeader(owner), alg: 'ES256' })
@@ -177,7 +177,7 @@ describe('a role', () => {
     ).toBe('NOT_PERMITTED_FOR_ROLE')
   })
 
-  test('that is lowered shows no kept response again that takes a higher one', async () => {
+  test('that is lowered gives no access to stored responses that require a higher one', async () => {
     const member = await berth.token('ida', 'acme', 'member')
     const post = (): Promise<{ status: number; body: unknown }> =>
       berth.call('POST', '/agents/v1/vaults', {
@@ -194,7 +194,7 @@ describe('a role', () => {
     expect(await post()).toMatchObject({ status: 201, body: first.body })
   })
 
-  test('that is lowered ends what is open over a web socket and takes a higher one, and leaves the rest', async () => {
+  test('that is lowered ends the operations on a web socket that require a higher one, and no others', async () => {
     const admin = await berth.token('sunny', 'acme', 'member')
     const vm = await makeVmRow(berth.services.db, owner, node)
     const process = newUuid()
@@ -234,7 +234,7 @@ describe('a role', () => {
     }
   })
 
-  test('that is lowered ends an event stream that takes a higher one', async () => {
+  test('that is lowered ends an event stream that requires a higher one', async () => {
     const member = await berth.token('sam', 'acme', 'member')
     const answer = await fetch(`${berth.url}/llm/v1/chat/completions`, {
       method: 'POST',
@@ -254,7 +254,7 @@ describe('a role', () => {
 })
 
 describe('a person who is removed', () => {
-  test('is refused everywhere, what runs for them stops, and what they made is theirs again when they come back', async () => {
+  test('is refused everywhere, their running work stops, and what they created is theirs again when they return', async () => {
     const member = await berth.token('ria', 'acme', 'member')
     const target = await makeAgentsTarget(berth, idsOf(member), 'ria')
     const [sessionId, environmentId] = [

@@ -252,7 +252,7 @@ describe('another user of this machine', () => {
     await until('the connection is closed', async () => (await userOfPeer(ends)) === null)
   })
 
-  it('is known over IPv6 and by mapped addresses too', async () => {
+  it('is recognized over IPv6 and by mapped addresses too', async () => {
     const server = createServer().listen(0, '::')
     await once(server, 'listening')
     try {

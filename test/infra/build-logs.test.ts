@@ -99,7 +99,7 @@ describe('polling', () => {
       expect((await berth.call('GET', `/api/v1/build/jobs/${job.id}/logs?limit=${wrong}`, { token })).status).toBe(400)
   })
 
-  test('keeps the last 200 lines for ever, when the log itself is forgotten', async () => {
+  test('keeps the last 200 lines permanently after the log itself is deleted', async () => {
     const { job, write, end } = await writing()
     await write(...Array.from({ length: 250 }, (_, i) => `line ${i}\n`))
     await end()
@@ -126,7 +126,7 @@ describe('polling', () => {
 })
 
 describe('the writer', () => {
-  test('doubles nothing when it sends a batch again', async () => {
+  test('duplicates nothing when it sends a batch again', async () => {
     const { job, claim, write } = await writing()
     const lines = await write('a\n', 'b\n')
     expect(await appendBuildLog(berth.services.db, claim, lines)).toBe(true)
@@ -153,7 +153,7 @@ describe('the writer', () => {
     expect(outputs(await logs(job))).toEqual(['a\uFFFDb\uFFFDc'])
   })
 
-  test('goes on over midnight, and days that nobody may read any more are dropped', async () => {
+  test('continues over midnight, and expired days are dropped', async () => {
     const { job, write } = await writing()
     await write('today\n')
     shiftClock(86_400_000)
@@ -223,7 +223,7 @@ describe('following', () => {
     expect(outputs(await readEvents(fresh!))).toEqual(['4', 'DONE'])
   })
 
-  test('Last-Event-ID goes before from, and behind the end the answer is 204', async () => {
+  test('Last-Event-ID takes precedence over from, and after the end the answer is 204', async () => {
     const { job, write, end } = await writing()
     const [, second] = await write('1', '2', '3')
     await end()
@@ -256,7 +256,7 @@ describe('following', () => {
       expect((await fetch(`${berth.url}/api/v1/build/jobs/${job.id}${path}?token=${token}`)).status).toBe(401)
   })
 
-  test('a browser’s EventSource reads it whole over a cut connection, and stops at the end', async () => {
+  test('a browser’s EventSource reads all of it over a cut connection, and stops at the end', async () => {
     const { job, write, end } = await writing()
     await write('1', '2')
     const heard: string[] = []
@@ -278,7 +278,7 @@ describe('following', () => {
     expect(statuses).toEqual([200, 200, 204])
   })
 
-  test('by many, joined at any moment while it is written fast, loses and doubles nothing for any', async () => {
+  test('by many readers, who join at any time while it is written fast, loses and duplicates nothing for any of them', async () => {
     const { job, write, end } = await writing()
     const count = 400
     const readers: Promise<Entry[]>[] = []
@@ -291,7 +291,7 @@ describe('following', () => {
     for (const entries of await Promise.all(readers)) expect(outputs(entries)).toEqual(expected)
   })
 
-  test('a reader that stops reading is caught up later from the table, and the others do not wait for it', async () => {
+  test('a reader that stops reading catches up later from the table, and the others do not wait for it', async () => {
     const { job, write, end } = await writing()
     const lazy = await stream(job, '?from=0')
     const eager = stream(job, '?from=0').then((answer) => readEvents(answer))
@@ -306,7 +306,7 @@ describe('following', () => {
     expect(numbers(await readEvents(lazy))).toEqual(wanted)
   })
 
-  test('goes on when Postgres cut every connection', async () => {
+  test('continues after Postgres has cut every connection', async () => {
     const { job, write, end } = await writing()
     await write('1')
     const answer = await stream(job, '?from=0') // a request that is cut before it is answered gets 503 instead
@@ -331,7 +331,7 @@ describe('following', () => {
     expect(read).toEqual(['1', '2', 'DONE'])
   })
 
-  test('ends when its reader leaves, and leaves nothing behind', async () => {
+  test('ends when its reader disconnects, and leaves nothing behind', async () => {
     const { job, write } = await writing()
     await write('1')
     const leaving = new AbortController()
@@ -342,7 +342,7 @@ describe('following', () => {
     expect(outputs(await readEvents(await stream(job, '?from=0'), 2))).toEqual(['1', '2'])
   })
 
-  test('over GraphQL gives the same entries, and LOG_OVER behind the end', async () => {
+  test('over GraphQL gives the same entries, and LOG_OVER after the end', async () => {
     const { job, write, end } = await writing()
     await write('1', '2')
     await end()

@@ -185,7 +185,7 @@ describe('a submission', () => {
     expect(await post(order({ spec: bytes(spec) }))).toMatchObject({ status: 400, body: { error: code } })
   })
 
-  test('shows no credential of its repository, ever, and keeps the whole address for the build', async () => {
+  test('never shows a credential of its repository, and stores the whole URL for the build', async () => {
     const secret = 'canary-5e1f'
     for (const url of [
       `https://bot:${secret}@example.com/acme/web.git`,
@@ -333,7 +333,7 @@ describe('cancelling', () => {
 })
 
 describe('the end', () => {
-  test('comes once: whoever is second changes nothing', async () => {
+  test('comes once: a second end changes nothing', async () => {
     const job = await submitRunning(berth, token)
     const ends = await Promise.all([
       finishBuild(berth.services, uuidOf(job), {

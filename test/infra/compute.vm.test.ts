@@ -27,7 +27,7 @@ describe('a new machine', () => {
   })
   afterAll(() => node.compute.destroy(spec.id))
 
-  test('is restored from the snapshot, and asked for twice it is the same one', async () => {
+  test('is restored from the snapshot, and requested twice it is the same one', async () => {
     expect(await node.compute.take(spec)).toMatchObject({ from: 'existing' })
     const other = newSpec()
     expect((await node.compute.take(other)).from).toBe('snapshot')
@@ -52,7 +52,7 @@ describe('a new machine', () => {
     expect(Math.abs(Number(seconds) * 1000 - before)).toBeLessThan(5_000)
   })
 
-  test('is no twin of another: host key, machine id and random numbers differ', async () => {
+  test('is unique: its host key, machine id and random numbers differ from another’s', async () => {
     const other = newSpec()
     const twin = (await node.compute.take(other)).machine
     const look = 'cat /etc/machine-id; head -c 16 /dev/urandom | od -An -tx1; sudo sha256sum /run/berth/hostkey'
@@ -131,7 +131,7 @@ describe('a new machine', () => {
   })
 })
 
-test('a machine stands back behind the processes of the host, with all its threads', async () => {
+test('a machine has a lower priority than the processes of the host, with all its threads', async () => {
   const spec = newSpec({ folder: 'none' })
   await node.compute.take(spec)
   const [pid] = [...(await node.qemus()).values()]
@@ -142,7 +142,7 @@ test('a machine stands back behind the processes of the host, with all its threa
 }, 90_000)
 
 describe('the size of a machine', () => {
-  test('is what was asked for: processors, memory and a larger disk', async () => {
+  test('is the requested one: processors, memory and a larger disk', async () => {
     const spec = newSpec({ vcpuCount: 1, memoryMb: 512, diskMb: 12_288, folder: 'none' })
     const { machine } = await node.compute.take(spec)
     const { stdout } = await bash(
@@ -196,7 +196,7 @@ describe('a machine’s end', () => {
     expect(readdirSync(join(node.dataDir, 'folders'))).toEqual(others)
   }, 60_000)
 
-  test('killed from outside it is told as lost within 2 s, and boots again from what it had flushed', async () => {
+  test('killed from outside it is reported as lost within 2 s, and boots again from what it had flushed', async () => {
     const spec = newSpec()
     const { machine } = await node.compute.take(spec)
     await bash(machine, 'echo flushed > ~/a; sync')
@@ -211,7 +211,7 @@ describe('a machine’s end', () => {
     await node.compute.destroy(spec.id)
   }, 60_000)
 
-  test('powered off inside it is told as the guest’s doing', async () => {
+  test('powered off inside it is reported as ended by the guest', async () => {
     const spec = newSpec()
     const { machine } = await node.compute.take(spec)
     await bash(machine, 'sudo poweroff; sleep 20').catch(() => undefined)
@@ -220,7 +220,7 @@ describe('a machine’s end', () => {
     await node.compute.destroy(spec.id)
   })
 
-  test('paused and resumed it goes on exactly where it was, once', async () => {
+  test('paused and resumed it continues exactly where it was, once', async () => {
     const spec = newSpec()
     const { machine } = await node.compute.take(spec)
     await pushEnv(machine, { A: 'still' })
@@ -256,7 +256,7 @@ describe('a machine’s end', () => {
 })
 
 describe('a worker that is killed', () => {
-  test('finds its machines again, with their processes and their way out, and kills what is nobody’s', async () => {
+  test('finds its machines again, with their processes and their egress, and kills orphaned ones', async () => {
     const spec = newSpec()
     const { machine } = await node.compute.take(spec)
     await bash(machine, 'nohup sleep 1000 > /dev/null 2>&1 & echo $! > ~/pid')
@@ -285,7 +285,7 @@ describe('a worker that is killed', () => {
     await node.compute.destroy(spec.id)
   }, 60_000)
 
-  test('while nobody’s connection is there, the next command makes a new one', async () => {
+  test('without a connection, the next command makes a new one', async () => {
     const spec = newSpec()
     const { machine } = await node.compute.take(spec)
     await bash(machine, 'sudo pkill -9 dropbear').catch(() => undefined) // it kills the connection that it runs over
@@ -295,7 +295,7 @@ describe('a worker that is killed', () => {
 })
 
 describe('limits', () => {
-  test('a fork bomb and a full disk leave root’s way in, and stop still works', async () => {
+  test('a fork bomb and a full disk leave root’s access intact, and stop still works', async () => {
     const spec = newSpec()
     const { machine } = await node.compute.take(spec)
     await bash(machine, 'nohup bash -c ":(){ :|:& };:" > /dev/null 2>&1 &')

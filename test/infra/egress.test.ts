@@ -152,7 +152,7 @@ describe('what a guest cannot reach', () => {
     expect(tunnel.error).not.toContain('10.0.0.1')
   })
 
-  test('a host that is not there answers 502, one that is silent 504', async () => {
+  test('a host that does not exist answers 502, a silent one 504', async () => {
     expect((await world.curl(['-i', 'http://silent.test/'])).body).toMatch(
       /^HTTP\/1\.1 504 [^]*The host did not answer in time\.\n$/,
     )

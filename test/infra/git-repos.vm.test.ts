@@ -22,7 +22,7 @@ afterAll(async () => {
   await berth.stop()
 })
 
-test('repositories are cloned in order, each address once, to where they were asked; a failed one is a warning without its credential', async () => {
+test('repositories are cloned in order, each URL once, to the requested paths; a failed one is a warning without its credential', async () => {
   const url = (name: string, port = git.port) => `http://host.berth.internal:${port}/${name}`
   const made = await berth.call<{ vm_id: string; status: string; warnings: string[] }>('POST', '/api/v1/vms', {
     token,
@@ -57,7 +57,7 @@ test('repositories are cloned in order, each address once, to where they were as
   expect(JSON.stringify(made.body)).not.toContain('canary')
 }, 120_000)
 
-test('a credential in an address is used, and is nowhere in the row afterwards', async () => {
+test('a credential in a URL is used, and is nowhere in the row afterwards', async () => {
   const made = await berth.call<{ vm_id: string; warnings: string[] }>('POST', '/api/v1/vms', {
     token,
     body: { git_repos: [{ url: `http://git:canary-git-password@host.berth.internal:${closed.port}/private.git` }] },

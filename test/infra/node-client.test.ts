@@ -70,13 +70,13 @@ const chunk = (offset: number, text: string): string =>
   `${JSON.stringify({ stream: 'stdout', offset, sizeBytes: text.length, text })}\n`
 const ended = `${JSON.stringify({ ended: true, exitCode: 0, status: 'exited' })}\n`
 
-test('a request waits for a worker that is not there yet', async () => {
+test('a request waits for a worker that is not running yet', async () => {
   const answer = exec()
   await startWorker((response) => response.end(JSON.stringify(result)))
   expect(await answer).toEqual(result)
 })
 
-test('a request that a worker’s death cut is sent to the next one by the same id', async () => {
+test('a request that was cut off by a worker’s death is sent to the next one with the same id', async () => {
   const cut = Promise.withResolvers<void>()
   await startWorker(() => cut.resolve())
   const answer = exec()
@@ -89,7 +89,7 @@ test('a request that a worker’s death cut is sent to the next one by the same 
   expect(asked[1]?.body).toEqual(asked[0]?.body)
 })
 
-test('an answer that was cut in its middle is asked for again', async () => {
+test('an answer that was cut off in the middle is requested again', async () => {
   const cut = Promise.withResolvers<void>()
   await startWorker((response) => {
     response.writeHead(200, { 'content-length': 1000 }).write('{"stdout":')
@@ -108,7 +108,7 @@ test('a request that kills every worker it reaches is given up', async () => {
   expect(asked.length).toBeLessThan(30)
 })
 
-test('a refusal is told at once, also that a VM is gone', async () => {
+test('a refusal is returned immediately, also that a VM is gone', async () => {
   await startWorker((response) =>
     response
       .writeHead(502)
@@ -151,7 +151,7 @@ test.each([
   expect(asked.map(({ body }) => body['stdoutOffset'])).toEqual([0, 4])
 })
 
-test('who follows a process that nobody knows is told so', async () => {
+test('following an unknown process is refused', async () => {
   await startWorker((response) => response.end('{"code":"not_found","message":"no such process","isPassing":false}\n'))
   await expect(follow()).rejects.toMatchObject({ code: 'not_found' })
 })

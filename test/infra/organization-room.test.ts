@@ -52,7 +52,7 @@ async function fill(
 }
 
 describe('memory', () => {
-  test('an organization is refused with a sentence before the kept quarter, and the next ones still create their first VM', async () => {
+  test('an organization is refused with a sentence before the reserved quarter, and the next ones still create their first VM', async () => {
     await start()
     const { ids, refused } = await fill()
     expect(ids).toHaveLength(6) // 12 of 16 GB
@@ -70,14 +70,14 @@ describe('memory', () => {
     expect((await berth.call<unknown[]>('GET', '/api/v1/vms', { token: acme })).body).toHaveLength(6)
   })
 
-  test('fifty creates at once get no more than one after the other', async () => {
+  test('fifty concurrent creates get no more than sequential ones', async () => {
     await start()
     const answers = await Promise.all(Array.from({ length: 50 }, () => create(acme)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(6)
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(44)
   })
 
-  test('creates of several organizations at once are never promised more than the node has', async () => {
+  test('concurrent creates of several organizations never reserve more than the node has', async () => {
     await start()
     const tokens = await Promise.all(Array.from({ length: 5 }, (_, index) => berth.token('bob', `org-${index}`)))
     const answers = await Promise.all(tokens.flatMap((token) => [create(token), create(token), create(token)]))
@@ -179,7 +179,7 @@ describe('a VM at rest', () => {
     expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('of an environment wakes only where there is room, and stays what it was otherwise', async () => {
+  test('of an environment starts only if there is room, and stays as it was otherwise', async () => {
     const { body: environment } = await berth.call<{ id: string }>('POST', '/agents/v1/environments', {
       token: acme,
       body: { name: 'work' },
@@ -234,7 +234,7 @@ describe('disk and numbers', () => {
     expect((await create(await berth.token('bob', 'second'), {})).status).toBe(201)
   })
 
-  test('a folder without a VM counts with what it takes, and a kept template with its size', async () => {
+  test('a folder without a VM counts with the space it takes, and a template with its size', async () => {
     await start({ BERTH_ORG_DISK_GB: '30' }, { memoryMb: 1_000_000 })
     const { organizationId } = idsOf(acme)
     await sql`insert into folders (id, organization_id, name, node_id, size_mb, used_mb) values (${newUuid()}, ${organizationId}, 'kept', ${node}, 10240, 5000)`.execute(

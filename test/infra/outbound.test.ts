@@ -76,7 +76,7 @@ async function failureOf(promise: Promise<Socket>): Promise<OutboundError> {
   throw new Error('expected an OutboundError', { cause: outcome })
 }
 
-describe('which addresses may be reached', () => {
+describe('the addresses that may be reached', () => {
   test.each([
     ['127.0.0.1', 'loopback'],
     ['::ffff:127.0.0.1', 'loopback'],
@@ -124,7 +124,7 @@ describe('which addresses may be reached', () => {
   })
 })
 
-describe('how a host is read', () => {
+describe('the parsing of a host', () => {
   test.each([
     ['Example.COM.', 'example.com'],
     ['0x7f.1', '127.0.0.1'],
@@ -174,7 +174,7 @@ describe('the guarded connector', () => {
     expect(canaryConnections).toBe(before + 1)
   })
 
-  test('a name that answers differently the second time is dialled at the address that was judged', async () => {
+  test('a name that resolves differently the second time is dialled at the address that was checked', async () => {
     const before = canaryConnections
     const socket = await connectGuarded({ host: 'rebinding.test', port: openPort() }, options)
     expect(socket.remoteAddress).toBe(openAddress)
@@ -205,7 +205,7 @@ describe('the guarded connector', () => {
     expect((await pending).problem).toBe('cancelled')
   })
 
-  test('a name in the hosts file is read from there, and judged like any other', async () => {
+  test('a name in the hosts file is resolved there, and checked like any other', async () => {
     const resolve = createResolve({ servers: [names.address], hostsFile: '/etc/hosts' })
     expect(
       (await failureOf(connectGuarded({ host: 'localhost', port: canaryPort }, { ...options, resolve }))).rule,

@@ -85,7 +85,7 @@ async function over(upload: Upload): Promise<void> {
 }
 
 describe('an upload', () => {
-  test('is written by one PUT at a time: another is refused with a sentence, and the first goes on', async () => {
+  test('is written by one PUT at a time: another is refused with a sentence, and the first continues', async () => {
     const upload = await make()
     const { sending, answered } = await begin(upload)
     for (let tries = 0; tries < 3; tries++) {
@@ -104,7 +104,7 @@ describe('an upload', () => {
     expect(await rowOf(upload)).toMatchObject({ size: 4 })
   })
 
-  test('gives its room back when its PUT breaks off', async () => {
+  test('releases its room when its PUT is interrupted', async () => {
     const upload = await make()
     const { sending } = await begin(upload)
     expect(await rowOf(upload)).toMatchObject({ reserved: limits.uploadBytes })
@@ -114,14 +114,14 @@ describe('an upload', () => {
     expect((await put(upload)).status).toBe(200)
   })
 
-  test('that is not there any more takes nothing', async () => {
+  test('that no longer exists accepts nothing', async () => {
     const upload = await make()
     await sql`delete from uploads where id = ${idOf(upload)}`.execute(berth.services.db)
     expect((await put(upload)).status).toBe(404)
     expect(incoming()).toEqual([])
   })
 
-  test('whose PUT comes too slowly is cut', async () => {
+  test('whose PUT is too slow is cut off', async () => {
     const folder = join(berth.dataDir, 'slow')
     const silent = new Readable({ read: () => undefined })
     await expect(
@@ -143,7 +143,7 @@ describe('an upload', () => {
 })
 
 describe('an organization', () => {
-  test('has so many bytes on their way, and the next one uploads all the same', async () => {
+  test('may have so many bytes in progress, and another organization can still upload', async () => {
     const uploads = await Promise.all(Array.from({ length: 4 }, () => make()))
     const begun = await Promise.all(uploads.map((upload) => begin(upload))) // each may become 1 GiB
     const fifth = await make()
@@ -157,7 +157,7 @@ describe('an organization', () => {
     expect((await put(fifth)).status).toBe(200)
   })
 
-  test('that is asked by many PUTs at once reserves no more than that', async () => {
+  test('with many concurrent PUTs reserves no more than that', async () => {
     const uploads = await Promise.all(Array.from({ length: 12 }, () => make()))
     const tries = uploads.map(({ upload_url }) => {
       const sending = request(upload_url, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' } })
@@ -175,7 +175,7 @@ describe('an organization', () => {
     for (const upload of uploads) await over(upload)
   })
 
-  test('stores so much, uploads and outputs of builds together, and the next one uploads all the same', async () => {
+  test('may store so much, uploads and outputs of builds together, and another organization can still upload', async () => {
     const [upload, next] = [await make(), await make()]
     await sql`update uploads set size_bytes = ${8 * 1024 ** 3}::bigint - 3 where id = ${idOf(upload)}`.execute(
       berth.services.db,
@@ -195,7 +195,7 @@ describe('an organization', () => {
     await sql`update uploads set size_bytes = 0 where id = ${idOf(upload)}`.execute(berth.services.db)
   })
 
-  test('has so many addresses at which nothing was put', async () => {
+  test('may have so many unused upload URLs', async () => {
     const { organizationId } = idsOf(await berth.token('carl', 'many'))
     await sql`insert into uploads (id, organization_id, expires_at) select gen_random_uuid(), ${organizationId}, now() from generate_series(1, ${limits.uploadsUnfinishedMax}::int)`.execute(
       berth.services.db,
@@ -216,7 +216,7 @@ describe('a disk that is nearly full', () => {
     diskFloorMb: Math.floor(floorBytes / 1024 / 1024),
   })
 
-  test('takes no file and gives no address, with 503 and a sentence', async () => {
+  test('accepts no file and no upload, with 503 and a sentence', async () => {
     const full = await startBerth({ settings: { BERTH_DISK_FLOOR_MB: '999999' } })
     try {
       const as = await full.token()
@@ -234,7 +234,7 @@ describe('a disk that is nearly full', () => {
     }
   })
 
-  test('is left nearer to the floor by an organization that stores little than by one that stores much', async () => {
+  test('may be filled closer to its floor by an organization that stores little than by one that stores much', async () => {
     const config = withFloor(free() * 0.7)
     const nothing = { storedBytes: 0, stagedBytes: 0, allStagedBytes: 0 }
     await checkFileRoom(config, nothing, 1024)
@@ -251,7 +251,7 @@ describe('a disk that is nearly full', () => {
   })
 })
 
-test('what a killed process had on its way is cleared away at the next start, and what lives goes on', async () => {
+test('the uploads of a killed process are cleared at the next start, and live ones continue', async () => {
   const [dead, living] = [await make(), await make()]
   const folder = join(berth.dataDir, 'objects', 'incoming')
   mkdirSync(folder, { recursive: true })

@@ -27,7 +27,7 @@ const make = (body: unknown, as = token) =>
   berth.call<Upload & { error: string }>('POST', '/api/v1/compute/uploads', { token: as, body })
 
 describe('an upload', () => {
-  test('is put by its signed address without a token, and becomes the context of a build of its organization only', async () => {
+  test('is PUT to its signed URL without a token, and can be the context of its organization’s builds only', async () => {
     const { status, body } = await make({ organization_id: organizationOf(token) })
     expect([status, Object.keys(body)]).toEqual([200, ['upload_url', 'binary_url', 'expires_at']])
     expect(body.binary_url).toMatch(new RegExp(`/compute/${organizationOf(token)}/upl_[0-9a-z]{26}$`))

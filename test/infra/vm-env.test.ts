@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterAll(() => berth.stop())
 
-test('PATCH keeps other keys, PUT replaces them, DELETE takes one', async () => {
+test('PATCH keeps other keys, PUT replaces them, DELETE removes one', async () => {
   expect((await berth.call<Env>('PATCH', path, { token: owner, body: { A: '1', B: '2' } })).body).toEqual({
     env: { A: '1', B: '2' },
     warning: 'running processes keep their old environment',
@@ -162,7 +162,7 @@ test('a viewer may not change variables', async () => {
   })
 })
 
-test('who may not ask is told so before what is wrong in the request', async () => {
+test('a missing permission is reported before errors in the request', async () => {
   for (const method of ['PATCH', 'PUT'])
     expect((await berth.call(method, `${path}?visibility=public`, { token: viewer, body: [1] })).status).toBe(403)
   expect(

@@ -51,7 +51,7 @@ const exec = async (command: string, options: Record<string, unknown> = {}, vmId
   return answer.body
 }
 
-test('a create answers a running VM with its documented fields', () => {
+test('a create returns a running VM with its documented fields', () => {
   expect(vm).toEqual({
     vm_id: expect.stringMatching(/^vm_/),
     name: 'first',
@@ -76,7 +76,7 @@ test('it is read, listed and found by its external reference', async () => {
   })
 })
 
-test('a command answers its output, its exit code and its duration, whatever the exit code', async () => {
+test('a command returns its output, its exit code and its duration, whatever the exit code', async () => {
   expect(await exec('echo out; echo err >&2; exit 3')).toEqual({
     stdout: 'out\n',
     stderr: 'err\n',
@@ -132,7 +132,7 @@ test('output beyond a MiB keeps its tail and says how much is gone', async () =>
   expect(Buffer.byteLength(stdout)).toBeLessThan(1024 * 1024 + 100)
 })
 
-test('a background process is answered at once, read, followed and killed', async () => {
+test('a background process is started without waiting, read, followed and killed', async () => {
   const started = await exec('for i in 1 2 3; do echo line $i; done; sleep 600', { background: true })
   expect(started).toMatchObject({
     background: true,
@@ -394,7 +394,7 @@ test('stopped, started, paused and resumed: the disk is kept, and with a pause t
   expect((await exec('cat on-disk; printf %s "$GREETING"')).stdout).toBe("kept\nit's $HOME")
 }, 180_000)
 
-test('usage has a closed session for each stretch and an open one, with cost', async () => {
+test('usage has a closed session for each period and an open one, with cost', async () => {
   const usage = await berth.call<{ sessions: Record<string, unknown>[]; limit: number; offset: number }>(
     'GET',
     '/api/v1/usage',
@@ -440,7 +440,7 @@ test('the folder outlives its VM, and a second VM mounts it again; two at once a
   expect((await berth.call('GET', '/api/v1/vms', { token })).status).toBe(200)
 }, 90_000)
 
-test('no machine is left over when its VM is gone', async () => {
+test('no machine is left when its VM is deleted', async () => {
   const compute = berth.worker?.compute
   await until('no machine is left', async () => (await compute?.residents())?.length === 0, 30_000)
 })

@@ -91,7 +91,7 @@ async function textOf(answer: BegunAnswer): Promise<string> {
 }
 const broken = { status: 500, headers: { 'content-type': 'application/json' }, body: '{"error":{"message":"broken"}}' }
 
-test('an upstream that fails once is asked again, and the answer says so', async () => {
+test('an upstream that fails once is tried again, and the answer says so', async () => {
   first.script(broken, { parts: [{ text: 'Here' }] })
   const answer = await ask(modelOn(first.url, second.url))
   expect(attemptsOf(answer)).toEqual(['number-1 upstream_error', 'number-1 ok'])
@@ -99,7 +99,7 @@ test('an upstream that fails once is asked again, and the answer says so', async
   expect(second.requests).toEqual([])
 })
 
-test('one that goes on failing is left for the next', async () => {
+test('one that keeps failing is given up for the next', async () => {
   first.script(broken, broken)
   second.script({ parts: [{ text: 'From the second' }] })
   const answer = await ask(modelOn(first.url, second.url))
@@ -108,7 +108,7 @@ test('one that goes on failing is left for the next', async () => {
   expect(await textOf(answer)).toBe('From the second')
 })
 
-test('one that is at its limit is left at once when there is another, and its own error is told when there is none', async () => {
+test('one that is at its limit is given up immediately if there is another, and otherwise its error is returned', async () => {
   const limited = {
     status: 429,
     headers: { 'content-type': 'application/json', 'retry-after': '7' },
@@ -130,33 +130,33 @@ test('one that is at its limit is left at once when there is another, and its ow
   ])
 })
 
-test('one that does not answer in time is left after one try', async () => {
+test('one that does not answer in time is given up after one try', async () => {
   first.script({ before: 'never' })
   const answer = await ask(modelOn(first.url, second.url))
   expect(attemptsOf(answer)).toEqual(['number-1 upstream_timeout', 'number-2 ok'])
   expect(first.requests.length).toBe(1)
 })
 
-test('one that cannot be reached is left for the next', async () => {
+test('one that cannot be reached is given up for the next', async () => {
   const closed = await startMockUpstream()
   await closed.close()
   expect(attemptsOf(await ask(modelOn(closed.url, second.url))).at(-1)).toBe('number-2 ok')
 })
 
-test('one that answers 200 and then ends before its first word may still be left', async () => {
+test('one that answers 200 and then ends before its first event is also given up', async () => {
   first.script({ parts: [{ cut: true }] }, { parts: [{ cut: true }] })
   const answer = await ask(modelOn(first.url, second.url))
   expect(answer.upstream).toBe('number-2')
 })
 
-test('after the first word there is no second try: the answer is cut', async () => {
+test('after the first event there is no second try: the answer is cut off', async () => {
   first.script({ parts: [{ text: 'Once upon' }, { cut: true }] })
   const answer = await ask(modelOn(first.url, second.url))
   const error = await refusal(textOf(answer))
   expect([error.code, error.details['upstream'], second.requests.length]).toEqual(['upstream_error', 'number-1', 0])
 })
 
-test('what is the request’s own fault is told at once', async () => {
+test('an error that is the request’s own fault is returned immediately', async () => {
   first.script({
     status: 400,
     headers: { 'content-type': 'application/json' },
@@ -166,13 +166,13 @@ test('what is the request’s own fault is told at once', async () => {
   expect([error.code, first.requests.length, second.requests.length]).toEqual(['invalid_parameter', 1, 0])
 })
 
-test('all failing gives the last one’s error, and no more than four are asked', async () => {
+test('if all fail, the last one’s error is returned, and no more than four are tried', async () => {
   for (const mock of [first, second]) mock.script(broken, broken, broken, broken)
   const error = await refusal(ask(modelOn(first.url, second.url, first.url)))
   expect([error.code, first.requests.length + second.requests.length]).toEqual(['upstream_error', 4])
 })
 
-test('nobody is asked any more once the caller has gone', async () => {
+test('no upstream is tried after the caller has disconnected', async () => {
   first.script({ before: 'never' })
   const gone = new AbortController()
   const asking = ask(modelOn(first.url, second.url), gone.signal)

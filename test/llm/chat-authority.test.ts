@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const body = { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] }
 
-test('a key that cannot be checked is answered 503 at once, told when to come back, and served when Postgres is', async () => {
+test('a key that cannot be checked is answered 503 immediately with Retry-After, and served when Postgres is back', async () => {
   await postgres.killPostgres()
   await postgres.backendsGone()
   const answer = await world.post('/v1/chat/completions', body)

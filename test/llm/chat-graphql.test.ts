@@ -58,7 +58,7 @@ async function eventsOf(input: Record<string, unknown>): Promise<ChatEvent[]> {
   return events
 }
 
-test('the mutation answers whole, and the ledger has it under its route', async () => {
+test('the mutation returns the whole answer, and the ledger has it under its route', async () => {
   world.mock.script({ parts: [{ text: ['Good ', 'day.'] }] })
   const { body } = await ask({ model: 'test/plain', messages, maxTokens: 50 })
   expect(body).toEqual({
@@ -82,7 +82,7 @@ test('the mutation answers whole, and the ledger has it under its route', async 
   ).toEqual([{ route: 'graphql', status: 'completed', outputTokens: 3 }])
 })
 
-test('a person may chat too; a viewer may not, and nobody is told to send a token', async () => {
+test('a person may chat too; a viewer may not, and an anonymous caller is told to send a token', async () => {
   expect((await ask({ model: 'berth/demo', messages }, world.owner)).body.data?.['createChatCompletion']).toMatchObject(
     { completion: { modelId: 'berth/demo', upstream: 'berth' } },
   )
@@ -92,7 +92,7 @@ test('a person may chat too; a viewer may not, and nobody is told to send a toke
   expect(await refusal({ model: 'berth/demo', messages }, '')).toBe('UNAUTHORIZED')
 })
 
-test('what is wrong is told by the same codes as over REST', async () => {
+test('errors have the same codes as over REST', async () => {
   expect(await refusal({ model: 'test/none', messages })).toBe('UNSUPPORTED_MODEL')
   expect(await refusal({ model: 'test/plain', messages: [] })).toBe('INVALID_MESSAGES')
   expect(await refusal({ model: 'test/plain', messages, temperature: 3 })).toBe('INVALID_PARAMETER')
@@ -150,7 +150,7 @@ test('a message, a part or a format of none or of two kinds is refused before an
   expect(world.mock.requests).toEqual([])
 })
 
-test('the subscription tells text, closed reasoning, tool calls in pieces, and the end', async () => {
+test('the subscription has text, finished reasoning, tool calls in pieces, and the end', async () => {
   world.mock.script({
     parts: [
       { reasoning: ['Let me ', 'see.'], signature: 'c2ln' },
@@ -173,7 +173,7 @@ test('the subscription tells text, closed reasoning, tool calls in pieces, and t
   expect(events.at(-1)).toMatchObject({ finishReason: 'TOOL_CALLS', usage: { outputTokens: expect.any(Number) } })
 })
 
-test('leaving the mutation ends the request at the upstream', async () => {
+test('disconnecting during the mutation ends the request at the upstream', async () => {
   world.mock.script({ before: 'never' })
   const leaving = new AbortController()
   const query =
@@ -191,7 +191,7 @@ test('leaving the mutation ends the request at the upstream', async () => {
   expect(seen.outcome).toBe('aborted')
 })
 
-test('leaving a subscription ends the request at the upstream', async () => {
+test('disconnecting from a subscription ends the request at the upstream', async () => {
   world.mock.script({ parts: [{ text: 'Once upon' }, { hang: true }] })
   for await (const { data } of follow({ model: 'test/plain', messages })) if (data?.chatCompletionEvents.text) break
   const seen = await world.mock.request(0)
@@ -199,7 +199,7 @@ test('leaving a subscription ends the request at the upstream', async () => {
   expect(seen.outcome).toBe('aborted')
 })
 
-test('an upstream that cuts ends the subscription with its code', async () => {
+test('an upstream that cuts off its answer ends the subscription with its code', async () => {
   world.mock.script({ parts: [{ text: 'Once upon' }, { cut: true }] })
   const heard: string[] = []
   const reading = (async () => {

@@ -114,7 +114,7 @@ describe('/v1/chat/completions', () => {
       expect(described(path).responses).toHaveProperty(status)
   })
 
-  test('is not described so loosely that anything fits', () => {
+  test('is not described so loosely that anything is valid', () => {
     for (const wrong of [
       {},
       { ...chat, model: 5 },

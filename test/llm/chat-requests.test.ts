@@ -49,7 +49,7 @@ describe('a body', () => {
     })
   })
 
-  test('with every field is read whole', () => {
+  test('with every field is parsed completely', () => {
     const { request, includeUsage } = read({
       stream: true,
       stream_options: { include_usage: true },
@@ -87,7 +87,7 @@ describe('a body', () => {
     expect(read({ stream: true, reasoning_effort: 'high' }).request.reasoningEffort).toBe('high')
   })
 
-  test('may leave out by null, use the newer name of max_tokens, give one stop text, and hold what nobody knows', () => {
+  test('may use null for absent, the newer name of max_tokens, a single stop text, and unknown fields', () => {
     const nothing = Object.fromEntries(
       [
         'stream',
@@ -205,7 +205,7 @@ describe('a body', () => {
     expect(sentence.length).toBeLessThan(300) // nothing of the caller's is quoted
   })
 
-  test('is refused when it is no object, and an unknown model is told of some that there are', () => {
+  test('is refused when it is not an object; for an unknown model the error names some available ones', () => {
     for (const body of [undefined, null, 'x', 5, [], true])
       expect(refusal(() => readChatRequest(config, body)).code).toBe('invalid_parameter')
     expect(refused({ model: 'gpt-99' })).toContain('berth/demo')
@@ -293,7 +293,7 @@ describe('messages', () => {
     ])
   })
 
-  test('may hold a refusal as OpenAI’s clients keep it: beside a content of null', () => {
+  test('may have a refusal as OpenAI’s clients store it: beside a null content', () => {
     expect(
       read({ messages: [user, { role: 'assistant', content: null, refusal: 'I will not.' }, user] }).request
         .messages[1],
@@ -450,7 +450,7 @@ describe('messages', () => {
     expect(message.length).toBeLessThan(300)
   })
 
-  test('may not replay reasoning of another model, or without the id that its provider wants, and say so before anything is sent', () => {
+  test('may not replay reasoning of another model, or without the id that its provider requires; this is refused before anything is sent', () => {
     const replay = (model: string, block: unknown): unknown =>
       refusal(() =>
         readChatRequest(config, {

@@ -82,7 +82,7 @@ describe('a provider that fails after the first byte', () => {
 })
 
 describe.each(paths)('a reader of %s', (path) => {
-  test('who leaves in the middle ends the request at the provider within a second', async () => {
+  test('who disconnects in the middle ends the request at the provider within a second', async () => {
     world.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
     const leaving = new AbortController()
     const { text } = await readUntil(await world.post(path, bodies[path], { signal: leaving.signal }), 'half')
@@ -95,7 +95,7 @@ describe.each(paths)('a reader of %s', (path) => {
     expect((asked.abortedAtMs ?? Infinity) - leftAtMs).toBeLessThan(1000)
   })
 
-  test('who leaves before the answer begins ends it too', async () => {
+  test('who disconnects before the answer begins ends it too', async () => {
     world.mock.script({ before: 'never' })
     const leaving = new AbortController()
     const answer = world.post(path, bodies[path], { signal: leaving.signal })
@@ -106,7 +106,7 @@ describe.each(paths)('a reader of %s', (path) => {
     expect(asked.outcome).toBe('aborted')
   })
 
-  test('whose key is revoked in the middle is told so, and the provider is let go', async () => {
+  test('whose key is revoked in the middle gets that error, and the request at the provider ends', async () => {
     const { organizationId } = idsOf(world.owner)
     const { key, keyId } = await makeKey(world.berth, world.owner)
     world.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
@@ -124,7 +124,7 @@ describe.each(paths)('a reader of %s', (path) => {
     expect(asked.outcome).toBe('aborted')
   })
 
-  test('who takes nothing makes the provider wait, and gets everything in the end', async () => {
+  test('who accepts nothing makes the provider wait, and gets everything in the end', async () => {
     const piece = 'x'.repeat(64 * 1024)
     const pieces = 800 // 50 MB, more than all buffers between hold
     world.mock.script({ parts: [{ text: Array<string>(pieces).fill(piece) }] })
@@ -203,7 +203,7 @@ test.each(['test/plain', 'test/signed'])(
 )
 
 describe('a silent stream', () => {
-  test('says every ten seconds that it lives, and goes on as if nothing had been', async () => {
+  test('sends a heartbeat every ten seconds, and continues afterwards', async () => {
     let go: () => void = () => undefined
     world.mock.script({
       parts: [{ text: 'half' }, { wait: new Promise<void>((resolve) => (go = resolve)) }, { text: ' and half' }],
@@ -301,7 +301,7 @@ async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promis
   return rest
 }
 
-test('a Berth that stops says so in its open streams, and lets the provider go', async () => {
+test('a Berth that stops says so in its open streams, and ends its requests at the provider', async () => {
   const other = await startChatWorld()
   other.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
   const { reader } = await readUntil(await other.post('/v1/chat/completions', bodies['/v1/chat/completions']), 'half')

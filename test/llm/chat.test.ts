@@ -71,7 +71,7 @@ describe('an answer', () => {
     })
   })
 
-  test('says who answered, what is left of the minute, and its request id twice', async () => {
+  test('names the upstream that answered, the remaining rate limit, and its request id twice', async () => {
     for (const answer of [
       await world.post('/v1/chat/completions', body),
       await world.post('/v1/chat/completions', { ...body, stream: true }),
@@ -120,7 +120,7 @@ describe('an answer', () => {
     )
   })
 
-  test('of another upstream says what failed before', async () => {
+  test('from another upstream says what failed before', async () => {
     world.mock.script(
       { status: 503, body: '{}' },
       { status: 503, body: '{}' },
@@ -177,7 +177,7 @@ describe('a caller is refused', () => {
     expect(await told(answer)).toBe('401 authentication_error key_missing gateway')
   })
 
-  test('while its organization’s large bodies hold 512 MiB, before one more is read', async () => {
+  test('while its organization’s large bodies have 512 MiB, before one more is read', async () => {
     await world.post('/v1/chat/completions', body) // the key is known from here on, so all are let in at once
     const declare = (): ClientRequest => {
       const asking = httpRequest(`${world.berth.url}/llm/v1/chat/completions`, {
@@ -206,7 +206,7 @@ describe('a caller is refused', () => {
     )
   })
 
-  test('after 600 requests in a minute, told when to come back', async () => {
+  test('after 600 requests in a minute, with Retry-After', async () => {
     const { key } = await keyWith()
     const [sent, aMinute] = [800, 600]
     const began = performance.now()
@@ -301,7 +301,7 @@ describe('a request is refused', () => {
     expect(world.mock.requests[0]?.bodyText.includes(image)).toBe(true)
   })
 
-  test('with a trap in its keys, which changes nothing for anyone', async () => {
+  test('with __proto__ in its keys, which changes no prototype', async () => {
     const trap = `{"model":"test/plain","messages":[{"role":"user","content":"x","__proto__":{"polluted":1}}],"__proto__":{"stream":true},"constructor":{"prototype":{"polluted":1}}}`
     expect((await world.post('/v1/chat/completions', trap)).headers.get('content-type')).toContain('application/json')
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
@@ -337,7 +337,7 @@ describe('an upstream’s failure before the first byte', () => {
 })
 
 describe('an Idempotency-Key', () => {
-  test('answers the same again, streamed or not, and asks the model once', async () => {
+  test('returns the same answer again, streamed or not, and asks the model once', async () => {
     for (const [path, sent] of [
       ['/v1/chat/completions', body],
       ['/v1/chat/completions', { ...body, stream: true }],
@@ -362,7 +362,7 @@ describe('an Idempotency-Key', () => {
     }
   })
 
-  test('of a stream that was cut may be used again, and is asked again', async () => {
+  test('of a stream that was cut off may be used again, and asks the model again', async () => {
     const headers = { 'idempotency-key': 'cut' }
     world.mock.script({ parts: [{ text: 'half' }, { cut: true }] })
     expect(await (await world.post('/v1/chat/completions', { ...body, stream: true }, { headers })).text()).toContain(

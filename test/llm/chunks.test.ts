@@ -68,7 +68,7 @@ describe('a stream of chunks', () => {
     expect(pieces).toEqual(expected('').map((piece, at) => (at === 3 ? `${piece}data: [DONE]\n\n` : piece)))
   })
 
-  test('ends with its usage when asked, and says null of it before', () => {
+  test('ends with its usage on request, which is null before', () => {
     const text = chunkText(answering, true)
     const last = `data: {"id":"chatcmpl-x","object":"chat.completion.chunk","created":7,"model":"a/b","choices":[],"usage":${usageText}}\n\ndata: [DONE]\n\n`
     expect(everything.map((batch) => text.batch(batch))).toEqual(
@@ -76,7 +76,7 @@ describe('a stream of chunks', () => {
     )
   })
 
-  test('tells each kind of closed reasoning once, as it is replayed', () => {
+  test('has each kind of finished reasoning once, in the form for its replay', () => {
     const meta = (one: ReasoningBlock): unknown => {
       const [, second = ''] = chunkText(answering, false)
         .batch([{ type: 'reasoning_end', index: 2, block: one }])
@@ -105,13 +105,13 @@ describe('a stream of chunks', () => {
     })
   })
 
-  test('that fails says so as OpenAI’s clients read it, and ends', () => {
+  test('that fails has the error in the form of OpenAI’s clients, and ends', () => {
     expect(chunkFailure(error, 'req_1')).toBe(
       'data: {"error":{"type":"overloaded_error","code":"upstream_overloaded","message":"Try later.","param":null,"request_id":"req_1","service_id":"openai"}}\n\ndata: [DONE]\n\n',
     )
   })
 
-  test('not wanted is one body, without a word of reasoning', () => {
+  test('that is not requested is one body, without reasoning', () => {
     expect(
       JSON.stringify(
         completionBody(answering, { text: 'Hi', refusal: '', logprobs: null, finishReason: 'stop', usage }),
@@ -157,7 +157,7 @@ describe('a UI message stream', () => {
     ])
   })
 
-  test('closes what is open before it begins something else, and tells hidden reasoning', () => {
+  test('closes open parts before it starts others, and has hidden reasoning', () => {
     const text = uiChunkText(answering, 'm1')
     const told = text.batch([
       { type: 'text', text: 'a' },
@@ -195,7 +195,7 @@ describe('a UI message stream', () => {
     )
   })
 
-  test('tells arguments that are not JSON as an error of the input, and none as an empty object', () => {
+  test('reports arguments that are not JSON as an error of the input, and absent ones as an empty object', () => {
     const told = uiChunkText(answering, 'm1').batch([
       { type: 'tool', index: 0, id: 'c1', name: 'x' },
       { type: 'arguments', index: 0, text: '{bad' },
@@ -250,7 +250,7 @@ describe('an error', () => {
     expect(told(code, details)).toBe(expected)
   })
 
-  test('says when to come back, when not to, and who was asked', () => {
+  test('says when to retry, when not to, and which upstream was tried', () => {
     expect(llmErrorHeaders(new BerthError('no_active_plan', 'x'))).toEqual({ 'x-should-retry': 'false' })
     expect(llmErrorHeaders(new BerthError('idempotency_conflict', 'x'))).toEqual({ 'x-should-retry': 'false' })
     expect(llmErrorHeaders(new BerthError('service_unavailable', 'x'))).toEqual({ 'retry-after': '2' })

@@ -118,7 +118,7 @@ describe('without a script', () => {
     })
   })
 
-  test('it says what it does not look at, and shortens what is long', async () => {
+  test('it says what it ignores, and shortens what is long', async () => {
     const { text } = await ask([
       {
         role: 'user',
@@ -132,7 +132,7 @@ describe('without a script', () => {
     expect(text).toContain(`${'x'.repeat(2_000)}… You attached 1 thing that I do not look at.`)
   })
 
-  test('it tells the last tool’s result, or failure', async () => {
+  test('it reports the last tool’s result, or failure', async () => {
     const messages = [
       user('go'),
       { role: 'assistant', reasoning: [], text: '', toolCalls: [{ id: 'a', name: 'read', arguments: '{}' }] },
@@ -212,7 +212,7 @@ describe('a script', () => {
     ])
   })
 
-  test('may call for ever', async () => {
+  test('may call tools without end', async () => {
     let messages = [user('!say once\n!tool read {}\n!forever bash {"command": "true"}\n!say never')]
     const seen = new Set<string>()
     for (let turn = 0; turn < 20; turn++) {
@@ -224,7 +224,7 @@ describe('a script', () => {
     expect(seen.size).toBe(20)
   })
 
-  test('repeats a text, a megabyte of it too, without making it at once', async () => {
+  test('repeats a text, even a megabyte of it, without generating it at once', async () => {
     const { text, end } = await ask('!say a\n!repeat 3 xy\n!repeat 262144 🦊 ok')
     expect(text.slice(0, 14)).toBe('a\nxyxyxy\n🦊 ok')
     expect(text.length).toBe(9 + 262_144 * 5)
@@ -241,7 +241,7 @@ describe('a script', () => {
     ).toEqual([0, 'text', 1])
   })
 
-  test('waits between pieces, and stops waiting when the client is gone', async () => {
+  test('waits between pieces, and stops waiting when the client has disconnected', async () => {
     const started = performance.now()
     const { batches } = await ask('!pace 10\n!repeat 60 abcd')
     expect(performance.now() - started).toBeGreaterThan(90)
@@ -421,7 +421,7 @@ describe('reasoning', () => {
     expect((await ask('!reason mine\n!say y', { reasoningEffort: 'low' })).reasoning).toBe('mine')
   })
 
-  test('that is sent back as it came is taken; changed, unsigned or another model’s, it is refused', async () => {
+  test('that is sent back unchanged is accepted; changed, unsigned or another model’s, it is refused', async () => {
     const messages = [user('!reason because\n!tool read {}')]
     const answer = await ask(messages, { tools, reasoningEffort: 'low' })
     const back = goOn(messages, answer)

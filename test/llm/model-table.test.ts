@@ -139,7 +139,7 @@ describe('the operator’s file', () => {
     })
   })
 
-  test('takes models away, and sends a provider elsewhere', () => {
+  test('removes models, and changes a provider’s URL', () => {
     const { models } = read(
       'upstreams: { openai: { base_url: "http://proxy.internal:8080/v1" } }\nmodels: { openai/gpt-4o: null, berth/demo: null }',
       { OPENAI_API_KEY: canary },
@@ -184,7 +184,7 @@ models:\n  mine/best:\n    context_window: 1000\n    reasoning: { levels: [low, 
   })
 })
 
-test('a model is found by its id, and by what stands behind the provider when only one is called so', () => {
+test('a model is found by its id, and by the id without its provider if that is unique', () => {
   const config = readConfig({
     OPENAI_API_KEY: canary,
     BERTH_MODELS_FILE: fileOf(
@@ -205,7 +205,7 @@ test('a model is found by its id, and by what stands behind the provider when on
   ).toEqual(Array(7).fill(undefined))
 })
 
-describe('a file that is wrong', () => {
+describe('an invalid file', () => {
   const model = (entry: string): string =>
     `${local}models: { local/x: { context_window: 10, upstreams: [local], ${entry} } }`
   test.each<[string, string]>([
@@ -267,7 +267,7 @@ describe('a file that is wrong', () => {
     expect(problemsOf(`upstreams: {x: ${canary.slice(0, 14)}: ]`).join()).not.toContain('canary')
   })
 
-  test('that is not there, is a folder, or is too large is said to be so', () => {
+  test('that does not exist, is a folder, or is too large is reported as such', () => {
     const said = (path: string): string => {
       try {
         modelTable(readConfig({ BERTH_MODELS_FILE: path }))
@@ -288,14 +288,14 @@ describe('a file that is wrong', () => {
     ).toContain('aliases')
   })
 
-  test('a key of a provider that could not stand in a header is refused without being shown', () => {
+  test('a provider’s key that is not valid in a header is refused without being shown', () => {
     expect(() => readConfig({ OPENAI_API_KEY: 'canary with spaces\n' })).toThrow(
       'OPENAI_API_KEY must be a key of the OpenAI API.',
     )
   })
 })
 
-test('a key of a provider is taken out of every line of the log', () => {
+test('a provider’s key is redacted in every line of the log', () => {
   read(null, { OPENAI_API_KEY: canary })
   expect(redact(`Bearer ${canary} and ${JSON.stringify({ deep: { key: canary } })}`)).not.toContain('canary')
 })

@@ -123,7 +123,7 @@ describe('GET /llm/v1/models', () => {
     )
   })
 
-  test('pages both ways in GraphQL, of some stages of life only, and refuses a cursor that is none', async () => {
+  test('pages both ways in GraphQL, filtered by life cycle, and refuses an invalid cursor', async () => {
     type Models = { models: { nodes: { id: string }[]; pageInfo: Record<string, unknown> } }
     const page = async (args: string): Promise<Models['models']> =>
       (
@@ -144,13 +144,13 @@ describe('GET /llm/v1/models', () => {
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_REQUEST', field: 'after' })
   })
 
-  test('with nonsense for an id answers that there is none', async () => {
+  test('with nonsense for an id answers not found', async () => {
     for (const id of ['%00', '..%2f..', 'x'.repeat(300), 'a%2fb%2fc', '%F0%9F%A6%8A', "'", '__proto__'])
       expect((await berth.call('GET', `/llm/v1/models/${id}`, { token: key })).status, id).toBeOneOf([400, 404, 414])
   })
 })
 
-test('a provider’s key comes out nowhere: not in the list, in an error, in GraphQL, or in the log at its most talkative', async () => {
+test('a provider’s key is shown nowhere: not in the list, in an error, in GraphQL, or in the log at its most verbose level', async () => {
   const port = await freePort()
   const web: Command = startCommand(['src/gateway/main.ts'], {
     DATABASE_URL: berth.services.database.url,
@@ -196,7 +196,7 @@ test('a provider’s key comes out nowhere: not in the list, in an error, in Gra
   expect(texts.map((text) => text.includes('canary'))).toEqual(texts.map(() => false))
 })
 
-test('a process does not start on a file that is wrong, and says everything that is', async () => {
+test('a process does not start with an invalid file, and reports everything that is wrong', async () => {
   const wrong = join(folder, 'wrong.yaml')
   writeFileSync(wrong, `upstreams: { a: { kind: x }, b: { kind: openai, api_key: ${canary} } }`)
   for (const program of ['src/gateway/main.ts', 'workers/main.ts']) {

@@ -350,7 +350,7 @@ describe('an error', () => {
     expect(tries.slice(2)).toEqual(['402', '200', '409'])
   })
 
-  test('of a reader that breaks off is none: the provider is let go', async () => {
+  test('is not reported for a reader that breaks off, whose request at the provider ends', async () => {
     world.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
     for await (const chunk of await client.chat.completions.create({ ...body, stream: true }))
       if (chunk.choices[0]?.delta.content) break

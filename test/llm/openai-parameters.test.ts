@@ -178,7 +178,7 @@ describe.each(Object.entries(selective))('%s', (name, fate) => {
 })
 
 describe('a value', () => {
-  test('that asks for what happens anyway is refused nowhere', async () => {
+  test('that is the default anyway is never refused', async () => {
     const usual = {
       frequency_penalty: 0,
       presence_penalty: 0,
@@ -194,7 +194,7 @@ describe('a value', () => {
       expect((await ask({ model, ...usual })).status, model).toBe(200)
   })
 
-  test('that is out of its bounds is refused as such', async () => {
+  test('that is out of bounds is refused as such', async () => {
     const wrong: [string, unknown][] = [
       ['frequency_penalty', 2.1],
       ['presence_penalty', '1'],
@@ -227,12 +227,12 @@ describe('a value', () => {
   })
 })
 
-test('what no client of OpenAI’s documents is ignored', async () => {
+test('a parameter that OpenAI does not document is ignored', async () => {
   expect((await ask({ model: models.chat, chat_template_kwargs: { a: 1 }, top_k: 5, extra: true })).status).toBe(200)
   expect(world.mock.requests[0]?.body).not.toHaveProperty('top_k')
 })
 
-test('of several upstreams only those that know the parameter are asked, also when they fail', async () => {
+test('of several upstreams only those that support the parameter are tried, also when they fail', async () => {
   const first = await world.post('/v1/chat/completions', { model: 'test/mixed', messages })
   expect([first.status, first.headers.get('x-berth-upstream')]).toEqual([200, 'openai'])
   const penalized = await world.post('/v1/chat/completions', { model: 'test/mixed', messages, frequency_penalty: 1 })

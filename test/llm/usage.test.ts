@@ -88,7 +88,7 @@ describe('inferenceUsage', () => {
     expect((await by('DAY')).groups).toMatchObject([{ day: today, modelId: null, totals: { requests: 3 } }])
   })
 
-  it('covers the days that are asked for, and refuses those that are none', async () => {
+  it('covers the requested days, and refuses invalid ones', async () => {
     const usage = (range: string): string =>
       `{ inferenceUsage(organizationId: "${org}", ${range}) { totals { ${totals} } } }`
     expect(await data(usage('from: "2020-01-01", to: "2020-12-31"'))).toEqual({
@@ -154,7 +154,7 @@ describe('inferenceRequests', () => {
       expect(await count(nobody)).toEqual([0, 0])
   })
 
-  it('are found from their organization, with whoever asked and what the organization has', async () => {
+  it('are found from their organization, with their caller and their objects', async () => {
     type Shown = {
       organization: { inferenceRequests: { nodes: object[] }; inferenceUsage: object; inferenceCredits: object }
     }
@@ -296,7 +296,7 @@ describe('inferenceRequestEvents', () => {
     return events
   }
 
-  it('tell of each request as it is settled, and resume behind a cursor without gap or repeat', async () => {
+  it('have each request as it is settled, and resume after a cursor without gaps or repeats', async () => {
     const past = await follow('0', 3)
     expect(past.map(({ request }) => request.modelId)).toEqual(['test/one', 'test/one', 'test/two'])
     expect(await follow(past[0]!.cursor, 2)).toEqual(past.slice(1))
@@ -309,7 +309,7 @@ describe('inferenceRequestEvents', () => {
     )
   })
 
-  it('tell of what another process settles too', async () => {
+  it('have what another process settles too', async () => {
     const [{ position } = { position: 0 }] = (
       await sql<{
         position: number

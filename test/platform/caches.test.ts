@@ -4,7 +4,7 @@ import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 
 describe('a bounded map', () => {
-  test('forgets what was used longest ago once it has too many entries', () => {
+  test('evicts the least recently used entry when it has too many', () => {
     const map = createBoundedMap<string, number>({ entriesMax: 3 })
     for (const [index, key] of ['a', 'b', 'c'].entries()) map.set(key, index)
     expect(map.get('a')).toBe(0) // used
@@ -13,7 +13,7 @@ describe('a bounded map', () => {
     expect([map.get('b'), [...map.values()]]).toEqual([undefined, [2, 0, 3]])
   })
 
-  test('that was flooded with a million names holds as many as it may', () => {
+  test('that is flooded with a million keys has no more than its maximum', () => {
     const map = createBoundedMap<number, number>({ entriesMax: 100 })
     for (let key = 0; key < 1_000_000; key++) map.set(key, key)
     expect([map.size, [...map.values()][0]]).toEqual([100, 999_900])
@@ -37,7 +37,7 @@ describe('a bounded map', () => {
   })
 })
 
-describe('what is remembered until a notice', () => {
+describe('what is cached until a notice', () => {
   const make = (
     options: { rememberedMs?: number; unheardMs?: number } = {},
   ): {
@@ -59,7 +59,7 @@ describe('what is remembered until a notice', () => {
     return { cache, line, notice: (key) => heard.forEach((onNotice) => onNotice(key)) }
   }
 
-  test('holds until its notice, and other keys hold on', async () => {
+  test('is valid until its notice, and other keys stay valid', async () => {
     const { cache, notice } = make()
     await cache.read('a', async () => 'one')
     await cache.readAll(
@@ -89,7 +89,7 @@ describe('what is remembered until a notice', () => {
     },
   )
 
-  test('is remembered when the notice of another key came while it was read', async () => {
+  test('is cached when the notice of another key came while it was read', async () => {
     const { cache, notice } = make()
     const reading = Promise.withResolvers<string>()
     const read = cache.read('a', () => reading.promise)
@@ -99,14 +99,14 @@ describe('what is remembered until a notice', () => {
     expect(cache.find('a')?.value).toBe('right')
   })
 
-  test('is not remembered when there is nothing, nor when it could not be read', async () => {
+  test('is not cached when there is nothing, nor when it could not be read', async () => {
     const { cache } = make()
     expect(await cache.read('a', async () => undefined)).toBe(undefined)
     await expect(cache.read('a', () => Promise.reject(new Error('away')))).rejects.toThrow('away')
     expect(cache.find('a')).toBe(undefined)
   })
 
-  test('holds while no notices arrive only as long as it may then, and is there for who cannot ask', async () => {
+  test('is valid for a shorter time while no notices arrive, and still available when the database is unreachable', async () => {
     const { cache, line } = make({ unheardMs: 0 })
     await cache.read('a', async () => 'one')
     line.connected = false

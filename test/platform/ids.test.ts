@@ -68,7 +68,7 @@ test('an id of one kind is refused as another', () => {
   expect(new Set(Object.values(idPrefixes)).size).toBe(kinds.length)
 })
 
-test('new ones are version 7, never the same, and sort by when they were made', () => {
+test('new ones are version 7, unique, and sort by creation time', () => {
   const made = Array.from({ length: 5_000 }, () => newUuid())
   expect(new Set(made).size).toBe(made.length)
   for (const uuid of made) expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -79,7 +79,7 @@ test('new ones are version 7, never the same, and sort by when they were made', 
   expect(sorted.toSorted()).toEqual(sorted)
 })
 
-test('tokens have the asked length and never repeat', () => {
+test('tokens have the requested length and never repeat', () => {
   const made = Array.from({ length: 1_000 }, () => randomToken(32))
   expect(new Set(made).size).toBe(1_000)
   for (const token of made) expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)

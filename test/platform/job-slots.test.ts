@@ -119,7 +119,7 @@ test('a slot takes the next job while the end of the one before is recorded', as
   recorded()
 })
 
-test('of jobs that are over at once many are taken together, and no more run at once than there are slots', async () => {
+test('of very short jobs many are taken together, and no more run concurrently than there are slots', async () => {
   let [running, most, handled] = [0, 0, 0]
   const { fetched } = startQueue(2_000, 4, async () => {
     most = Math.max(most, ++running)
@@ -132,7 +132,7 @@ test('of jobs that are over at once many are taken together, and no more run at 
   expect(fetched.length).toBeLessThan(150) // 500 would be one for each four
 })
 
-test('what waits behind a job that takes long goes back, once, and is handled when there is a slot', async () => {
+test('what waits behind a long job is returned, once, and is handled when there is a slot', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const handled: string[] = []
   const { givenBack, failed } = startQueue(60, 2, async ({ id }) => {
@@ -146,7 +146,7 @@ test('what waits behind a job that takes long goes back, once, and is handled wh
   expect([new Set(handled).size, failed]).toEqual([60, []])
 })
 
-test('when it stops, what was not begun goes back as it was, and what runs is failed at the limit', async () => {
+test('when it stops, jobs that were not started are returned as they were, and running ones fail at the limit', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const handled: string[] = []
   const { givenBack, failed, waiting } = startQueue(60, 2, async ({ id }) => {

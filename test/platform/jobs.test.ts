@@ -70,7 +70,7 @@ test('no more jobs run at once than there are slots, and a backlog needs no poll
   expect(performance.now() - startedAt).toBeLessThan(10_000) // by polls it would take 20 s
 })
 
-test('what a worker took with others and did not begin is handled by another worker, and counts as not taken', async () => {
+test('a job that a worker took but did not start is handled by another worker, and counts as not taken', async () => {
   const kind = job<{ number: number }>('test-surplus')
   const [first, second] = [await openWorker(), await openWorker()]
   await first.declare(kind)
@@ -94,7 +94,7 @@ test('what a worker took with others and did not begin is handled by another wor
   expect(rows[0]?.retries).toBe(0)
 })
 
-test('a job that fails is tried again, others go on meanwhile', async () => {
+test('a job that fails is retried, and others continue meanwhile', async () => {
   const jobs = await openWorker()
   const kind = job<{ name: string }>('test-retry', { retryLimit: 3 })
   const tries: string[] = []

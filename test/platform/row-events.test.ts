@@ -33,7 +33,7 @@ test('a cursor at the last event ends at once, and more events than a batch all 
   expect(await collect(rows, async () => true)).toEqual(rows.map(({ position }) => position))
 })
 
-test('a database that is away for a moment is waited for, and nothing comes twice', async () => {
+test('a database that is briefly unreachable is waited for, and nothing comes twice', async () => {
   const rows = [1, 2, 3].map((position): Event => ({ position, last: position === 3 }))
   let tries = 0
   const seen: number[] = []
@@ -56,7 +56,7 @@ async function* notices(count: number): AsyncIterableIterator<void> {
   for (let sent = 0; sent < count; sent++) yield
 }
 
-test('events that come after all was over are told, and then it ends although none of them is the last', async () => {
+test('events that arrive after the end are still sent, and then it ends although none of them is the last', async () => {
   const rows: Event[] = []
   const over = async (): Promise<boolean> => {
     if (rows.length === 0) rows.push({ position: 1, last: false })
@@ -65,7 +65,7 @@ test('events that come after all was over are told, and then it ends although no
   expect(await collect(rows, over)).toEqual([1])
 })
 
-test('whoever leaves takes their ear for notices along', async () => {
+test('a subscriber that disconnects stops listening for notices', async () => {
   const rows = [1, 2].map((position): Event => ({ position, last: false }))
   let heard: AbortSignal | undefined
   const pubsub = {

@@ -21,7 +21,7 @@ test('columns are named in camelCase inside and outside a transaction, and what 
   expect(await transaction(ours.db, (tx) => findOne(tx, query))).toEqual(expected)
 })
 
-test('moments are RFC 3339 with three digits, whatever their fraction, year and zone', async () => {
+test('times are RFC 3339 with three digits, whatever their fraction, year and zone', async () => {
   const read = async (zone: string, moment: string): Promise<string | undefined> =>
     transaction(ours.db, async (tx) => {
       await sql`select set_config('timezone', ${zone}, true)`.execute(tx)
@@ -34,7 +34,7 @@ test('moments are RFC 3339 with three digits, whatever their fraction, year and 
   expect(await read('Asia/Kolkata', '2026-11-21 02:04:21.12+00')).toBe('2026-11-21T02:04:21.120Z')
 })
 
-test('a statement goes on working, in and outside transactions, when a migration changes its table', async () => {
+test('a statement keeps working, in and outside transactions, when a migration changes its table', async () => {
   await change(ours.db, sql`create table changing (id integer)`)
   await change(ours.db, sql`insert into changing (id) values (${1})`)
   const read = sql<object>`select * from changing where id = ${1}`
@@ -52,7 +52,7 @@ test('the number of changed rows is reported inside and outside a transaction', 
   expect(await transaction(ours.db, (tx) => change(tx, sql`delete from counted where id > ${1}`))).toBe(2)
 })
 
-test('an error of Postgres leads to who sent the statement, and the connection goes on', async () => {
+test('an error of Postgres rejects the caller of its statement, and the connection stays usable', async () => {
   const wrong = sql`select 1 / ${0}::int`
   await expect(findAll(ours.db, wrong)).rejects.toMatchObject({
     code: '22012',

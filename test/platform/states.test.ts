@@ -78,7 +78,7 @@ describe('a VM', () => {
     )
   })
 
-  test('asked for any moves in any order, makes the legal ones and tells each once, with one session for each stretch of running', async () => {
+  test('with any moves in any order, makes the allowed ones with one event each, and one usage session for each period of running', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...statuses), { maxLength: 30 }), async (wishes) => {
         const id = await makeVm('creating')
@@ -103,7 +103,7 @@ describe('a VM', () => {
     )
   })
 
-  test('asked by twenty at once for the same move, makes it once', async () => {
+  test('with twenty concurrent requests for the same move, makes it once', async () => {
     const id = await makeVm('running')
     const moved = await Promise.all(Array.from({ length: 20 }, () => move(id, 'stopping')))
     expect(moved.filter(Boolean)).toHaveLength(1)
@@ -113,7 +113,7 @@ describe('a VM', () => {
     ])
   })
 
-  test('asked by twenty at once for different moves, makes a legal chain of them', async () => {
+  test('with twenty concurrent requests for different moves, makes an allowed sequence of them', async () => {
     const id = await makeVm('running')
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -149,7 +149,7 @@ describe('a process’s record', () => {
       await query('select status, exit_code, finished_at is not null as finished from vm_processes where id = $1', [id])
     )[0]
 
-  test('keeps the end that was told first', async () => {
+  test('keeps the end that was reported first', async () => {
     const id = await makeProcess(await makeVm('running'))
     await finishProcess(berth.services.db, id, { status: 'exited', exitCode: 3 })
     await finishProcess(berth.services.db, id, { status: 'killed', exitCode: null })

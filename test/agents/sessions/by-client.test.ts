@@ -36,7 +36,7 @@ const uuid = (id: string): string => decodeId('session', id) ?? ''
 const move = (id: string, to: SessionMove): Promise<unknown> =>
   transaction(berth.services.db, (tx) => moveSession(tx, uuid(id), to))
 
-test('begins a session, streams a turn with a tool of its own, answers it, and lists the log', async () => {
+test('starts a session, streams a turn with a custom tool, answers it, and lists the log', async () => {
   const { sessions } = client.beta
   const session = await sessions.create({ agent, environment_id: environment, title: 'first', metadata: { a: '1' } })
   expect(session).toMatchObject({

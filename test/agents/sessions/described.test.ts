@@ -20,7 +20,7 @@ afterAll(() => berth.stop())
 const problems = (value: unknown, component: string): string[] =>
   problemsOf(value, { $ref: `#/components/schemas/${component}` }, document, { closed: true })
 
-test('every frame of a stream, previews too, is as described', async () => {
+test('every frame of a stream, including previews, matches OpenAPI', async () => {
   const id = await sessions.begin(await sessions.agent(), '!pace 50\n!repeat 10 word')
   const stream = await openStream(
     `${berth.url}/agents/v1/sessions/${id}/events/stream?replay=1&event_deltas[]=agent.message`,
@@ -41,7 +41,7 @@ test('every frame of a stream, previews too, is as described', async () => {
   expect(problems({ ...seen[0], type: 'user.shout' }, 'SessionStreamEvent')).not.toEqual([])
 })
 
-test('what clients send of every kind comes back as described, and so does what everybody sees of it', async () => {
+test('events of every kind that clients send are returned as described, and so is the shared transcript', async () => {
   const custom = { type: 'custom', name: 'weather', description: 'w', input_schema: { type: 'object' } }
   const environment = await berth.call<{ id: string }>('POST', '/agents/v1/environments', {
     token,

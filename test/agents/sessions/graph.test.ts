@@ -26,7 +26,7 @@ const wireLog = async (id: string): Promise<unknown[]> =>
 const send = `mutation ($input: SendSessionEventsInput!) { sendSessionEvents(input: $input) { events { type wire } } }`
 
 describe('a log', () => {
-  test('is typed events, each of them also as REST shows it, with the objects that it names', async () => {
+  test('has typed events, each of them also as REST shows it, with the objects that it names', async () => {
     const id = await make()
     const useId = newUuid()
     const usage = {
@@ -114,7 +114,7 @@ describe('a log', () => {
     ])
   })
 
-  test('is paged both ways, filtered by kind, and turned round; a cursor of another list is refused', async () => {
+  test('pages both ways, in both orders, filtered by kind; a cursor of another list is refused', async () => {
     const id = await make()
     const said = (text: string) => ({ type: 'agent.message', data: { content: [{ type: 'text', text }] } })
     await append(berth.services.db, uuid(id), said('one'), { type: 'agent.thinking' }, said('two'), said('three'))
@@ -149,7 +149,7 @@ describe('a log', () => {
       })
   })
 
-  test('may be asked for by many kinds at once, since an event is of one: the largest of them counts', async () => {
+  test('may be selected by many kinds, of which only the largest counts, since an event has one kind', async () => {
     const id = await make()
     const kinds = [
       'UserMessage',
@@ -167,7 +167,7 @@ describe('a log', () => {
     })
   })
 
-  test('of somebody else is absent, and so is an event of it that one of one’s own names', async () => {
+  test('of another person is not found, nor is an event in it to which one’s own event refers', async () => {
     const other = await berth.token('bob', 'bolt')
     const id = await make()
     const [use] = await append(berth.services.db, uuid(id), {
@@ -266,7 +266,7 @@ describe('what is sent', () => {
     expect(await wireLog(id)).toEqual([])
   })
 
-  test('over REST is refused by its place and its words before millions of blocks are read', async () => {
+  test('over REST is refused with its place before millions of blocks are read', async () => {
     const id = await make()
     const post = (events: unknown): Promise<Answer<{ error: { message: string } }>> =>
       call('POST', `/sessions/${id}/events`, { events })
@@ -292,7 +292,7 @@ describe('what is sent', () => {
   })
 })
 
-test('a session has its vaults, its usage and its budget as objects, and tells how far it was read', async () => {
+test('a session has its vaults, its usage and its budget as objects, and how far it was read', async () => {
   const vault = (await call<{ id: string }>('POST', '/vaults', { display_name: 'v' })).body.id
   const made = await ask(
     `mutation ($input: CreateSessionInput!) { createSession(input: $input) { session { id status kind vaultIds vaults { id displayName } budget { type maxListCost { amount currency } } usage { inputTokens listCost { amount } } stats { durationSeconds } stopReason { type } } } }`,

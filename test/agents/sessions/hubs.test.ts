@@ -46,7 +46,7 @@ async function follow(session: string): Promise<{
   }
 }
 
-test('a preview does not overtake what was logged before it, whose notice is still on its way', async () => {
+test('a preview does not overtake an event that was logged before it, whose notice has not arrived', async () => {
   const { db } = berth.services
   const session = await makeSessionRow(db, await berth.token())
   const { ring, types, close } = await follow(session)
@@ -60,7 +60,7 @@ test('a preview does not overtake what was logged before it, whose notice is sti
   await close()
 })
 
-test('no piece of a preview comes behind its event, when that is logged while the pieces are read', async () => {
+test('no piece of a preview comes after its event when that is logged while the pieces are read', async () => {
   const { db } = berth.services
   const session = await makeSessionRow(db, await berth.token())
   const { ring, types, close } = await follow(session)
@@ -84,7 +84,7 @@ test('no piece of a preview comes behind its event, when that is logged while th
   await close()
 })
 
-test('an event that its notice says is told once, without reading, when it is the next; otherwise the log is read', async () => {
+test('an event in a notice is emitted once, without reading, if it is the next; otherwise the log is read', async () => {
   const { db } = berth.services
   const session = await makeSessionRow(db, await berth.token())
   const { ring, types, close } = await follow(session)
@@ -102,7 +102,7 @@ test('an event that its notice says is told once, without reading, when it is th
   await close()
 })
 
-test('what is heard live is what the log says later', async () => {
+test('live events are the same as those in the log later', async () => {
   const { db, pubsub } = berth.services
   const session = await makeSessionRow(db, await berth.token())
   const said: boolean[] = []

@@ -26,7 +26,7 @@ const toolUse = (permission: string, type = 'agent.tool_use') => ({
 })
 const publicId = (event: { id: string } | undefined): string => encodeId('sessionEvent', event?.id ?? '')
 
-test('positions grow by one, also over what is taken, and by however many writers', async () => {
+test('positions grow by one, also for taken events, with any number of writers', async () => {
   const { db } = database
   const id = await makeSessionRow(db, token)
   const writers = await Promise.all(
@@ -52,7 +52,7 @@ test('positions grow by one, also over what is taken, and by however many writer
   expect(await readWholeLog(db, id)).toHaveLength(40)
 })
 
-test('a tool use has one result and one confirmation, whoever writes it again', async () => {
+test('a tool use has one result and one confirmation, however often they are written', async () => {
   const { db } = database
   const id = await makeSessionRow(db, token)
   const [use] = await append(db, id, toolUse('allow'))
@@ -65,7 +65,7 @@ test('a tool use has one result and one confirmation, whoever writes it again', 
   expect(await findSessionRow(db, id)).toMatchObject({ eventPosition: 2 })
 })
 
-test('what is pending: interrupts apart, messages in order, and for each open tool use what it needs', async () => {
+test('pending work has interrupts apart, messages in order, and what each open tool use needs', async () => {
   const { db } = database
   const id = await makeSessionRow(db, token)
   const [, , allowed, asked, confirmed, denied, custom, done] = await append(

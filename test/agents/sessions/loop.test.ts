@@ -25,7 +25,7 @@ const weather = {
 }
 
 describe('a turn', () => {
-  test('goes from the message to rest, in the documented order', async () => {
+  test('goes from the message to idle, in the documented order', async () => {
     const id = await sessions.begin(await sessions.agent(), '!say hello there')
     const log = await sessions.rested(id)
     expect(types(log)).toEqual([
@@ -48,7 +48,7 @@ describe('a turn', () => {
     expect((await sessions.get(id)).usage).toMatchObject({ output_tokens: expect.any(Number) })
   })
 
-  test('is paid for as requests that name its session to its owner, and to nobody else', async () => {
+  test('is billed as requests that show their session to its owner only', async () => {
     const id = await sessions.begin(await sessions.agent({ model: 'berth/demo' }), '!say hello')
     await sessions.rested(id)
     const requests = async (token: string): Promise<{ id: string; session: { id: string } | null }[]> => {
@@ -70,7 +70,7 @@ describe('a turn', () => {
     expect(colleagues.find((one) => one.id === newest?.id)).toMatchObject({ route: 'AGENT', session: null })
   })
 
-  test('thinks before it speaks, and what it thought comes back to the same model', async () => {
+  test('has reasoning before the answer, which is sent back to the same model', async () => {
     const agent = await sessions.agent({ model: { id: 'berth/demo', effort: 'low' }, tools: [weather] })
     const id = await sessions.begin(agent, '!tool weather {"town":"Bern"}\n!say sunny')
     const waiting = await sessions.rested(id)
@@ -92,7 +92,7 @@ describe('a turn', () => {
     expect(JSON.stringify(log)).not.toContain('I was asked to reason')
   })
 
-  test('takes up what is said meanwhile', async () => {
+  test('includes messages that arrive meanwhile', async () => {
     const id = await sessions.begin(await sessions.agent(), '!pace 100\n!repeat 10 word')
     await sessions.say(id, '!say second')
     const log = await sessions.rested(id)
@@ -159,7 +159,7 @@ describe('tools of the client', () => {
 
 describe('confirmations', () => {
   const asking = { type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }
-  test('allow and deny each call by itself; a denial is told to the model', async () => {
+  test('allow and deny each call by itself; the model is told about a denial', async () => {
     const id = await sessions.begin(
       await sessions.agent({ tools: [asking] }),
       '!tool web_fetch {"url":"http://127.0.0.1:1/a"}\n!tool+ web_fetch {"url":"http://127.0.0.1:1/b"}',
@@ -187,7 +187,7 @@ describe('confirmations', () => {
 })
 
 describe('an interrupt', () => {
-  test('ends an answer within 5 s, and the session goes on with the next message', async () => {
+  test('ends an answer within 5 s, and the session continues with the next message', async () => {
     const id = await sessions.begin(await sessions.agent(), '!pace 500\n!repeat 1000 word')
     await until('the model is asked', async () =>
       (await sessions.log(id)).some(({ type }) => type === 'span.model_request_start'),
@@ -220,7 +220,7 @@ describe('an interrupt', () => {
     expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
   })
 
-  test('with a message behind it begins a new turn', async () => {
+  test('with a message after it starts a new turn', async () => {
     const id = await sessions.begin(await sessions.agent(), '!pace 500\n!repeat 1000 word')
     await until('the model is asked', async () =>
       (await sessions.log(id)).some(({ type }) => type === 'span.model_request_start'),
@@ -232,7 +232,7 @@ describe('an interrupt', () => {
     expect(types(await sessions.rested(id)).filter((type) => type === 'session.status_idle')).toHaveLength(2)
   })
 
-  test('stops the message before it also when nobody took that up yet', async () => {
+  test('stops the message before it, even if that was not taken yet', async () => {
     const id = await sessions.begin(await sessions.agent(), null)
     await sessions.send(id, message('!say too late'), { type: 'user.interrupt' })
     const log = await sessions.rested(id)
@@ -253,7 +253,7 @@ describe('an interrupt', () => {
 })
 
 describe('a model that misbehaves', () => {
-  test('is told of unknown tools and arguments that do not fit, and goes on', async () => {
+  test('is told about unknown tools and invalid arguments, and continues', async () => {
     const script = [
       '!tool nothing {}',
       '!tool weather {"town":5}',
@@ -285,7 +285,7 @@ describe('a model that misbehaves', () => {
     })
   }, 70_000)
 
-  test('is cut when it says too much', async () => {
+  test('is cut off when its answer is too long', async () => {
     const log = await sessions.rested(await sessions.begin(await sessions.agent(), '!repeat 100000 twelve bytes'))
     const said = textOf(log.find(({ type }) => type === 'agent.message'))
     expect(said.length).toBeLessThan(300_000)
@@ -294,7 +294,7 @@ describe('a model that misbehaves', () => {
   })
 })
 
-test('a session without credit for one more request rests at its budget', async () => {
+test('a session without credit for one more request becomes idle at its budget', async () => {
   const log = await sessions.rested(
     await sessions.begin(await sessions.agent(), '!say hello', {
       budget: { type: 'limit', max_list_cost: { amount: '0', currency: 'USD' } },

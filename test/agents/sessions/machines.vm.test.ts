@@ -35,7 +35,7 @@ async function run(environment: string, command: string, fields: object = {}): P
   )
 }
 
-test('a VM that is lost under a call: the call says so, and the next one has a machine again', async () => {
+test('when a VM is lost during a call, the call says so, and the next one has a machine again', async () => {
   const environment = await makeEnvironment('lost')
   await run(environment, 'true')
   const id = await sessions.begin(
@@ -65,7 +65,7 @@ test('a VM that is lost under a call: the call says so, and the next one has a m
   expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
 }, 400_000)
 
-test('an environment that is archived under a call: the session rests, and says why', async () => {
+test('when an environment is archived during a call, the session becomes idle, and says why', async () => {
   const environment = await makeEnvironment('archived')
   const id = await sessions.begin(agent, bash('sleep 4321'), { environment_id: environment })
   await until('it is called', async () => types(await sessions.log(id)).includes('agent.tool_use'), vmLimitMs)
@@ -87,7 +87,7 @@ test('an environment that is archived under a call: the session rests, and says 
   expect(results(await sessions.rested(id)), 'answered once').toHaveLength(1)
 }, 400_000)
 
-test('variables of the session’s vaults are there before the first call, and new ones with the next', async () => {
+test('variables of the session’s vaults are set before the first call, and new ones before the next turn', async () => {
   const environment = await makeEnvironment('secret')
   const vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'v' } }))
     .body.id

@@ -49,8 +49,8 @@ afterAll(async () => {
 })
 beforeEach(() => mock.forget())
 
-describe('a fault of the model', () => {
-  test('that may pass is tried again after a second', async () => {
+describe('a failure of the model', () => {
+  test('that is temporary is retried after a second', async () => {
     mock.script({ status: 529, body: '{}' }, { status: 529, body: '{}' }, { parts: [{ text: 'here' }] })
     const log = await sessions.rested(await sessions.begin(await sessions.agent({ model: 'test/signed' }), 'hello'))
     expect(types(log)).toEqual([
@@ -71,13 +71,13 @@ describe('a fault of the model', () => {
     expect(log[4]).toMatchObject({ error: { type: 'model_overloaded_error', retry_status: { type: 'retrying' } } })
   })
 
-  test('that comes in the middle of an answer costs that answer only', async () => {
+  test('in the middle of an answer loses that answer only', async () => {
     mock.script({ parts: [{ text: 'half of it' }, { cut: true }] }, { parts: [{ text: 'whole' }] })
     const log = await sessions.rested(await sessions.begin(await sessions.agent({ model: 'test/plain' }), 'hello'))
     expect(log.filter(({ type }) => type === 'agent.message').map(textOf)).toEqual(['whole'])
   })
 
-  test('that does not pass ends the turn, and the next message begins another', async () => {
+  test('that is permanent ends the turn, and the next message starts another', async () => {
     mock.script({ status: 400, body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }) })
     const id = await sessions.begin(await sessions.agent({ model: 'test/plain' }), 'hello')
     const log = await sessions.rested(id)
@@ -91,7 +91,7 @@ describe('a fault of the model', () => {
       .toContain('again')
   })
 
-  test('that is a matter of money is told as such', async () => {
+  test('for lack of money is reported as such', async () => {
     const log = await sessions.rested(await sessions.begin(await sessions.agent({ model: 'test/dear' }), 'hello'))
     expect(log.findLast(({ type }) => type === 'session.error')).toMatchObject({
       error: { type: 'billing_error', retry_status: { type: 'exhausted' } },
@@ -251,7 +251,7 @@ describe('tool servers', () => {
   }
   const source = { type: 'base64', media_type: 'image/png', data: png }
 
-  test('show images to models that see them, in the place that each wire format has for them', async () => {
+  test('show images to models that see them, in the form of each wire format', async () => {
     const { event, asked, useId } = await show('test/signed', picture)
     expect(event).toMatchObject({
       type: 'agent.mcp_tool_result',
@@ -295,7 +295,7 @@ describe('tool servers', () => {
     ])
   })
 
-  test('tell in words what cannot be shown, and give resources and links as their text', async () => {
+  test('describe what cannot be shown, and return resources and links as text', async () => {
     const { event, asked } = await show('test/doubled', {
       content: [
         { type: 'image', data: png, mimeType: 'image/png' },
@@ -346,7 +346,7 @@ describe('tool servers', () => {
     await expect.poll(async () => results(await sessions.log(id))).toEqual([{ text: '3', isError: false }])
   })
 
-  test('that cannot be reached, or want another credential, are errors of the session, which goes on', async () => {
+  test('that cannot be reached, or require another credential, are errors of the session, which continues', async () => {
     const unreached = await sessions.rested(
       await sessions.begin(await agentWith(`http://${gone}/mcp`, 'always_allow'), '!say still here'),
     )

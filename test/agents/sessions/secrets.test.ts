@@ -137,7 +137,7 @@ const found = (text: string): string[] =>
   readable.filter((form) => text.includes(form) || text.includes(JSON.stringify(form).slice(1, -1)))
 
 describe('a secret of a session’s vault', () => {
-  test('that a tool server, a page, a model or its client says stands nowhere', async () => {
+  test('is masked everywhere when a tool server, a page, a model or the client repeats it', async () => {
     const weather = { type: 'custom', name: 'weather', description: 'w', input_schema: { type: 'object' } }
     mock.script(
       callsShow,
@@ -188,7 +188,7 @@ describe('a secret of a session’s vault', () => {
     expect(tools.tokens).toContain(canary) // so it was the real one
   })
 
-  test('is masked where a long answer is cut: no piece of it is left', async () => {
+  test('is masked where a long answer is truncated: no part of it is left', async () => {
     const long = `${'x'.repeat(29_990)}${canary}${'y'.repeat(100)}`
     tools.shows = { content: [{ type: 'text', text: `${'x'.repeat(29_990)}${inVariable}${'y'.repeat(100)}` }] }
     pageText = long
@@ -211,7 +211,7 @@ describe('a secret of a session’s vault', () => {
     ])
   })
 
-  test('is not previewed, however a model cuts it into pieces', async () => {
+  test('is not previewed, however a model splits it into pieces', async () => {
     const pieces = Array.from(`so: ${canary}, and ${canary.slice(0, 5)}.`)
     const shown = Promise.withResolvers<void>()
     mock.script({
@@ -284,7 +284,7 @@ describe('a secret of a session’s vault', () => {
     expect(JSON.stringify(await sessions.get(id))).toContain('write ***')
   })
 
-  test('is not in what GET mcp-tools shows of a server that says what it was sent', async () => {
+  test('is not in the answer of GET mcp-tools when a server repeats what it was sent', async () => {
     tools.intercept = (_req, res, body) => {
       const { id, method } = JSON.parse(body || '{}') as { id?: number; method?: string }
       if (method !== 'tools/list') return false
@@ -312,7 +312,7 @@ describe('a secret of a session’s vault', () => {
   })
 })
 
-test('a session without vaults shows what was said as it is', async () => {
+test('a session without vaults shows texts unchanged', async () => {
   mock.script({ parts: [{ text: `I say ${canary}` }] })
   const log = await sessions.rested(
     await sessions.begin(await sessions.agent({ model: 'test/plain' }), `and I ${inVariable}`),
@@ -323,7 +323,7 @@ test('a session without vaults shows what was said as it is', async () => {
   ])
 })
 
-test('more secrets than can be masked together: a session that has them cannot begin, and one that is given them says nothing', async () => {
+test('with more secrets than can be masked together a session cannot start, and one that gets them masks everything', async () => {
   const id = await sessions.begin(await agentWith(), null, { vault_ids: [vault] })
   for (let each = 0; each < 10; each++)
     await add({

@@ -26,7 +26,7 @@ const uuid = (id: string): string => decodeId('session', id) ?? ''
 const message = { type: 'user.message', content: [{ type: 'text', text: 'hello' }] }
 
 describe('reading and sharing', () => {
-  test('seen moves forward only, and counts what came after it', async () => {
+  test('the read mark only moves forward, and what came after it is counted', async () => {
     const made = await make({ initial_events: [message] })
     const said = await append(
       berth.services.db,
@@ -55,7 +55,7 @@ describe('reading and sharing', () => {
       expect(await seen(id)).toMatchObject(refusal(400, 'invalid_request'))
   })
 
-  test('a shared transcript needs nobody, shows words and names of tools, and ends with the sharing', async () => {
+  test('a shared transcript needs no credentials, shows messages and names of tools, and ends with the sharing', async () => {
     const made = await make({ title: 'shown', initial_events: [message] })
     const [use] = await append(berth.services.db, uuid(made.id), {
       type: 'agent.tool_use',
@@ -103,7 +103,7 @@ describe('reading and sharing', () => {
     expect(await open()).toMatchObject({ status: 404 })
   })
 
-  test('a session with an attachment that only an address names is not shared', async () => {
+  test('a session with an attachment that is known by its URL only cannot be shared', async () => {
     const made = await make({
       initial_events: [
         {

@@ -48,7 +48,7 @@ async function next(stream: EventStream, count: number): Promise<StreamEvent[]> 
 const told = (events: readonly StreamEvent[]): unknown[] => events.map(({ id, data }) => [Number(id), data['type']])
 
 describe('a stream', () => {
-  test('begins now, names every frame, and tells what a client sent twice: queued, and taken', async () => {
+  test('starts from now, names every frame, and has clients’ events twice: queued, and taken', async () => {
     const id = await make()
     await append(berth.services.db, uuid(id), { type: 'agent.thinking' })
     const stream = await follow(id)
@@ -76,7 +76,7 @@ describe('a stream', () => {
     stream.close()
   })
 
-  test('begins behind a position, behind an event, or at the beginning', async () => {
+  test('starts after a position, after an event, or at the beginning', async () => {
     const id = await make()
     const stored = await append(
       berth.services.db,
@@ -163,7 +163,7 @@ describe('a stream', () => {
   })
 })
 
-test('signs of life, and the error that ends a stream, have the names that Anthropic’s clients know', () => {
+test('heartbeats, and the error that ends a stream, have the names that Anthropic’s clients know', () => {
   const { ofEvent, ofError } = namedFrames((error, requestId) => ({
     type: 'error',
     error: { type: 'api_error', message: error.message },
@@ -176,7 +176,7 @@ test('signs of life, and the error that ends a stream, have the names that Anthr
 })
 
 describe('previews', () => {
-  test('show what is said while it is said, to those who ask, without a position', async () => {
+  test('show an answer while it is generated, to subscribers that ask for it, without a position', async () => {
     const id = await make()
     const [plain, messages, both] = [
       await follow(id),
@@ -229,7 +229,7 @@ describe('previews', () => {
     for (const stream of [plain, messages, both]) stream.close()
   })
 
-  test('are not told to who came in the middle of one', async () => {
+  test('are not sent to a subscriber that joins in the middle of one', async () => {
     const id = await make()
     const early = await follow(id, '?event_deltas[]=agent.message')
     await append(berth.services.db, uuid(id), { type: 'span.model_request_start' })
@@ -271,7 +271,7 @@ describe('GraphQL', () => {
     await events.return(undefined)
   })
 
-  test('its state is told as it is, and whenever it changed, until it ends', async () => {
+  test('its state comes first as it is, then at every change, until it ends', async () => {
     const id = await make({ initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'x' }] }] })
     const states = subscribe(
       `subscription { sessionState(id: "${id}") { ... on SessionState { cursor session { status stopReason { type } } } } }`,

@@ -32,7 +32,7 @@ async function run(...calls: Call[]): Promise<Event[]> {
   return sessions.rested(await sessions.begin(agent, script(...calls), { environment_id: environment }), vmLimitMs)
 }
 
-test('every tool does what it says, in one folder, and says what is wrong', async () => {
+test('every tool does what its description says, in one folder, and reports errors', async () => {
   const log = await run(
     ['bash', { command: 'mkdir -p ~/one/src && cd ~/one && echo out; echo err >&2; exit 3' }],
     ['bash', { command: 'pwd' }],
@@ -81,7 +81,7 @@ test('every tool does what it says, in one folder, and says what is wrong', asyn
   expect(types(log).filter((type) => type === 'agent.tool_result')).toHaveLength(18)
 }, 240_000)
 
-test('calls of one answer run at once, and each is answered', async () => {
+test('the calls of one answer run concurrently, and each gets a result', async () => {
   const id = await sessions.begin(
     agent,
     '!tool bash {"command":"sleep 2; echo one"}\n!tool+ bash {"command":"sleep 2; echo two"}\n!tool+ write {"file_path":"/tmp/three","content":"3"}\n!say done',
@@ -99,7 +99,7 @@ test('calls of one answer run at once, and each is answered', async () => {
   expect(Math.max(...times) - Math.min(...times)).toBeLessThan(3_900)
 }, 240_000)
 
-test('an interrupt kills what runs in the VM within 5 s', async () => {
+test('an interrupt kills what is running in the VM within 5 s', async () => {
   const id = await sessions.begin(agent, '!tool bash {"command":"echo begun > /tmp/begun; sleep 4321"}', {
     environment_id: environment,
   })

@@ -68,7 +68,7 @@ describe('web_fetch', () => {
     expect(big.text).toMatch(/\[Cut: this is the beginning/)
   })
 
-  test('says what it cannot read, and reaches no private host, by a redirect neither', async () => {
+  test('says what it cannot read, and reaches no private host, not even by a redirect', async () => {
     expect(await fetching('/image')).toMatchObject({
       isError: true,
       text: expect.stringContaining('image/png, which is not text'),
@@ -151,11 +151,11 @@ describe('web_fetch', () => {
     if (url) expect(whyRestricted({ blocked_domains: [entry] }, url) === null).toBe(!isWithin)
   })
 
-  test('leaves markup out, whatever it is', () => {
+  test('removes all markup', () => {
     expect(textOfHtml('<!-- x --><ul><li>a</li><li>b &lt;c&gt;</li></ul><script>no end')).toBe('a\n\nb <c>')
   })
 
-  test('is done with a page soon, however it is made to be searched again and again', () => {
+  test('takes linear time for pages that are made to be slow to search', () => {
     for (const piece of [
       '<',
       '<p ',
@@ -182,7 +182,7 @@ describe('web_fetch', () => {
     }
   })
 
-  test('lets everything else go on meanwhile', async () => {
+  test('does not block the event loop', async () => {
     const stalls = monitorEventLoopDelay({ resolution: 1 })
     await fetchPage({ privateHosts: [host] }, `http://${host}/italics`, {}, never) // the thread runs
     stalls.enable()
@@ -205,7 +205,7 @@ test('web_search asks the operator’s engine', async () => {
   expect(await searchWeb({ searchUrl: `http://${host}/none` }, 'x', {}, never)).toMatchObject({ isError: true })
 })
 
-test('web_search leaves out what its agent may not reach, and asks the engine for what it may', async () => {
+test('web_search removes results that its agent may not reach, and asks the engine for those that it may', async () => {
   const elsewhere = { title: 'Elsewhere', url: 'https://elsewhere.net/', content: 'Other.' }
   found = [
     ...Array.from({ length: 20 }, () => elsewhere),
@@ -226,7 +226,7 @@ test('web_search leaves out what its agent may not reach, and asks the engine fo
   }
 })
 
-describe('what a model is offered', () => {
+describe('the tools that a model is offered', () => {
   const setting = (enabled: boolean, type: 'always_allow' | 'always_ask' = 'always_allow') => ({
     enabled,
     permission_policy: { type },
@@ -241,7 +241,7 @@ describe('what a model is offered', () => {
     )
   const standard = { type: 'agent_toolset_20260401' as const, default_config: setting(true), configs: [] }
 
-  test('are the tools that work there, and no others', () => {
+  test('are those that work in the session, and no others', () => {
     expect(names({}, [standard])).toEqual(['web_fetch'])
     expect(names({ hasEnvironment: true, canSearch: true }, [standard])).toEqual([
       'bash',
@@ -263,7 +263,7 @@ describe('what a model is offered', () => {
     ).toEqual(['ask_user'])
   })
 
-  test('of servers have names that every provider takes, always the same and never two alike', () => {
+  test('from servers have unique, stable names that every provider accepts', () => {
     const odd = ['ä', 'a.b', 'a b', 'x'.repeat(90), `${'x'.repeat(89)}y`]
     const made = odd.map((name) => mcpToolName('my server', name))
     for (const name of made) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
@@ -284,7 +284,7 @@ describe('what a model is offered', () => {
     ).toHaveLength(odd.length - 1)
   })
 
-  test('is answered with what is wrong when a call does not fit, also by schemas that cannot be read', () => {
+  test('answer invalid calls with the error, also for schemas that are invalid', () => {
     const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
     expect(readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
     expect(readArguments('', bash)).toEqual({ input: {}, problem: null })
@@ -295,7 +295,7 @@ describe('what a model is offered', () => {
     expect(readArguments('{}', strange).problem).toBeNull()
   })
 
-  test('is not called with arguments whose check would take for ever, and keeps nobody else waiting', () => {
+  test('are not called with arguments whose validation would take forever, and nothing else has to wait', () => {
     const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
     const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
     const endless = {
@@ -317,7 +317,7 @@ describe('what a model is offered', () => {
     expect(readArguments('{}', offer).problem).toContain('could not be checked')
   })
 
-  test('may be called after a check that was given up once, as on a host that is busy', () => {
+  test('may be called after a validation that timed out once, as on a busy host', () => {
     const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
     const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(b+)+$' } } }
     const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }
@@ -357,7 +357,7 @@ describe('the conversation of a log', () => {
     nameOf: ({ data }: TurnEvent) => String(data['name']),
   })
 
-  test('has each answer with its own reasoning, for the model that made it only', () => {
+  test('has each answer with its own reasoning, only for the model that produced it', () => {
     const [span, other] = [event('span.model_request_start'), event('span.model_request_start')]
     const log = [
       event('user.message', text('hi')),
@@ -388,7 +388,7 @@ describe('the conversation of a log', () => {
     ])
   })
 
-  test('leaves failed answers and what is queued out, and gives every call a result', () => {
+  test('excludes failed answers and queued events, and gives every call a result', () => {
     const use = event('agent.tool_use', { name: 'bash', input: { command: 'ls' } })
     const log = [
       event('user.message', text('hi')),
@@ -406,7 +406,7 @@ describe('the conversation of a log', () => {
     ).toEqual([['user'], ['assistant'], ['tool', true]])
   })
 
-  test('is cut behind a compaction but for the newest results', () => {
+  test('has truncated results before a compaction, except the newest', () => {
     const uses = Array.from({ length: 8 }, () => event('agent.tool_use', { name: 'bash', input: {} }))
     const rounds = uses.flatMap((use) => [
       event('span.model_request_start'),
@@ -428,7 +428,7 @@ describe('the conversation of a log', () => {
   })
 })
 
-test('output is kept at both ends, however much it is', () => {
+test('both ends of an output are kept, however long it is', () => {
   const kept = keepEnds()
   let offset = 0
   for (let line = 0; line < 200_000; line++) {
@@ -444,7 +444,7 @@ test('output is kept at both ends, however much it is', () => {
   expect(text).toMatch(/line 199999\n\n\[… 10 bytes were not kept …\]\nend$/)
 })
 
-test('text that Postgres does not take is mended wherever it stands', () => {
+test('text that Postgres cannot store is made storable wherever it is', () => {
   expect(storable({ 'a\0': ['x\ud800', { b: 1, c: null }], d: 'ü\\u0000' })).toEqual({
     'a\u{fffd}': ['x\u{fffd}', { b: 1, c: null }],
     d: 'ü\\u0000',

@@ -49,7 +49,7 @@ async function outputOf(id: string): Promise<{ url: string | null; sizeBytes: nu
   return (body.data as { build: { output: { url: string | null; sizeBytes: number; name: string } } }).build.output
 }
 
-test('an artifact is removed after 30 days and its build goes on saying what there was; younger ones and functions stay', async () => {
+test('an artifact is deleted after 30 days and its build still describes it; younger ones and functions stay', async () => {
   const [old, young, callable] = [await makeBuild(31), await makeBuild(29), await makeBuild(400, { type: 'function' })]
   const url = (await outputOf(old)).url ?? ''
   expect((await fetch(url)).status).toBe(200)
@@ -60,7 +60,7 @@ test('an artifact is removed after 30 days and its build goes on saying what the
   for (const id of [young, callable]) expect((await fetch((await outputOf(id)).url ?? '')).status).toBe(200)
 })
 
-test('BERTH_ARTIFACT_DAYS says how long, and 0 is for ever', async () => {
+test('BERTH_ARTIFACT_DAYS sets how long artifacts are kept, and 0 keeps them permanently', async () => {
   const id = await makeBuild(5)
   const withDays = (days: string) => ({
     ...berth.services,
@@ -73,7 +73,7 @@ test('BERTH_ARTIFACT_DAYS says how long, and 0 is for ever', async () => {
   expect((await outputOf(id)).url).toBeNull()
 })
 
-test('one that cannot be removed stops no other, whatever their number', async () => {
+test('one that cannot be deleted does not stop the others, however many they are', async () => {
   const first = await makeBuild(90, { stored: false })
   const { db, config } = berth.services
   mkdirSync(join(config.dataDir, 'objects/files', keyOf(uuidOf({ id: first })), 'in-the-way'), { recursive: true })

@@ -57,7 +57,7 @@ describe('the dispatcher', () => {
     expect((await get(jobs[4]!)).status).toBe('running')
   })
 
-  test('lets organizations take turns, whatever one of them has queued', async () => {
+  test('lets organizations take turns, however much one of them has queued', async () => {
     const tokens = { acme: token, beta: await berth.token('b', 'beta'), gamma: await berth.token('c', 'gamma') }
     for (const one of [tokens.acme, tokens.acme, tokens.acme, tokens.acme, tokens.beta, tokens.gamma, tokens.beta])
       await submit(berth, one)
@@ -65,7 +65,7 @@ describe('the dispatcher', () => {
     expect((await running()).slice(0, 5)).toEqual(['acme', 'beta', 'gamma', 'acme', 'beta'])
   })
 
-  test('does not promise a node more memory than it has, and lets a smaller build of another organization pass', async () => {
+  test('does not reserve more memory of a node than it has, and lets a smaller build of another organization pass', async () => {
     const {
       rows: [before],
     } = await sql<{ mb: number }>`select memory_mb as mb from nodes where id = ${node}`.execute(berth.services.db)

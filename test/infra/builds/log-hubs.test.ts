@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-test('a reader that begins while the one before it ends is ended in its turn', async () => {
+test('a reader that starts while the previous one ends is itself ended', async () => {
   const id = uuidOf(await submitRunning(berth, await berth.token()))
   const { db, pubsub } = berth.services
   const readers: AbortSignal[] = []

@@ -8,7 +8,7 @@ import { startGitSshServer, type GitSshServer } from '../../support/git-ssh-serv
 
 const buildLimitMs = 120_000
 const noKey =
-  'The repository could not be cloned; the log says why. Builds have no SSH key: if it is private, use its https:// address with a credential in it.'
+  'The repository could not be cloned; the log says why. Builds have no SSH key: if it is private, use its https:// URL with a credential in it.'
 
 let berth: Berth
 let git: GitServer

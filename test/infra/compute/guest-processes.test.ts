@@ -34,7 +34,7 @@ async function followed(
 
 const ended = { ended: true, exitCode: 0, status: 'exited' }
 
-test('the place of a piece counts what was printed, also when that is no text', async () => {
+test('the offset of a piece counts printed bytes, also when they are not text', async () => {
   expect(
     await followed([
       [0, Buffer.from([0xff, 0xfe, 0x41])],
@@ -48,7 +48,7 @@ test('the place of a piece counts what was printed, also when that is no text', 
   ])
 })
 
-test('the beginning of a character that never comes whole is shown, at the end and before what was left out', async () => {
+test('the beginning of an incomplete character is shown, at the end and before a gap', async () => {
   expect(
     await followed(
       [

@@ -35,7 +35,7 @@ const run = (argv: string[], timeoutMs = 10_000): ReturnType<typeof execInGuest>
   execInGuest(machine, { argv, timeoutMs })
 
 describe('a command', () => {
-  test('gets its arguments as they are, without a shell', async () => {
+  test('gets its arguments unchanged, without a shell', async () => {
     const odd = ['a b', '', '$HOME', '"\'`;|&', '-n', 'ü\n']
     expect((await run(['/usr/bin/printf', '[%s]', ...odd])).stdout).toBe(odd.map((word) => `[${word}]`).join(''))
   })
@@ -107,7 +107,7 @@ describe('a command that is asked for by an id', () => {
     runOnce(machine, id, { argv: ['/bin/bash', '-lc', line], timeoutMs: 20_000, ...more })
   const commands = async (): Promise<string> => (await bash(machine, 'ls /run/berth/commands', { as: 'root' })).stdout
 
-  test('runs once, and answers everybody who asks until one has taken the answer', async () => {
+  test('runs once, and answers every request until one has acknowledged the answer', async () => {
     const [first, second] = await Promise.all(
       ['a', 'b'].map(() => once('one', 'echo ran >> ran; sleep 0.5; echo out; echo err >&2; exit 3')),
     )
@@ -119,7 +119,7 @@ describe('a command that is asked for by an id', () => {
     await until('nothing is kept', async () => (await commands()) === '')
   })
 
-  test('goes on when the connection breaks, and its answer comes over the next one', async () => {
+  test('continues when the connection breaks, and its answer comes over the next one', async () => {
     const asked = once('cut', 'echo begun >> cut; sleep 2; echo done')
     await until('it runs', async () => (await bash(machine, 'cat cut')).stdout === 'begun\n')
     await bash(machine, 'pkill -KILL dropbear', { as: 'root' }).catch(() => undefined) // its own connection goes with the others

@@ -81,7 +81,7 @@ test.each([
   expect(process.memoryUsage().rss - before).toBeLessThan(grownBytesMax)
 })
 
-test('a guest that does not read its line is not told the time for ever', async () => {
+test('a guest that does not read its line does not get the time without end', async () => {
   const accepted = Promise.withResolvers<Socket>()
   await listen((socket) => accepted.resolve(socket.pause()))
   const line = await openLine(path)

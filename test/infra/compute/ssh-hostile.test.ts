@@ -175,7 +175,7 @@ const crumb = Buffer.alloc(1)
 const forwarded = { boundAddr: '127.0.0.1', boundPort: 3128, remoteAddr: '127.0.0.1', remotePort: 40_000 }
 const stderrType = 1
 
-describe('a guest is cut, and its node grows by 20 MB at most, when it', () => {
+describe('a guest is cut off, and its node grows by 20 MB at most, when it', () => {
   const cases: [what: string, attack: Attack, client: Partial<Wanted>, reason: RegExp][] = [
     [
       'sends more output than it was granted',
@@ -316,7 +316,7 @@ describe('a node grows by 20 MB at most, and keeps the connection, when a guest'
   test('sends tiny chunks as fast as it can to a reader', () =>
     kept({ onCommand: ({ raw, flood }, id) => flood(() => raw.channelData(id, crumb)) }, { reads: true }))
 
-  test('goes on with errors after it said that it was done', () =>
+  test('continues with errors after it has reported its end', () =>
     kept(
       {
         onCommand: ({ raw }, id) => {
@@ -329,7 +329,7 @@ describe('a node grows by 20 MB at most, and keeps the connection, when a guest'
     ))
 })
 
-test('a guest that sends what was asked for as fast as it can, in packets of any size, keeps its connection', async () => {
+test('a guest that sends the requested data as fast as it can, in packets of any size, keeps its connection', async () => {
   for (const bytes of [32 * 1024, 20_000, 1_000, 300]) {
     const piece = Buffer.alloc(bytes)
     const outcome = await meet(

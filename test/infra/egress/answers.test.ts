@@ -41,7 +41,7 @@ describe('TRACE', () => {
 })
 
 describe('a secret in an answer', () => {
-  test('is masked in headers and in a body whose length was told', async () => {
+  test('is masked in headers and in a body whose length was announced', async () => {
     const body = await answered((res, key) =>
       res
         .writeHead(200, { 'x-echo': `a ${key}`, 'set-cookie': `k=${key}`, 'content-length': 30 })
@@ -61,7 +61,7 @@ describe('a secret in an answer', () => {
     expect(body.endsWith(`${stars} the-sec ond the-secre! ${stars}${stars}`)).toBe(true)
   })
 
-  test('is masked as base64, JSON and URLs write it', async () => {
+  test('is masked in the encodings of base64, JSON and URLs', async () => {
     world.give({ secret: 'a "quoted" secret/ü' })
     const secret = 'a "quoted" secret/ü'
     const body = await answered((res) =>

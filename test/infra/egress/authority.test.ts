@@ -43,7 +43,7 @@ async function shown(authority: EgressAuthority, host: string, trusted = authori
   }
 }
 
-test('a restart finds the same authority, and two that start at once agree on one', async () => {
+test('a restart finds the same authority, and two concurrent starts agree on one', async () => {
   const [one, two] = [createAuthority(folder), createAuthority(folder)]
   expect(await one.certificate()).toBe(await two.certificate())
   const again = createAuthority(folder)
@@ -51,7 +51,7 @@ test('a restart finds the same authority, and two that start at once agree on on
   await shown(again, 'open.test', one)
 })
 
-test('it signs certificates of hosts and no further authority; they hold nothing but the name, and last a week', async () => {
+test('it signs certificates of hosts and no other authorities; they contain only the name, and last a week', async () => {
   const authority = createAuthority(folder)
   const own = new X509Certificate(await authority.certificate())
   expect(own.ca).toBe(true)

@@ -139,7 +139,7 @@ describe('what a hostile guest or host is kept from', () => {
     expect([answers.split('HTTP/1.1 200').length - 1, answers.split('HTTP/1.1 503').length - 1]).toEqual([3, 38])
   })
 
-  test('a connection that says nothing, half a header, or nothing more is closed; one under way is not', async () => {
+  test('a connection that sends nothing, half a header, or nothing more is closed; an active one is not', async () => {
     await restart({ waitMs: 300 })
     const silent = await world.guestSocket()
     const slow = await world.guestSocket()
@@ -152,7 +152,7 @@ describe('what a hostile guest or host is kept from', () => {
     expect(String((await once(busy, 'data'))[0])).toBe('still here')
   })
 
-  test('a refused guest that does not hang up frees its place', async () => {
+  test('a refused guest that does not close its connection frees its slot', async () => {
     await restart({ waitMs: 200, connectionsPerVm: 1 })
     const refused = await world.guestSocket()
     refused.write('CONNECT 10.0.0.1:80 HTTP/1.1\r\n\r\n')
@@ -168,7 +168,7 @@ describe('what a hostile guest or host is kept from', () => {
     expect((await world.curl(['-i', `http://open.test:${world.originPort}/`])).body).toMatch(/^HTTP\/1\.1 502 /)
   })
 
-  test('the log and the record hold host, port and verdict, never a path or a header', async () => {
+  test('the log and the record contain host, port and verdict, never a path or a header', async () => {
     await world.curl([
       '-H',
       'X-Key: canary-key',

@@ -22,7 +22,7 @@ const give = (use?: Partial<SecretUse>): string => world.give(use)
 const send = (args: readonly string[], to = url, input = ''): Promise<Seen> => secured.send(args, to, input)
 
 describe('in headers', () => {
-  test('it is replaced wherever it stands in a value, several times and beside others', async () => {
+  test('it is replaced wherever it is in a value, several times and beside others', async () => {
     const [one, other] = [give(), give({ secret: 'second' })]
     const { headers } = await send([
       '-H',
@@ -113,7 +113,7 @@ describe('in bodies', () => {
     expect((await send(['-H', 'Transfer-Encoding: chunked', '--data-binary', placeholder])).body).toBe(placeholder)
   })
 
-  test('a guest that goes away in the middle of one leaves nothing behind', async () => {
+  test('a guest that disconnects in the middle of one leaves nothing behind', async () => {
     give({ inBody: true })
     const inside = await secured.inside()
     inside.write(`POST / HTTP/1.1\r\nHost: open.test:${secured.port}\r\nContent-Length: 100\r\n\r\nhalf`)

@@ -240,7 +240,7 @@ describe('web sockets', () => {
 })
 
 describe('when it ends', () => {
-  test('a guest that goes away in the middle takes its connection to the host with it', async () => {
+  test('a guest that disconnects in the middle ends its connection to the host', async () => {
     const placeholder = world.give()
     const gone = Promise.withResolvers<void>()
     secured.handler = (req, res) => {
@@ -294,7 +294,7 @@ describe('when it ends', () => {
     await closed(refused)
   })
 
-  test('while secrets cannot be read, the last known ones hold, and a machine that was never looked up is told to try again', async () => {
+  test('while secrets cannot be read, the last known ones are used, and a machine that was never looked up is told to try again', async () => {
     let broken = true
     const errors: object[] = []
     await restart({

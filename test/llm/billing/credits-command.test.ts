@@ -47,7 +47,7 @@ describe('npm run -s credits', () => {
     expect(grants[0]?.grantedBy).not.toBe('')
   })
 
-  it('ends a plan and gives it again', async () => {
+  it('removes a plan and sets it again', async () => {
     expect((await run('plan', '--org', 'acme', '--plan', 'none')).out).toContain('plan          none\n')
     expect((await run('plan', '--org', 'acme', '--plan', 'self_hosted')).out).toContain('plan          self_hosted\n')
   })
@@ -69,7 +69,7 @@ describe('npm run -s credits', () => {
     }
   })
 
-  it('names an organization that there is not, and an amount beyond its bounds, and exits 1', async () => {
+  it('reports an unknown organization, and an amount out of bounds, and exits 1', async () => {
     const unknown = await run('show', '--org', 'nobody')
     expect([unknown.code, unknown.out, unknown.errors]).toEqual([
       1,

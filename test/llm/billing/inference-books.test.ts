@@ -83,7 +83,7 @@ describe('the books', () => {
     )
   })
 
-  it('hold a request that runs as open after a quarter of a second, and what it has used soon after', async () => {
+  it('have a running request as open after a quarter of a second, and its usage soon after', async () => {
     const payer = await world.organization(1)
     const request = await world.first.inference.open(order(payer, 100_000))
     request.progress('up', () => output(3))
@@ -103,7 +103,7 @@ describe('the books', () => {
     expect(await world.first.inference.open(order(payer, 1e9 - 400)), 'nothing of it is still set aside').toBeTruthy()
   })
 
-  it('lose a second at most when a process is killed: what was said to be written is, what was open is lost and counted', async () => {
+  it('lose a second at most when a process is killed: acknowledged writes are there, open requests are marked as lost and counted', async () => {
     const payer = await world.organization(1)
     const child = startCommand(['test/llm/billing/inference-child.ts', world.url, world.dataDir, payer.organizationId])
     const [paid, free] = await Promise.all(
@@ -132,7 +132,7 @@ describe('the books', () => {
     expect((await rowOf(paid!))?.costNanoUsd).toBe((await rowOf(paid!))!.outputTokens * 10)
   })
 
-  it('stay right when a process was taken for dead and lives', async () => {
+  it('stay correct when a process was wrongly presumed dead', async () => {
     const payer = await world.organization(0.0001)
     const frozen = await world.start()
     const request = await frozen.inference.open(order(payer, 10_000))
@@ -169,7 +169,7 @@ describe('the books', () => {
     expect(() => stopping.inference.open(order(payer, 0))).toThrow('The database is not reachable right now')
   })
 
-  it('have back what a process held and nobody used for half a minute', async () => {
+  it('get back credits that a process held unused for half a minute', async () => {
     const payer = await world.organization(1)
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
     try {
@@ -192,7 +192,7 @@ describe('the books', () => {
     }
   })
 
-  it('number what is settled without gap or repeat, in the order in which it can be read', async () => {
+  it('number settled requests without gaps or repeats, in the order in which they become visible', async () => {
     const payer = await world.organization(1)
     await Promise.all(
       Array.from({ length: 200 }, async (_, at) =>

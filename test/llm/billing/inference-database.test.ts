@@ -30,8 +30,8 @@ async function opensByAsking(payer: Payer): Promise<boolean> {
   return opening instanceof Promise
 }
 
-describe('while Postgres is away', () => {
-  it('what has credits goes on, its end waits, and it is written when Postgres is back', async () => {
+describe('while Postgres is unreachable', () => {
+  it('a request with credits continues, its end waits, and it is written when Postgres is back', async () => {
     const payer = await world.organization(1)
     await until('the process remembers it', async () => !(await opensByAsking(payer)), 5_000)
     const running = await Promise.all(
@@ -46,7 +46,7 @@ describe('while Postgres is away', () => {
     expect(await balancedBooks(world.db, payer.organizationId)).toMatchObject({ spent: 1_201 * 70, open: 0 })
   })
 
-  it('who must be asked about is refused at once, and served when Postgres is back', async () => {
+  it('a request that needs the database is refused immediately, and served when Postgres is back', async () => {
     const payer = await world.organization(1)
     await postgres.killPostgres()
     await postgres.backendsGone()
@@ -59,7 +59,7 @@ describe('while Postgres is away', () => {
     )
   })
 
-  it('an end waits ten seconds at most; it is written all the same', async () => {
+  it('an end waits ten seconds at most; it is still written later', async () => {
     const payer = await world.organization(1)
     const request = await world.first.inference.open(order(payer, 1_000))
     await postgres.killPostgres()

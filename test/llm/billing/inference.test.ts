@@ -119,7 +119,7 @@ describe('without a plan', () => {
     )
   })
 
-  it('an organization that nobody has made is refused too', async () => {
+  it('an organization that does not exist is refused too', async () => {
     expect(
       await refusal({ organizationId: '00000000-0000-7000-8000-00000000dead', keyId: null, userId: null }, 0),
     ).toBe('no_active_plan')
@@ -127,7 +127,7 @@ describe('without a plan', () => {
 })
 
 describe('without enough credits', () => {
-  it('a request is refused by the most that it may cost, with what is needed, what is left and what helps', async () => {
+  it('a request is refused by its maximum cost, with what is needed, what is left and what helps', async () => {
     const payer = await world.organization(0.000001) // 1,000 nano-USD
     await expect(open(payer, 1_001)).rejects.toThrow(
       'This request may cost up to $0.000001001, and $0.000001 of credits are left. Request fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25',
@@ -148,7 +148,7 @@ describe('without enough credits', () => {
     expect(said.filter((one) => one === 'insufficient_credits')).toHaveLength(20)
   })
 
-  it('nobody is refused for what another process holds and does not need', async () => {
+  it('no request is refused because of credits that another process holds but does not need', async () => {
     const payer = await world.organization(0.00001) // 10,000 nano-USD
     const other = await world.start()
     await (await other.inference.open(order(payer, 5_000))).finish('completed', 'up', output(100))
@@ -161,7 +161,7 @@ describe('without enough credits', () => {
     expect(await refusal(payer, 2_000)).toBe('none')
   })
 
-  it('one that cost more than was set aside is paid in full, and the next one is refused', async () => {
+  it('one that cost more than was reserved is charged in full, and the next one is refused', async () => {
     const payer = await world.organization(0.000001)
     await spend(payer, 900, 250)
     expect((await balancedBooks(world.db, payer.organizationId)).spent).toBe(2_500)
@@ -190,7 +190,7 @@ describe('a budget', () => {
     expect(await refusal(payer, 1), 'nobody is refused before it is looked at again').toBe('none')
   })
 
-  it('begins anew with the month', async () => {
+  it('starts again with the month', async () => {
     const payer = await world.organization(1)
     await setBudget(payer, 1_000)
     await spend(payer, 1_000)

@@ -11,7 +11,7 @@ const sweepMs = 100
 
 afterEach(() => void vi.useRealTimers())
 
-test('a request that is settled after the sweep is told, and not only before the ledger has it', async () => {
+test('a request that is settled after the sweep is notified, and not before the ledger has it', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }) // so that the sweep comes when it hurts
   const world = await startWorld()
   try {

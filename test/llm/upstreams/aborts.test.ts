@@ -56,14 +56,14 @@ describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
     expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
   })
 
-  test('a request of a client that had left already is never sent', async () => {
+  test('a request of a client that has already disconnected is never sent', async () => {
     const reason = new Error('gone')
     await expect(askAll(kind, targetOf(mock), requestOf(), AbortSignal.abort(reason))).rejects.toBe(reason)
     expect(mock.requests).toEqual([])
   })
 })
 
-test('a signal that outlives many answers holds on to none of them', async () => {
+test('a signal that outlives many answers keeps none of them in memory', async () => {
   const { signal } = new AbortController()
   let listening = 0
   const counted = new Proxy(signal, {
@@ -121,7 +121,7 @@ test('one connection serves one answer after the other', async () => {
   await other.close()
 })
 
-test('an upstream that does not close after its last event is left within two seconds', async () => {
+test('an upstream that does not close after its last event is disconnected within two seconds', async () => {
   mock.script({ parts: [{ text: 'done' }, { raw: 'data: [DONE]\n\n' }, { hang: true }] })
   const events = await askAll('openai-compatible', targetOf(mock))
   expect(events.at(-1)?.type).toBe('end')

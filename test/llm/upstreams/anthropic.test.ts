@@ -33,7 +33,7 @@ const bodyOf = async (
   return lastBody(mock)
 }
 
-test('a request is written as Anthropic has it, and nothing that was not asked for is in it', async () => {
+test('a request is in Anthropic’s format, and has nothing that was not requested', async () => {
   expect(await bodyOf({})).toEqual({
     model: 'mock',
     max_tokens: 32_000,

@@ -35,7 +35,7 @@ function script(
   mock.script({ parts: [{ raw: frames.map((frame) => `data: ${frame}\n\n`).join('') }, { stop: true }] })
 }
 
-test('a request is written as OpenAI has it, and nothing that was not asked for is in it', async () => {
+test('a request is in OpenAI’s format, and has nothing that was not requested', async () => {
   await askAll(kind, targetOf(mock), requestOf())
   expect(lastBody(mock)).toEqual({
     model: 'mock',
@@ -180,7 +180,7 @@ test('reasoning in each dialect is one block, closed where the answer begins', a
   })
 })
 
-test('where an upstream wants its reasoning back, it gets it as it gave it, and that of no other model', async () => {
+test('an upstream that requires its reasoning back gets it unchanged, and never that of another model', async () => {
   const reasoning = [
     blockOf({ id: 'r1', text: 'Let me', signature: 'c2ln' }),
     blockOf({ id: 'rs_1', text: 'In short', encryptedContent: 'c2VhbGVk' }),
@@ -291,7 +291,7 @@ test.each([
   expect((await askAll(kind, targetOf(mock))).at(-1)).toMatchObject({ finishReason: meant })
 })
 
-test('an answer is complete with a reason or with [DONE]; with neither it was cut', async () => {
+test('an answer is complete with a finish reason or with [DONE]; with neither it was cut off', async () => {
   const finish = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
   script([{ content: 'a' }], [finish])
   expect(summary(await askAll(kind, targetOf(mock)))).toMatchObject([

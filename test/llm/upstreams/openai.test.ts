@@ -19,7 +19,7 @@ const mock = await mockOfFile()
 const kind = 'openai'
 const reasons = (): ReturnType<typeof targetOf> => targetOf(mock, { reasoningReplay: 'encrypted_content' })
 
-test('a request is written as OpenAI has it, nothing is stored, and nothing that was not asked for is in it', async () => {
+test('a request is in OpenAI’s format, stores nothing, and has nothing that was not requested', async () => {
   await askAll(kind, targetOf(mock))
   expect(lastBody(mock)).toEqual({
     model: 'mock',
