@@ -19,6 +19,9 @@ export const limits = {
   answerEventParts: 100_000, // commas, colons and brackets of one event of an upstream's stream
   answerArgumentsLength: 1024 * 1024, // characters of the arguments of all calls of one answer, if they are not sent as text
 
+  // Lists.
+  pageBytes: 32 * 1024 * 1024, // a page of agents, of their versions or of sessions holds no more of definitions, or one
+
   // GraphQL.
   graphqlDepth: 12,
   graphqlCost: 1000,

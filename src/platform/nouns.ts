@@ -3,7 +3,7 @@
  * condition.
  */
 import type { RawBuilder } from 'kysely'
-import { notFound } from './errors.ts'
+import { BerthError, notFound } from './errors.ts'
 import { decodeId, type IdKind } from './ids.ts'
 import {
   countRows,
@@ -11,13 +11,16 @@ import {
   pageSql,
   readPage,
   readPagesOfEach,
+  withinPageBytes,
   type Direction,
   type ListOfEach,
   type Page,
+  type PageReading,
   type PagesOf,
   type PageWindow,
 } from './pages.ts'
-import { findAll, findOne, sql, type Db } from './postgres.ts'
+import { limits } from './limits.ts'
+import { findAll, findOne, getOne, sql, type Db } from './postgres.ts'
 
 /** A piece of SQL. */
 type Sql = RawBuilder<unknown>
@@ -46,19 +49,52 @@ export type PageOfEach<Row> = Pick<ListOfEach<Row, string>, 'parents' | 'parentN
  * The rows of a noun in a table whose key `id` grows with time.
  * @param name the callers' name for one.
  * @param columns what a row is read as; the whole row without it.
+ * @param large columns of JSON that may have megabytes: pages hold so many bytes of them together, and no more.
  */
 export function rowsOf<Row extends { id: string }>(
   kind: IdKind,
   table: string,
   name: string,
   columns: Sql = sql`*`,
+  large: readonly string[] = [],
 ): NounRows<Row> {
   const rows = sql.table(table)
   const select = sql`select ${columns} from ${rows}`
-  const selectOf = (needed: readonly string[] | undefined): Sql =>
-    needed ? sql`select ${sql.join(['id', ...needed].map((column) => sql.ref(column)))} from ${rows}` : select
+  const sizeOf = (some: readonly string[]): Sql =>
+    sql.join(
+      some.map((column) => sql`coalesce(octet_length(${sql.ref(column)}::text), 0)`),
+      sql` + `,
+    )
+  const pageRows = (
+    reading: PageReading,
+    direction: Direction,
+    chosen: Sql,
+    needed: readonly string[] | undefined,
+  ): Sql => {
+    const { within, cut } = pageSql(sql`id`, reading, direction)
+    const where = sql`${rows} where ${chosen} and ${within} ${cut}`
+    const read = needed ? sql.join(['id', ...needed].map((column) => sql.ref(column))) : columns
+    const sized = large.filter((column) => !needed || needed.includes(column))
+    if (sized.length === 0) return sql`select ${read} from ${where}`
+    const listed = sql`select ${read}, ${sizeOf(sized)} as size_bytes from ${where}`
+    return withinPageBytes(listed, sql`id`, reading, direction)
+  }
   return {
-    find: (db, ids, mine) => findAll(db, sql`${select} where id = any(${ids}::uuid[]) and ${mine}`),
+    async find(db, ids, mine) {
+      const chosen = sql`id = any(${ids}::uuid[]) and ${mine}`
+      if (large.length > 0 && ids.length > 1) {
+        const { bytes } = await getOne<{ bytes: number }>(
+          db,
+          sql`select coalesce(sum(${sizeOf(large)}), 0) as bytes from ${rows} where ${chosen}`,
+        )
+        if (bytes > limits.pageBytes)
+          throw new BerthError(
+            'invalid_request',
+            `What is asked for here has more than ${limits.pageBytes / 1024 / 1024} MiB together. Ask for fewer at once.`,
+          )
+      }
+      return findAll(db, sql`${select} where ${chosen}`)
+    },
     async read(db, publicId, mine, lock = sql``) {
       const id = decodeId(kind, publicId)
       const row = id && (await findOne<Row>(db, sql`${select} where id = ${id} and ${mine} ${lock}`))
@@ -69,21 +105,16 @@ export function rowsOf<Row extends { id: string }>(
       readPage(
         kind,
         window,
-        (reading) => {
-          const { within, cut } = pageSql(sql`id`, reading, direction)
-          return findAll(db, sql`${selectOf(needed)} where ${chosen} and ${within} ${cut}`)
-        },
+        (reading) => findAll(db, pageRows(reading, direction, chosen, needed) as RawBuilder<Row>),
         () => countRows(db, sql`${rows} where ${chosen}`),
       ),
     pageOfEach: (db, window, { chosen, direction = 'desc', columns: needed, ...list }) =>
       readPagesOfEach<Row, string>(db, window, {
         ...list,
         cursors: idCursors(kind),
-        rows: (reading) => {
-          const { within, cut } = pageSql(sql`id`, reading, direction)
-          return sql`${selectOf(needed)} where ${chosen} and ${within} ${cut}`
-        },
+        rows: (reading) => pageRows(reading, direction, chosen, needed),
         whole: sql`${rows} where ${chosen}`,
+        ...(large.some((column) => !needed || needed.includes(column)) ? { bytesMost: limits.pageBytes } : {}),
       }),
   }
 }

@@ -183,7 +183,7 @@ function pageOf<Row>(
   count: () => Promise<number>,
   isShort = false,
 ): Page<Row> {
-  const isCut = isShort || rows.length >= most
+  const isCut = isShort || rows.length >= most || isFullBySize(rows)
   const shown = rows.slice(0, most - 1)
   const nodes = fromEnd ? shown.reverse() : shown
   const cursorAt = (row: Row | undefined): string | null => (row === undefined ? null : cursorOf(row))
@@ -202,6 +202,30 @@ function pageOf<Row>(
     },
     count: () => (counted ??= count()),
   }
+}
+
+/** What `withinPageBytes` adds to a row: how many rows the page would have without it. */
+type Found = { found?: number }
+
+function isFullBySize(rows: readonly unknown[]): boolean {
+  const [first] = rows as readonly Found[] // others have no such column
+  return first?.found !== undefined && rows.length < first.found
+}
+
+/**
+ * The rows of a page, each of which has its `size_bytes`, up to the bytes that a page may have; one however large it is.
+ * @param key the column that the list is ordered by.
+ */
+export function withinPageBytes(
+  rows: RawBuilder<unknown>,
+  key: RawBuilder<unknown>,
+  { fromEnd }: PageReading<unknown>,
+  direction: Direction,
+): RawBuilder<unknown> {
+  const inOrder = sql`order by ${key} ${(direction === 'asc') === fromEnd ? sql`desc` : sql`asc`}`
+  return sql`
+    select * from (select sized.*, sum(size_bytes) over (${inOrder}) - size_bytes as before, count(*) over () as found from (${rows}) sized) page
+    where before = 0 or before + size_bytes <= ${limits.pageBytes} ${inOrder}`
 }
 
 /** The order of a list by one key that only grows, such as ids, which grow with time. */

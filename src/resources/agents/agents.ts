@@ -7,6 +7,7 @@ import { limits } from '#src/platform/limits.ts'
 import {
   pageSql,
   readPagesOfEach,
+  withinPageBytes,
   type Direction,
   type Page,
   type PagesOf,
@@ -94,8 +95,10 @@ export async function pageVersionsOfEach(
     parents: sql`select id from agents where id = any(${agentIds}::uuid[]) and ${ownedByCaller(scope)}`,
     rows: (reading) => {
       const { within, cut } = pageSql(sql`v.version`, reading)
-      return sql`select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id where a.id = parent.id and ${within} ${cut}`
+      const listed = sql`select ${versionColumns}, octet_length(v.definition::text) as size_bytes from agents a join agent_versions v on v.agent_id = a.id where a.id = parent.id and ${within} ${cut}`
+      return withinPageBytes(listed, sql`version`, reading, 'desc')
     },
+    bytesMost: limits.pageBytes,
     whole: sql`agent_versions where agent_id = parent.id`,
     parentName: 'agent',
   })

@@ -56,7 +56,7 @@ export type AgentDefinition = {
 export type Agent = Row<'agents', { definition: AgentDefinition }>
 
 /** Queries for agents in their newest version. */
-export const agentRows = rowsOf<Agent>('agent', 'agents', 'agent')
+export const agentRows = rowsOf<Agent>('agent', 'agents', 'agent', sql`*`, ['definition'])
 
 /** The columns of an Agent: version `v` of agent `a`. */
 export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.version, v.definition, a.created_at, v.created_at as updated_at, a.archived_at`

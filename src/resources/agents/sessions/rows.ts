@@ -53,7 +53,7 @@ export type LoggedEvent = Pick<SessionEvent, 'id' | 'sessionId' | 'type' | 'data
 export const eventColumns = sql`session_id, position, id, type, data, answers, processed_at, taken_position, created_at`
 
 /** Sessions' rows. */
-export const sessionRows = rowsOf<Session>('session', 'sessions', 'session')
+export const sessionRows = rowsOf<Session>('session', 'sessions', 'session', sql`*`, ['agent_definition', 'outcomes'])
 
 /** The session, whoever owns it: for workers. */
 export async function findSessionRow(db: Db, id: string): Promise<Session | undefined> {
