@@ -255,13 +255,13 @@ test(
     const one = place('one.tar.zst')
     const cases = [
       { words: [one], dataDir: 'first', says: /is not empty/ },
-      { words: [cut], says: /is cut/ },
+      { words: [cut], says: /is truncated/ },
       { words: [changed], says: /cannot be read|is damaged/ },
       { words: [place('text.tar.zst')], says: /not a backup/ },
       { words: [place('none.tar.zst')], says: /There is no file/ },
       { words: [one], more: { BERTH_SECRET_KEY: otherKey }, says: /BERTH_SECRET_KEY is not the key/ },
       { words: [], says: /Name the file of a backup\. The command is: npm run restore/, code: 2 },
-      { words: ['--quickly', one], says: /It is: npm run restore/, code: 2 },
+      { words: ['--quickly', one], says: /Usage: npm run restore/, code: 2 },
     ]
     for (const { words, dataDir = 'refused', more, says, code = 1 } of cases) {
       const before = existsSync(place(dataDir)) ? readdirSync(place(dataDir)).sort() : ['run']
@@ -282,7 +282,7 @@ test(
     })
     expect(await run(['src/backup.ts', one], 'first')).toEqual({
       code: 1,
-      said: expect.stringContaining('is there already'),
+      said: expect.stringContaining('already exists'),
     })
     expect(await run(['src/backup.ts', place('nothing.tar.zst')], 'refused')).toEqual({
       code: 1,
