@@ -134,7 +134,7 @@ const listed: Readonly<Record<string, { result: () => string; says: RegExp }>> =
 }
 /** Of a search engine. */
 const searches: Readonly<Record<string, { body: () => string; says: RegExp }>> = {
-  'search.results': { body: () => `{"results":[${filled(1.5 * megabyte, '{},')}{}]}`, says: /could not be asked/ },
+  'search.results': { body: () => `{"results":[${filled(1.5 * megabyte, '{},')}{}]}`, says: /could not be reached/ },
   'search.text': { body: () => `{"results":[{"title":"${filled(1.9 * megabyte, 'a ')}"}]}`, says: /^a a a/ },
 }
 
