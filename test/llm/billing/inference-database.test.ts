@@ -86,13 +86,16 @@ describe('while connections are cut', () => {
   it('a batch that was written, and whose answer was lost, is not written again', async () => {
     const payer = await world.organization(1)
     const { pool } = world.first.services.database
-    const query = pool.query.bind(pool) as (statement: { text: string }) => Promise<unknown>
+    type Done = (error: Error | undefined, answer?: unknown) => void
+    type Query = (statement: { text: string }, done: Done) => void
+    const query = pool.query.bind(pool) as Query // the one form that is used
     let lost = 0
-    pool.query = (async (statement: { text: string }) => {
-      const answer = await query(statement)
-      if (!statement.text.includes('set flushes') || ++lost % 2 === 0) return answer
-      throw new Error('Connection terminated unexpectedly')
-    }) as typeof pool.query // the one form that is used
+    const losing: Query = (statement, done) =>
+      query(statement, (error, answer) => {
+        if (error || !statement.text.includes('set flushes') || ++lost % 2 === 0) return done(error, answer)
+        done(new Error('Connection terminated unexpectedly'))
+      })
+    pool.query = losing as typeof pool.query
     try {
       for (let turn = 1; turn <= 5; turn++)
         await (await world.first.inference.open(order(payer, 5_000))).finish('completed', 'up', output(11))
