@@ -100,7 +100,7 @@ describe('a body', () => {
       for (const name of mayNot) expect(await refused(key, row, name), `${key} ${name}`).toBe(true)
     }
     expect(nullable['PATCH /agents/v1/agents/{id}']).toEqual([
-      ['description', 'mcp_servers', 'mcp_services', 'metadata', 'skills', 'system', 'tools'],
+      ['description', 'mcp_servers', 'mcp_services', 'metadata', 'multiagent', 'skills', 'system', 'tools'],
       ['name', 'version'],
     ])
   })
