@@ -82,7 +82,7 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
     throw run.over.reason
   }
   await finishStep(run, {
-    events: eventsOf(turn, asking),
+    events: await eventsOf(turn, asking),
     usage: usageAdded(model, turn.usage),
     reasoning: { spanId, blocks: turn.reasoning },
   })
@@ -198,13 +198,13 @@ export function requestOf(
  * The events of an answer, in the order in which clients expect them. A call that cannot be made gets its result
  * immediately.
  */
-function eventsOf(turn: ModelTurn, { spanId, offers }: Asking): NewEvent[] {
+async function eventsOf(turn: ModelTurn, { spanId, offers }: Asking): Promise<NewEvent[]> {
   const byName = new Map(offers.map((offer) => [offer.tool.name, offer]))
   const uses: NewEvent[] = []
   const results: NewEvent[] = []
   for (const [place, call] of turn.calls.entries()) {
     const offer = byName.get(call.name)
-    const { input, problem } = readArguments(call.arguments, offer)
+    const { input, problem } = await readArguments(call.arguments, offer)
     const wrong =
       place < turnLimits.toolCallsPerStep
         ? problem

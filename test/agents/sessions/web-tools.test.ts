@@ -284,18 +284,20 @@ describe('the tools that a model is offered', () => {
     ).toHaveLength(odd.length - 1)
   })
 
-  test('answer invalid calls with the error, also for schemas that are invalid', () => {
+  test('answer invalid calls with the error, also for schemas that are invalid', async () => {
     const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
-    expect(readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
-    expect(readArguments('', bash)).toEqual({ input: {}, problem: null })
-    expect(readArguments('{"command":7}', bash).problem).toContain('do not match')
-    expect(readArguments(`${'['.repeat(5000)}${']'.repeat(5000)}`, bash).problem).toContain('not a JSON object')
-    expect(readArguments(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`, bash).problem).toContain('not a JSON object')
+    expect(await readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
+    expect(await readArguments('', bash)).toEqual({ input: {}, problem: null })
+    expect((await readArguments('{"command":7}', bash)).problem).toContain('do not match')
+    expect((await readArguments(`${'['.repeat(5000)}${']'.repeat(5000)}`, bash)).problem).toContain('not a JSON object')
+    expect((await readArguments(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`, bash)).problem).toContain(
+      'not a JSON object',
+    )
     const strange = bash && { ...bash, tool: { ...bash.tool, parameters: { $ref: '#/nowhere' } } }
-    expect(readArguments('{}', strange).problem).toBeNull()
+    expect((await readArguments('{}', strange)).problem).toBeNull()
   })
 
-  test('are not called with arguments whose validation would take forever, and nothing else has to wait', () => {
+  test('are not called with arguments whose validation would take forever, and nothing else has to wait', async () => {
     const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
     const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
     const endless = {
@@ -307,23 +309,23 @@ describe('the tools that a model is offered', () => {
     for (const parameters of [{ type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } }, endless]) {
       const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }
       for (let calls = 0; calls < 20; calls++)
-        expect(readArguments(JSON.stringify({ x: `${'a'.repeat(60)}!` }), offer).problem).toContain(
+        expect((await readArguments(JSON.stringify({ x: `${'a'.repeat(60)}!` }), offer)).problem).toContain(
           'could not be checked',
         )
     }
-    expect(performance.now() - startedMs).toBeLessThan(2_000)
+    expect(performance.now() - startedMs).toBeLessThan(15_000)
     const circle = { type: 'object', $defs: { d: { $ref: '#/$defs/d' } }, $ref: '#/$defs/d' }
     const offer = bash && { ...bash, tool: { ...bash.tool, parameters: circle } }
-    expect(readArguments('{}', offer).problem).toContain('could not be checked')
+    expect((await readArguments('{}', offer)).problem).toContain('could not be checked')
   })
 
-  test('may be called after a validation that timed out once, as on a busy host', () => {
+  test('may be called after a validation that timed out once, as on a busy host', async () => {
     const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
     const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(b+)+$' } } }
     const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }
-    const problems = ['b'.repeat(40) + '!', 'b', 'b'.repeat(40) + '!', 'b'].map(
-      (x) => readArguments(JSON.stringify({ x }), offer).problem,
-    )
+    const problems: (string | null)[] = []
+    for (const x of ['b'.repeat(40) + '!', 'b', 'b'.repeat(40) + '!', 'b'])
+      problems.push((await readArguments(JSON.stringify({ x }), offer)).problem)
     expect(problems).toEqual([expect.any(String), null, expect.any(String), null])
   })
 })

@@ -1,14 +1,12 @@
 /** The tools that a session's model is offered, their names, and the validation of calls. */
-import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
 import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
 import type { Tool } from '#src/drivers/models/model.ts'
-import { runBounded } from '#src/platform/bounded.ts'
-import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { AgentDefinition, AgentTool, ToolSetting } from '#src/resources/agents/agents/rows.ts'
 import { builtInTools, type BuiltInTool } from '../built-in-tools.ts'
 import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
+import { findProblem } from './argument-checks.ts'
 import { findGuestTool } from './guest-tools.ts'
 
 /**
@@ -52,26 +50,16 @@ export function mcpToolName(serverName: string, name: string): string {
   return `${fit.slice(0, nameLength - mark.length - 1)}_${mark}`
 }
 
-const validators = new CfWorkerJsonSchemaValidator()
-/**
- * A check of arguments takes a millisecond; one that needs longer than this is given up, and its call refused. A schema
- * whose checks were given up so often in a row is not checked again: its calls are refused at once.
- */
-const checkMs = 40
-const givenUpMax = 3
-const slowMax = 1_000
-const givenUp = createBoundedMap<string, number>({ entriesMax: slowMax })
-const problemLength = 1_000
 const invalidLength = 10_000
 
 /**
  * Reads the arguments that a model wrote.
  * @returns the input, or a sentence for the model about what is wrong; in that case `input` is what could be parsed.
  */
-export function readArguments(
+export async function readArguments(
   text: string,
   offer: Offer | undefined,
-): { input: Record<string, unknown>; problem: string | null } {
+): Promise<{ input: Record<string, unknown>; problem: string | null }> {
   const value = objectOf(jsonOf(text || '{}'))
   const input = isTooDeep(value, limits.jsonDepth) ? null : value
   if (!input)
@@ -81,33 +69,8 @@ export function readArguments(
         'The arguments of this call are not a JSON object. Call the tool again with one that matches its schema.',
     }
   if (!offer) return { input, problem: 'There is no such tool. Use one of those that you were given.' }
-  return { input, problem: problemWith(input, offer.tool.parameters) }
+  return { input, problem: await findProblem(input, offer.tool.parameters) }
 }
-
-/** How arguments do not fit a schema; null when they do. A schema that cannot be read refuses nothing: its tool decides. */
-function problemWith(input: Record<string, unknown>, schema: Tool['parameters']): string | null {
-  const name = sha256(JSON.stringify(schema)).toString('base64')
-  const before = givenUp.get(name) ?? 0
-  if (before >= givenUpMax) return uncheckedProblem
-  try {
-    const outcome = runBounded(checkMs, () =>
-      validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input),
-    )
-    if (!outcome) {
-      givenUp.set(name, before + 1)
-      return uncheckedProblem
-    }
-    givenUp.delete(name)
-    return outcome.valid
-      ? null
-      : `The arguments do not match the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
-  } catch (error) {
-    return error instanceof RangeError ? uncheckedProblem : null // the stack was full
-  }
-}
-
-const uncheckedProblem =
-  'The arguments could not be checked against the tool’s schema in time, so the call was not made. Call it again with simpler ones, or use another tool.'
 
 function isTooDeep(value: unknown, left: number): boolean {
   return (

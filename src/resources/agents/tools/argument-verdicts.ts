@@ -1,0 +1,20 @@
+/** The check of a tool call's arguments itself, for whichever thread runs it. */
+import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
+
+/** What is checked. */
+export type Question = { schema: unknown; input: Record<string, unknown> }
+
+/** What came of it: a match (null), what does not match, or a schema so deep that the stack was full. */
+export type Verdict = null | { mismatch: string } | 'unchecked'
+
+const validators = new CfWorkerJsonSchemaValidator()
+
+/** Checks arguments, for as long as it takes. A schema that cannot be read matches everything. */
+export function checkArguments({ schema, input }: Question): Verdict {
+  try {
+    const outcome = validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input) // throws when it is no schema
+    return outcome.valid ? null : { mismatch: outcome.errorMessage ?? '' }
+  } catch (error) {
+    return error instanceof RangeError ? 'unchecked' : null
+  }
+}
