@@ -474,7 +474,7 @@ test(
       const log = await logOf(id)
       expect(log).not.toContain('canary')
       expect(log.slice(log.indexOf('\nbegun ') + 1)).toBe(
-        `begun ***.\n${Array.from({ length: 200_000 }, (_, index) => `${index + 1}\n`).join('')}$ echo "then $RELEASE_KEY"\nthen ***\nKeeping the checkout as build\n`,
+        `begun ***.\n${Array.from({ length: 200_000 }, (_, index) => `${index + 1}\n`).join('')}$ echo "then $RELEASE_KEY"\nthen ***\nStoring the checkout as build\n`,
       )
       const {
         body: { sessions },
