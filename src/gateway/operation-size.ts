@@ -206,7 +206,7 @@ class Measure {
       ...inside,
       depth: inside.depth + 1,
       aliases: inside.aliases + aliases,
-      objects: times * (1 + inside.objects),
+      objects: times * (inside.objects + countOfItself(name, isList, asked, inside.objects)),
     }
   }
 
@@ -235,6 +235,12 @@ class Measure {
     if (given?.length) return Math.max(1, ...given)
     return takes.some((one) => sizeArguments.includes(one)) ? limits.connectionFirstDefault : null
   }
+}
+
+/** What an object of this field adds: nothing for a connection whose nodes are counted, nor for an edge whose node is. */
+function countOfItself(name: string, isList: boolean, asked: number | null, inside: number): 0 | 1 {
+  const isConnection = !isList && asked !== null
+  return inside > 0 && (isConnection || name === 'edges') ? 0 : 1
 }
 
 /** Whether only the name of a type is selected, which costs nothing. */

@@ -247,6 +247,11 @@ describe('limits', () => {
       ),
     ).toMatch(/objects/)
   })
+  it.each(['nodes { id }', 'edges { cursor node { id } }'])('run the largest page, of %s', async (page) => {
+    const asking = (first: number): string => `{ items(first: ${first}) { ${page} } }`
+    expect((await running.ask(asking(1000), { token })).body.errors).toBeUndefined()
+    expect(await refused(asking(1001))).toMatch(/may return 1001 objects; 1000 are allowed/)
+  })
   it('refuse 4001 tokens', async () => {
     expect(await refused(`{ ${'echo '.repeat(4000)} }`)).toMatch(/more than 4000 tokens/)
   })
