@@ -5,6 +5,8 @@
 # package.json says `exec` before it, and it says so itself: npm passes signals on to its own child only, which would
 # be a shell that ends and leaves Node behind.
 wanted=26
+checkout=$(cd "$(dirname "$0")/../.." && pwd)
+export PATH="$checkout/node_modules/.bin:$PATH" # npm does so too; a plain shell may have an older Node
 
 works() { node --version >/dev/null 2>&1; }
 
