@@ -131,7 +131,7 @@ test('builds continue at the same byte when their worker dies, and one whose mac
     expect(
       text.replaceAll(/^Cloning .*\n(?:.*\n)*?(?=At commit)/gm, 'Cloning\n').replace(/[0-9a-f]{40}/, 'COMMIT'),
     ).toBe(
-      `Waiting for a machine\nCloning\nAt commit COMMIT\n$ sh count.sh\n${lines}$ echo made > out.txt\nKeeping out.txt as out\n`,
+      `Waiting for a machine\nCloning\nAt commit COMMIT\n$ sh count.sh\n${lines}$ echo made > out.txt\nStoring out.txt as out\n`,
     )
     const positions = log.map(({ id }) => id.split('-').map(Number) as [number, number])
     expect(
