@@ -1,5 +1,5 @@
 /** Custom scalars. */
-import { GraphQLError, Kind, type ValueNode } from 'graphql'
+import { GraphQLError, Kind, valueFromASTUntyped, type ValueNode } from 'graphql'
 import { timestamp } from '#src/platform/clock.ts'
 import { builder, type TextMap, type TextMapPatch } from './builder.ts'
 
@@ -8,20 +8,21 @@ builder.scalarType('DateTime', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
   serialize: (value) => value, // rows already hold the formatted text
   parseValue: readMoment,
+  parseLiteral: literal(readMoment),
 })
 
 builder.scalarType('TextMap', {
   description: 'A flat object with text values: `{"KEY": "value"}`.',
   serialize: (value) => value,
   parseValue: readTextMap,
-  parseLiteral: (node) => readTextMap(objectOf(node)),
+  parseLiteral: literal(readTextMap, objectOf),
 })
 
 builder.scalarType('TextMapPatch', {
   description: 'A change of a TextMap: `{"SET": "value", "REMOVED": null}`. Keys that it does not name stay.',
   serialize: (value) => value,
   parseValue: readTextMapPatch,
-  parseLiteral: (node) => readTextMapPatch(objectOf(node)),
+  parseLiteral: literal(readTextMapPatch, objectOf),
 })
 
 builder.scalarType('JSON', {
@@ -43,11 +44,8 @@ builder.scalarType('Bytes', {
   description: 'Bytes, encoded as base64.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc4648#section-4',
   serialize: (value) => value,
-  parseValue: (value) => {
-    if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value))
-      throw new GraphQLError('bytes are base64 text')
-    return value
-  },
+  parseValue: readBytes,
+  parseLiteral: literal(readBytes),
 })
 
 builder.scalarType('ByteList', {
@@ -66,7 +64,7 @@ builder.scalarType('BigInt', {
   description: 'An integer that may exceed 2³¹: a JSON number, exact up to 2⁵³.',
   serialize: (value) => value,
   parseValue: readBigInt,
-  parseLiteral: (node) => readBigInt(node.kind === Kind.INT ? Number(node.value) : undefined),
+  parseLiteral: literal(readBigInt, (node) => (node.kind === Kind.INT ? Number(node.value) : undefined)),
 })
 
 builder.scalarType('Decimal', {
@@ -74,11 +72,33 @@ builder.scalarType('Decimal', {
     'A decimal number as text, so that no digit is lost. Money is in US dollars with nine decimals: `"0.000125000"`.',
   serialize: (value) => value,
   parseValue: readDecimal,
-  parseLiteral: (node) =>
-    readDecimal(
-      node.kind === Kind.STRING || node.kind === Kind.INT || node.kind === Kind.FLOAT ? node.value : undefined,
-    ),
+  parseLiteral: literal(readDecimal, (node) =>
+    node.kind === Kind.STRING || node.kind === Kind.INT || node.kind === Kind.FLOAT ? node.value : undefined,
+  ),
 })
+
+/**
+ * Reads a literal in a document. Its error says which literal it is about, and only what it must be: the sentence begins with
+ * its place, which validation adds.
+ */
+function literal<Value>(
+  read: (value: unknown) => Value,
+  valueOf: (node: ValueNode) => unknown = (node) => valueFromASTUntyped(node),
+): (node: ValueNode) => Value {
+  return (node) => {
+    try {
+      return read(valueOf(node))
+    } catch (error) {
+      throw error instanceof GraphQLError ? new GraphQLError(error.message, { nodes: node }) : error
+    }
+  }
+}
+
+function readBytes(value: unknown): string {
+  if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value))
+    throw new GraphQLError('must be base64 text')
+  return value
+}
 
 // JavaScript accepts dates in many formats, and days that no month has; Postgres refuses those with an error of its
 // own.
@@ -90,7 +110,7 @@ const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
 function readMoment(value: unknown): string {
   const ms = typeof value === 'string' && moment.test(value) ? Date.parse(value) : Number.NaN
   if (!(ms >= firstMs && ms <= lastMs))
-    throw new GraphQLError('a date and time must be RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
+    throw new GraphQLError('must be a date and time as RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
   return timestamp(ms)
 }
 
@@ -98,7 +118,8 @@ function readTextMapPatch(value: unknown): TextMapPatch {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new GraphQLError('must be an object from text to text or null')
   for (const text of Object.values(value))
-    if (text !== null && typeof text !== 'string') throw new GraphQLError('every value must be text or null')
+    if (text !== null && typeof text !== 'string')
+      throw new GraphQLError('must be an object from text to text or null: every value must be text or null')
   return value as TextMapPatch // checked just above
 }
 
@@ -114,7 +135,8 @@ function readTextMap(value: unknown): TextMap {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new GraphQLError('must be an object from text to text')
   for (const text of Object.values(value))
-    if (typeof text !== 'string') throw new GraphQLError('every value must be text')
+    if (typeof text !== 'string')
+      throw new GraphQLError('must be an object from text to text: every value must be text')
   return value as TextMap // checked just above
 }
 

@@ -8,6 +8,7 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 import { builder } from './builder.ts'
+import { withInputNames } from './input-names.ts'
 import { isNodeName, nodeIdEncoder } from './node-ids.ts'
 import './error-codes.ts'
 import './scalars.ts'
@@ -49,7 +50,7 @@ import './llm/models.ts'
 import './llm/usage.ts'
 
 /** The public schema, which /graphql serves. */
-export const schema: GraphQLSchema = built()
+export const schema: GraphQLSchema = withInputNames(built())
 
 /** The same schema for REST: enums return the stored word, which REST shows, instead of the GraphQL name. */
 export const wireSchema: GraphQLSchema = withWords(built())

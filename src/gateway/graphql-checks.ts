@@ -1,9 +1,12 @@
 /** Validation of documents and variables in bounded time, by graphql's own rules. */
 import {
+  BREAK,
   GraphQLError,
+  Kind,
   print,
   validate,
   visit,
+  type ASTNode,
   type DocumentNode,
   type ExecutionArgs,
   type FloatValueNode,
@@ -89,7 +92,34 @@ function refuseManyLines(source: string): void {
 /** graphql's validation, reporting few errors. Names in the schema are suggested only to callers who may read it. */
 export function validateBriefly(maySuggest: boolean): typeof validate {
   return (schema, document, rules) =>
-    validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest })
+    validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest }).map((finding) =>
+      placed(finding, document),
+    )
+}
+
+/** A whole sentence of what one of our scalars says of a literal, which begins with `must` because it does not know its place. */
+function placed(finding: GraphQLError, document: DocumentNode): GraphQLError {
+  const [node] = finding.nodes ?? []
+  if (!node || !finding.message.startsWith('must ')) return finding
+  const place = placeOf(node, document)
+  return new GraphQLError(`${place} ${finding.message}.`, { nodes: node, extensions: { field: place } })
+}
+
+/** Where a literal stands, from its argument or its variable: `input.metadata`. */
+function placeOf(literal: ASTNode, document: DocumentNode): string {
+  const steps: string[] = []
+  visit(document, {
+    enter(node, _key, parent, _path, ancestors) {
+      if (node !== literal) return
+      for (const one of [...ancestors, parent]) {
+        if (!one || !('kind' in one)) continue
+        if (one.kind === Kind.ARGUMENT || one.kind === Kind.OBJECT_FIELD) steps.push(one.name.value)
+        if (one.kind === Kind.VARIABLE_DEFINITION) steps.push(`$${one.variable.name.value}`)
+      }
+      return BREAK
+    },
+  })
+  return steps.join('.')
 }
 
 /**

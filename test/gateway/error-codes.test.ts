@@ -57,3 +57,60 @@ test('a word of a variable that is near no value is not quoted', async () => {
   const { message } = await firstError(list, { filter: { lifecycle: ['top-secret'] } })
   expect(message).toBe('Variable "$filter" must be ModelFilter; look at "filter.lifecycle[0]".')
 })
+
+const createVm = 'mutation ($input: CreateVmInput!) { createVm(input: $input) { vm { id } } }'
+const runSandbox = 'mutation ($input: RunSandboxInput!) { runSandbox(input: $input) { sandbox { ttlSeconds } } }'
+const createBuild = 'mutation ($input: CreateBuildInput!) { createBuild(input: $input) { build { id } } }'
+const createAgent = 'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }'
+const bothLists = { name: 'web_search', allowedDomains: ['a.example'], blockedDomains: ['b.example'] }
+test.each<[query: string, input: Record<string, unknown>, field: string | undefined, sentence: string]>([
+  [createVm, { vcpuCount: 99 }, 'vcpuCount', 'vcpuCount must be a whole number from 1 to 16.'],
+  [createVm, { diskMb: 5 }, 'diskMb', 'diskMb must be a whole number from '],
+  [createVm, { templateId: 'nope' }, 'templateId', 'templateId names no template of yours; '],
+  [createVm, { name: '' }, 'name', 'name must have 1 to '],
+  [createVm, { gitBranch: 'main' }, 'gitBranch', 'gitBranch is the branch of gitRepoUrl: give both, or '],
+  [
+    createAgent,
+    { name: 'a', model: { id: 'demo' }, tools: [{ agentToolset: { configs: [bothLists] } }] },
+    'tools[0].agentToolset.configs[0]',
+    'tools[0].agentToolset.configs[0] has allowedDomains and blockedDomains; give one of them.',
+  ],
+  [runSandbox, { command: 'true', ttlSeconds: 1 }, 'ttlSeconds', 'ttlSeconds must be from 10 to 86400 seconds.'],
+  [runSandbox, { command: 'true', timeoutSeconds: -1 }, 'timeoutSeconds', 'timeoutSeconds must '],
+])('%s with %j names the field as GraphQL does', async (query, input, field, sentence) => {
+  for (const _how of ['interpreted', 'planned']) {
+    const { message, extensions } = await firstError(query, { input })
+    expect(message).toMatch(new RegExp(`^${RegExp.escape(sentence)}`))
+    expect(extensions.http).toEqual({ status: 400 })
+    expect((extensions as { field?: string }).field).toBe(field)
+  }
+})
+
+test('an error about two fields names both and blames neither, and a spec keeps the name that it was given by', async () => {
+  const { data } = (await running.ask('{ viewer { organization { id } } }', { token })).body
+  const organizationId = (data as { viewer: { organization: { id: string } } }).viewer.organization.id
+  const refused = (input: Record<string, unknown>): Promise<ShownError> =>
+    firstError(createBuild, { input: { organizationId, ...input } })
+  const two = await refused({ spec: {}, gitRef: 'main', commitSha: 'abcdef0' })
+  expect(two.message).toBe('gitRef and commitSha need a repoUrl.')
+  expect(two.extensions).not.toHaveProperty('field')
+  const bytes = await refused({ specBytes: [300] })
+  expect([bytes.message, bytes.extensions]).toEqual([
+    'specBytes must be a list of bytes: whole numbers from 0 to 255.',
+    expect.objectContaining({ field: 'specBytes' }),
+  ])
+})
+
+test.each([
+  ['{ metadata: { a: 1 } }', 'input.metadata must be an object from text to text: every value must be text.'],
+  ['{ metadata: "x" }', 'input.metadata must be an object from text to text.'],
+])('a literal that its scalar refuses, %s, is told by a whole sentence with its place', async (input, sentence) => {
+  const { message, extensions } = await firstError(`mutation { createVm(input: ${input}) { vm { id } } }`)
+  expect(message).toBe(sentence)
+  expect(extensions).toMatchObject({ code: 'INVALID_REQUEST', field: 'input.metadata' })
+})
+
+test('a variable’s default that its scalar refuses is told with the variable', async () => {
+  const query = 'mutation ($m: TextMap = { a: 1 }) { createVm(input: { metadata: $m }) { vm { id } } }'
+  expect((await firstError(query)).message).toBe('$m must be an object from text to text: every value must be text.')
+})
