@@ -3,6 +3,7 @@ import { getNamedType, isInputObjectType, Kind, type GraphQLSchema, type Variabl
 import { listVariables, type RestList } from './lists.ts'
 import { describeSuccess } from './openapi/answers.ts'
 import { createComponents, type Components, type Json } from './openapi/components.ts'
+import { wireDescription } from './openapi/descriptions.ts'
 import { describeErrors, errorSchema, errorsOfKeyed } from './openapi/errors.ts'
 import { inputParameters, inputSchema, requestBody, typeOf } from './openapi/inputs.ts'
 import { describeTags, tagOfPath, uniqueNames } from './openapi/names.ts'
@@ -128,9 +129,16 @@ function filterParameters(
   const variable = declared.find((one) => one.variable.name.value === 'filter')
   const type = variable && getNamedType(typeOf(variable, schema))
   if (!filter || !isInputObjectType(type)) return []
+  const nameOf = (field: string): string => Object.entries(filter).find((one) => one[1] === field)?.[0] ?? field
   return Object.entries(filter).map(([name, field]) => {
     const { description, type: shape } = type.getFields()[field] ?? {}
-    return { name, in: 'query', required: false, description, schema: shape ? inputSchema(shape, components) : {} }
+    return {
+      name,
+      in: 'query',
+      required: false,
+      description: wireDescription(description, Object.values(type.getFields()), nameOf),
+      schema: shape ? inputSchema(shape, components) : {},
+    }
   })
 }
 

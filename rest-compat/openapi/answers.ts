@@ -23,6 +23,7 @@ import type { Route } from '../routes.ts'
 import type { Operation } from '../run.ts'
 import { isJsonObject, wordsOf } from '#schema/words.ts'
 import { wholeShapes } from '../agents/whole-shapes.ts'
+import { wireDescription } from './descriptions.ts'
 import { anyObject } from './json-schema.ts'
 import { described, orNull, type Components, type Json, type ShapeParts } from './components.ts'
 import { leafSchema } from './leaves.ts'
@@ -192,7 +193,11 @@ function fieldSchema(parent: GraphQLNamedType, selection: FieldNode, parts: Part
   if (!field) throw new Error(`no field ${selection.name.value}`)
   const type = field.type as GraphQLOutputType // documents are validated: this is an output field
   const leaf = handWritten(parent, field, parts)
-  const shape = described(valueSchema(type, selection.selectionSet, parts, leaf), field.description)
+  const beside = 'getFields' in parent ? Object.values<Field>(parent.getFields()) : []
+  const shape = described(
+    valueSchema(type, selection.selectionSet, parts, leaf),
+    wireDescription(field.description, beside),
+  )
   // Root fields and some fields of nouns are nullable only so that they do not take their siblings down. Alone in a REST document, null is an error and never an answer.
   const isRoot =
     parent === parts.schema.getQueryType() ||

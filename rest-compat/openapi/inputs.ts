@@ -17,6 +17,7 @@ import { isJsonObject } from '#schema/words.ts'
 import type { Route } from '../routes.ts'
 import { filledByPath, filledByQuery } from '../inputs.ts'
 import { described, orNull, type Components, type Json } from './components.ts'
+import { wireDescription } from './descriptions.ts'
 import { anyObject } from './json-schema.ts'
 import { leafSchema } from './leaves.ts'
 
@@ -55,7 +56,8 @@ export function inputParameters(
   return filledByQuery(route, type, namesOf(declared)).map(({ parameter, field }) => {
     const { description, type: shape } = type.getFields()[field] ?? {}
     const schemaOf = shape ? inputSchema(shape, components) : {}
-    return { name: parameter, in: 'query', required: false, description, schema: schemaOf }
+    const shown = shownDescription(type, description)
+    return { name: parameter, in: 'query', required: false, description: shown, schema: schemaOf }
   })
 }
 
@@ -117,7 +119,7 @@ function textSchema(type: GraphQLInputObjectType, components: Components): Json 
   if (!field || !named) return undefined
   return isInputObjectType(named)
     ? textSchema(named, components)
-    : described(inputSchema(field.type, components), field.description)
+    : described(inputSchema(field.type, components), shownDescription(type, field.description))
 }
 
 /** A field of a body. An optional field may also be null, which clears a stored value. */
@@ -147,11 +149,22 @@ function objectSchema(
   return {
     type: 'object',
     properties: Object.fromEntries(
-      fields.map((field) => [memberWord(type, field.name), described(shapeOf(field), field.description)]),
+      fields.map((field) => [
+        memberWord(type, field.name),
+        described(shapeOf(field), shownDescription(type, field.description)),
+      ]),
     ),
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   }
+}
+
+/** What a field of an input says of itself, with the keys and words of REST. */
+function shownDescription(
+  type: GraphQLInputObjectType,
+  description: string | null | undefined,
+): string | null | undefined {
+  return wireDescription(description, wireFields(type), (name) => memberWord(type, name))
 }
 
 /** A `@oneOf` input that REST shows as one object with a tag. */

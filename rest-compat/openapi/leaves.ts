@@ -1,6 +1,7 @@
 /** Scalars and enums as JSON Schema: the same in bodies, parameters and answers. */
 import { isEnumType, isScalarType, type GraphQLEnumType, type GraphQLType } from 'graphql'
 import type { Components, Json } from './components.ts'
+import { wireDescription } from './descriptions.ts'
 
 const scalars: Readonly<Record<string, Json>> = {
   ID: { type: 'string' },
@@ -30,7 +31,9 @@ export function leafSchema(type: GraphQLType, components: Components): Json {
 /** REST shows the stored words, which are the enum's internal values. */
 function enumSchema(type: GraphQLEnumType): Json {
   const values = type.getValues()
-  const meanings = values.map(({ value, description }) => `\`${String(value)}\`: ${description ?? ''}`)
+  const meanings = values.map(
+    ({ value, description }) => `\`${String(value)}\`: ${wireDescription(description, [{ name: '', type }]) ?? ''}`,
+  )
   return {
     type: 'string',
     enum: values.map(({ value }) => value as unknown),

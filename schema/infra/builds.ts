@@ -5,8 +5,9 @@ import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { followBuild } from '#src/resources/infra/builds/events.ts'
 import { readTail, type BuildEvent, type BuildOutput, type BuildStatus } from '#src/resources/infra/builds/rows.ts'
 import { cancelBuild, createBuild, findBuilds, getBuild, outputUrl, pageBuilds } from '#src/resources/infra/builds.ts'
@@ -27,7 +28,11 @@ const buildStatus = enumOf('BuildStatus', 'The status of a build. The last three
 const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
   description: 'What a build produced.',
   fields: (t) => ({
-    type: t.field({ type: outputType, description: 'As what.', resolve: (output) => output.type }),
+    type: t.field({
+      type: outputType,
+      description: 'As what the output is published.',
+      resolve: (output) => output.type,
+    }),
     name: t.exposeString('name', { description: 'Its name in the spec.' }),
     url: t.string({
       nullable: true,
@@ -173,9 +178,8 @@ const buildFilter = builder.inputType('BuildFilter', {
   }),
 })
 const buildArguments = {
-  ...pageArguments,
+  ...pageArgumentsUpTo(limits.buildListMax),
   ...builder.args((t) => ({
-    first: t.int({ description: 'How many to return from the start, 1 to 200; 50 by default.' }),
     offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
     filter: t.field({ type: buildFilter, description: 'Narrows the list.' }),
     orderBy: t.field({ type: orderOf('Build'), description: 'Newest first by default.' }),
@@ -231,12 +235,12 @@ mutationOf(
     }),
     spec: t.field({
       type: buildSpecInput,
-      description: 'What to build, and how.',
+      description: 'What to build, and how. Give either this or `specBytes`.',
       extensions: { word: null }, // REST takes a spec as bytes
     }),
     specBytes: t.field({
       type: 'ByteList',
-      description: 'Instead of `spec`: the UTF-8 bytes of a JSON object of the schema `berth.build/v1`.',
+      description: 'What to build, and how, as the UTF-8 bytes of a JSON object of the schema `berth.build/v1`.',
       extensions: { word: 'spec' },
     }),
     repoUrl: t.string({ description: 'The repository: https:// or ssh://, or http:// for host.berth.internal.' }),

@@ -2,8 +2,9 @@
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { linkTo } from '../nodes.ts'
-import { connectionOf, pageArguments } from '../pages.ts'
+import { connectionOf, pageArgumentsUpTo } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { pageUsage, type EndReason, type UsageSession } from '#src/resources/infra/usage.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { buildType } from './builds.ts'
@@ -24,7 +25,7 @@ const endReason = enumOf('UsageEndReason', 'Why a VM stopped running.', {
 const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
   description: 'A period during which a VM, or the VM of a build, was running. Money is in US dollars.',
   fields: (t) => ({
-    id: t.expose('id', { type: 'BigInt', description: 'A number.' }),
+    id: t.expose('id', { type: 'BigInt', description: 'Its number.' }),
     vmId: t.id({ description: 'The VM.', resolve: (session) => encodeId('vm', session.vmId) }),
     vm: t.field({
       type: vmType,
@@ -66,9 +67,9 @@ const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
       resolve: (session) => session.totalCostBilled.toFixed(moneyDecimals),
     }),
     // REST shows numbers here, and compiled documents do not serialize leaves.
-    costPerHourNumber: t.exposeFloat('costPerHour', { description: '`costPerHour` as the number that REST shows.' }),
+    costPerHourNumber: t.exposeFloat('costPerHour', { description: 'US dollars per hour, as a number.' }),
     totalCostBilledNumber: t.exposeFloat('totalCostBilled', {
-      description: '`totalCostBilled` as the number that REST shows.',
+      description: 'US dollars, as a number; up to now while it is running.',
     }),
   }),
 })
@@ -82,9 +83,8 @@ const usageFilter = builder.inputType('UsageFilter', {
   }),
 })
 const usageArguments = {
-  ...pageArguments,
+  ...pageArgumentsUpTo(limits.usagePageMax),
   ...builder.args((t) => ({
-    first: t.int({ description: 'How many to return from the start, 1 to 200; 50 by default.' }),
     offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
     filter: t.field({ type: usageFilter, description: 'Which sessions.' }),
   })),

@@ -442,6 +442,15 @@ describe('what a path answers fits its description:', () => {
   })
 })
 
+test.each(surfaces.map(({ name }) => name))('descriptions of %s name fields as REST spells them', (name) => {
+  const descriptions = [...JSON.stringify(documents[name]).matchAll(/"description":"((?:[^"\\]|\\.)*)"/g)].map(
+    ([, text]) => text!,
+  )
+  expect(descriptions.length).toBeGreaterThan(20)
+  const ofGraphQL = descriptions.filter((text) => /`[a-z]+[A-Z]\w*`/.test(text) && !/^What `\w+` takes/.test(text))
+  expect(ofGraphQL).toEqual([])
+})
+
 describe('the checker', () => {
   const check = (value: unknown, schema: Schema): string[] =>
     problemsOf(value, schema, { a: { type: 'string' } }, { closed: true })
