@@ -69,7 +69,9 @@ export const builder = new SchemaBuilder<{
 /** The type of an id that names nothing. */
 const nowhere = 'Nowhere'
 
-builder.queryType({ description: 'Everything that can be read.' })
+builder.queryType({
+  description: `Everything that can be read. An operation may return at most ${limits.graphqlCost} objects in all: a connection counts as one, and so does each node that its \`first\` or \`last\` allows and each object inside them.`,
+})
 builder.mutationType({ description: 'Everything that can be changed.' })
 builder.subscriptionType({
   description:

@@ -74,7 +74,7 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   key_rate_limited: 'Too many requests of this key or organization.',
   upstream_rate_limited: 'The model’s provider is rate limiting us.',
   internal_error: 'A fault in Berth. Report `extensions.requestId` to the operator of the installation.',
-  internal: 'A fault in the model gateway; report it in the same way.',
+  internal: 'A fault in the model gateway. Report `extensions.requestId` to the operator of the installation.',
   vm_unreachable: 'The VM does not answer.',
   upstream_error: 'The model’s provider failed.',
   capacity_unavailable: 'There is no capacity at the moment.',

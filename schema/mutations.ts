@@ -8,8 +8,8 @@ import { wiredFields } from './wire.ts'
 type Types = (typeof builder)['$inferSchemaTypes']
 type Fields<Map extends InputFieldMap> = (t: InputFieldBuilder<Types, 'InputObject'>) => Map
 
-/** The payload's field and its type. */
-type Noun<Row> = { field: string; type: ObjectRef<Types, Row> }
+/** The payload's field and its type; `description` where it is not an object that was changed. */
+type Noun<Row> = { field: string; type: ObjectRef<Types, Row>; description?: string }
 
 /**
  * A mutation that returns the noun that it created or changed: `<name>(input: <Name>Input!): <Name>Payload`.
@@ -17,7 +17,7 @@ type Noun<Row> = { field: string; type: ObjectRef<Types, Row> }
  */
 export function mutationOf<Row, Map extends InputFieldMap>(
   name: string,
-  { field, type }: Noun<Row>,
+  { field, type, description: shown = 'The object after the change.' }: Noun<Row>,
   description: string,
   input: Fields<Map>,
   resolve: (
@@ -42,7 +42,7 @@ export function mutationOf<Row, Map extends InputFieldMap>(
       outputFields: (t) => ({
         [field]: t.field({
           type: type as never,
-          description: 'The object after the change.',
+          description: shown,
           resolve: ({ node }) => node as never,
         }), // as above
       }),

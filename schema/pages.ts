@@ -2,6 +2,7 @@
 import type { InputObjectRef, InterfaceRef, ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
 import { enumOf } from './enums.ts'
+import { limits } from '#src/platform/limits.ts'
 import type { Direction, Page } from '#src/platform/pages.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -81,10 +82,16 @@ export function orderOf(name: string): InputObjectRef<Types, { field: 'created_a
 /** The argument `orderBy` of such a list. */
 export type OrderGiven = { orderBy?: { direction: Direction } | null }
 
-/** The arguments of every connection. */
-export const pageArguments = builder.args((t) => ({
-  first: t.int({ description: 'How many to return from the start, 1 to 100; 50 by default.' }),
-  after: t.string({ description: 'The cursor after which the page starts: the `endCursor` of the previous page.' }),
-  last: t.int({ description: 'How many to return from the end, instead of `first`.' }),
-  before: t.string({ description: 'The cursor before which the page ends: the `startCursor` of the next page.' }),
-}))
+/** The arguments of a connection whose pages have at most so many nodes. */
+export const pageArgumentsUpTo = (most: number) =>
+  builder.args((t) => ({
+    first: t.int({
+      description: `How many to return from the start, 1 to ${most}; ${limits.connectionFirstDefault} by default. An operation may return at most ${limits.graphqlCost} objects in all.`,
+    }),
+    after: t.string({ description: 'The cursor after which the page starts: the `endCursor` of the previous page.' }),
+    last: t.int({ description: `How many to return from the end, instead of \`first\`, 1 to ${most}.` }),
+    before: t.string({ description: 'The cursor before which the page ends: the `startCursor` of the next page.' }),
+  }))
+
+/** The arguments of every other connection. */
+export const pageArguments = pageArgumentsUpTo(limits.connectionFirstMax)

@@ -120,7 +120,7 @@ builder.objectType(agentType, {
     }),
     wireTools: t.field({
       type: ['RestObject'],
-      description: 'The same, as REST shows them; restrictions that are not set have no key.',
+      description: 'Its tools, in the form that REST shows; restrictions that are not set have no key.',
       resolve: ({ definition }) => wireTools(definition.tools),
     }),
     mcpServers: t.field({

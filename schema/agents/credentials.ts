@@ -93,9 +93,9 @@ const refreshStatus = enumOf('CredentialRefreshStatus', 'The result of refreshin
 } satisfies Record<NonNullable<CredentialValidation['refresh']>['status'], string>)
 
 const validationStatus = enumOf('CredentialValidationStatus', 'Whether a credential is valid.', {
-  valid: 'It does.',
-  invalid: 'The server refused it; its owner must authorize again.',
-  unknown: 'This could not be determined; try again.',
+  valid: 'The server accepted the credential.',
+  invalid: 'The server refused the credential; its owner must authorize again.',
+  unknown: 'Whether the credential is valid could not be determined; try again.',
 } satisfies Record<CredentialValidation['status'], string>)
 
 const refreshRecord = builder.objectRef<NonNullable<CredentialValidation['refresh']>>('CredentialRefresh').implement({
@@ -253,7 +253,7 @@ mutationOf(
 )
 mutationOf(
   'validateVaultCredential',
-  { field: 'validation', type: validationType },
+  { field: 'validation', type: validationType, description: 'The result of the test.' },
   'Tests an `mcp_oauth` credential against its tool server, and refreshes it when the server refuses it. Errors: NOT_FOUND, RESOURCE_ARCHIVED, INVALID_REQUEST.',
   whichOne,
   (call, { vaultId, id }) => validateCredential(call, vaultId, id),

@@ -157,7 +157,7 @@ builder.objectField(organizationType, 'environments', (t) =>
   t.field({
     type: environmentConnection,
     nullable: true,
-    description: 'The caller’s environments in it, newest first. Not for keys.',
+    description: 'The caller’s environments in it, newest first. Not available to API keys.',
     args: environmentArguments,
     resolve: ({ id }, given, call) => environmentsOf(call, id, given),
   }),

@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { readInTurn } from '../large-reads.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { callIn } from '../identity/organizations.ts'
 import { wiredInput } from '../mutations.ts'
@@ -30,7 +30,7 @@ const eventFilter = builder.inputType('SessionEventFilter', {
 const eventConnection = connectionOf('SessionEvent', sessionEvent)
 const eventOrder = orderOf('SessionEvent')
 const sessionIdArgument = { required: true, description: 'The session.' } as const
-const listDescription = `oldest first by default; a page has up to ${limits.eventListMax} events, or 32 MiB of them. Errors: NOT_FOUND, INVALID_REQUEST.`
+const listDescription = `oldest first by default; a page has at most ${limits.eventPageBytes / 1024 ** 2} MiB of events. Errors: NOT_FOUND, INVALID_REQUEST.`
 
 type EventsGiven = Parameters<typeof pageEventsOfEach>[2] &
   OrderGiven &
@@ -50,7 +50,7 @@ builder.objectField(sessionType, 'events', (t) =>
     type: eventConnection,
     description: `Its log, ${listDescription}`,
     args: {
-      ...pageArguments,
+      ...pageArgumentsUpTo(limits.eventListMax),
       filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
       orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },
@@ -64,7 +64,7 @@ builder.queryFields((t) => ({
     description: `A session’s log, ${listDescription}`,
     args: {
       sessionId: t.arg.id(sessionIdArgument),
-      ...pageArguments,
+      ...pageArgumentsUpTo(limits.eventListMax),
       filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
       orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },

@@ -67,7 +67,8 @@ builder.objectType(sessionType, {
     }),
     wireAgent: t.field({
       type: 'RestObject',
-      description: 'The same, as REST shows it.',
+      description:
+        'The agent as it was when the session started, with the overrides of the session, in the form that REST shows.',
       resolve: (session) => wireAgent(session),
     }),
     ...linkTo(t, 'environment', {
@@ -97,7 +98,7 @@ builder.objectType(sessionType, {
     vaults: t.field({
       type: [vaultType],
       nullable: { list: false, items: true },
-      description: 'The same, as objects; null for a deleted vault.',
+      description: 'The vaults whose credentials it may use, as objects; null for a deleted vault.',
       resolve: ({ vaultIds }) => vaultIds,
     }),
     metadata: t.expose('metadata', {
@@ -117,7 +118,11 @@ builder.objectType(sessionType, {
       description: 'Whether anyone with the link may read its transcript.',
       resolve: ({ sharedAt }) => sharedAt !== null,
     }),
-    sharedAt: t.expose('sharedAt', { type: 'DateTime', nullable: true, description: 'Since when.' }),
+    sharedAt: t.expose('sharedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when anyone with the link may read its transcript; null when nobody may.',
+    }),
     activity: t.field({ type: sessionActivity, description: 'A summary of recent activity.', resolve: activityOf }),
     eventCursor: t.string({
       description: 'Pass it as `after` to `sessionEvents` to follow what happens from here on.',
@@ -130,9 +135,9 @@ builder.objectType(sessionType, {
 })
 
 const archivedFilter = enumOf('ArchivedFilter', 'Whether a list includes archived sessions.', {
-  exclude: 'Not.',
-  include: 'Too.',
-  only: 'Nothing else.',
+  exclude: 'The list leaves archived sessions out.',
+  include: 'The list has archived sessions too.',
+  only: 'The list has archived sessions only.',
 })
 const sessionFilter = builder.inputType('SessionFilter', {
   description: 'Narrows a list of sessions; all conditions must hold.',
@@ -141,7 +146,7 @@ const sessionFilter = builder.inputType('SessionFilter', {
     agentVersion: t.int({ description: 'With `agentId`: only those that started with this version of it.' }),
     deploymentId: t.id({ description: 'Only those that this deployment started.' }),
     archived: t.field({ type: archivedFilter, description: 'Whether to include archived ones; not by default.' }),
-    includeArchived: t.boolean({ description: 'The same as `archived: INCLUDE`.' }),
+    includeArchived: t.boolean({ description: 'Whether to include archived ones too; false by default.' }),
     statuses: t.field({ type: [sessionStatus], description: 'Only those with one of these statuses.' }),
     ...createdFields(t),
   }),
@@ -166,7 +171,7 @@ builder.objectField(organizationType, 'sessions', (t) =>
   t.field({
     type: sessionConnection,
     nullable: true,
-    description: 'The caller’s sessions in it, newest first. Not for keys.',
+    description: 'The caller’s sessions in it, newest first. Not available to API keys.',
     args: sessionArguments,
     resolve: ({ id }, given, call, info) =>
       sessionsOfOrganization(call, id, { ...given, columns: nodeColumns(info, sessionColumns) }),
@@ -196,7 +201,7 @@ builder.objectField(agentType, 'sessions', (t) =>
   t.field({
     type: sessionConnection,
     nullable: true,
-    description: 'The caller’s sessions with it, including archived ones, newest first. Not for keys.',
+    description: 'The caller’s sessions with it, including archived ones, newest first. Not available to API keys.',
     args: pageArguments,
     resolve: ({ id, organizationId }, window, call, info) =>
       sessionsOfAgent(call, id, { ...window, organizationId, columns: nodeColumns(info, sessionColumns) }),
@@ -227,7 +232,10 @@ mutationOf(
     agentId: t.id({
       description: 'The agent, in its newest version. Use `agent` to choose a version or to override parts of it.',
     }),
-    agent: t.field({ type: sessionAgentInput, description: 'The agent, instead of `agentId`.' }),
+    agent: t.field({
+      type: sessionAgentInput,
+      description: 'The agent, where a version is chosen or parts of it are overridden.',
+    }),
     environmentId: t.id({ description: 'The environment to work in; none by default.' }),
     vaultIds: t.idList({ description: `The vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
     title: t.string({ description: `At most ${limits.nameLength} characters.` }),

@@ -74,7 +74,7 @@ export const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement(
       description: 'The vault as it is now; null once it is deleted.',
       resolve: ({ vaultId }) => vaultId,
     }),
-    type: t.field({ type: vaultEventType, description: 'What.', resolve: ({ type }) => type }),
+    type: t.field({ type: vaultEventType, description: 'What happened.', resolve: ({ type }) => type }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
   }),
 })
@@ -123,7 +123,7 @@ builder.objectField(organizationType, 'vaults', (t) =>
   t.field({
     type: vaultConnection,
     nullable: true,
-    description: 'The caller’s vaults in it, newest first. Not for keys.',
+    description: 'The caller’s vaults in it, newest first. Not available to API keys.',
     args: vaultArguments,
     resolve: ({ id }, given, call) => vaultsOf(call, id, given),
   }),

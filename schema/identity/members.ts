@@ -11,9 +11,9 @@ import { userType } from './users.ts'
 
 /** A person's role in an organization. */
 export const roleType = enumOf('Role', 'A person’s role in an organization.', {
-  viewer: 'Reads.',
-  member: 'Works.',
-  admin: 'Also manages keys, secrets, budgets and members.',
+  viewer: 'May read, but nothing inside VMs and no sensitive values.',
+  member: 'May also use and change VMs, builds, agents and sessions, and chat with models.',
+  admin: 'May also manage keys, secrets, budgets and members.',
   owner: 'May do everything.',
 } satisfies Record<Role, string>)
 
@@ -40,7 +40,7 @@ builder.objectType(member, {
       description: 'Their role. It applies at the moment of each call; a token that grants less allows less.',
       resolve: (one) => one.role,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Since when.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the person joined.' }),
   }),
 })
 

@@ -83,7 +83,7 @@ builder.objectField(organizationType, 'buildSecrets', (t) =>
 mutationOf(
   'setBuildSecret',
   { field: 'buildSecret', type: buildSecret },
-  'Sets a secret that specs may name. Requires the admin role. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST.',
+  'Sets a secret that specs may name. Requires the admin role. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST, NOT_PERMITTED_FOR_ROLE.',
   (t) => ({
     name: t.string(nameArgument),
     value: t.string({ required: true, description: 'Never shown again.' }),
@@ -99,7 +99,7 @@ builder.relayMutationField(
   'deleteBuildSecret',
   { description: 'What `deleteBuildSecret` takes.', inputFields: (t) => ({ name: t.string(nameArgument) }) },
   {
-    description: 'Deletes a secret. Requires the admin role. Errors: NOT_FOUND.',
+    description: 'Deletes a secret. Requires the admin role. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE.',
     resolve: async (_, { input: { name } }, call) => (await deleteBuildSecret(call, name), { deletedName: name }),
   },
   {

@@ -6,7 +6,7 @@ import { findMachines } from '#src/resources/infra/nodes.ts'
 
 const acceleration = enumOf('Acceleration', 'How a machine runs its VMs.', {
   kvm: 'With hardware virtualization (KVM).',
-  emulation: 'In software emulation, many times slower.',
+  emulation: 'In software emulation, several times slower.',
 })
 
 /** A machine. */

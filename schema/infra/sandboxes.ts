@@ -20,14 +20,18 @@ const sandbox = builder.objectRef<SandboxResult>('Sandbox').implement({
       description: 'The VM, which exists until its `expiresAt`.',
       resolve: (result) => result.vm,
     }),
-    command: t.field({ type: sandboxCommand, description: 'What ran.', resolve: (result) => result.command }),
+    command: t.field({
+      type: sandboxCommand,
+      description: 'The result of what ran.',
+      resolve: (result) => result.command,
+    }),
     ttlSeconds: t.exposeInt('ttl', { description: 'Seconds from creation to deletion.' }),
   }),
 })
 
 mutationOf(
   'runSandbox',
-  { field: 'sandbox', type: sandbox },
+  { field: 'sandbox', type: sandbox, description: 'The VM that was made, and what ran in it.' },
   'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
   (t) => ({
     language: t.string({

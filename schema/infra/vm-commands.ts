@@ -1,10 +1,11 @@
 /** Commands and background processes of a VM in GraphQL. */
+import { limits } from '#src/platform/limits.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, pageArguments } from '../pages.ts'
+import { connectionOf, pageArgumentsUpTo } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { execCommand, type CommandResult } from '#src/resources/infra/vm-commands.ts'
@@ -120,9 +121,8 @@ const processFilter = builder.inputType('VmProcessFilter', {
   }),
 })
 const processArguments = {
-  ...pageArguments,
+  ...pageArgumentsUpTo(limits.processListMax),
   ...builder.args((t) => ({
-    first: t.int({ description: 'How many to return from the start, 1 to 200; 50 by default.' }),
     filter: t.field({ type: processFilter, description: 'Narrows the list.' }),
   })),
 }
@@ -162,7 +162,7 @@ builder.queryFields((t) => ({
 
 mutationOf(
   'execInVm',
-  { field: 'result', type: commandResult },
+  { field: 'result', type: commandResult, description: 'What the command did.' },
   'Runs a command as `user`. A command that ran is answered normally, whatever its exit code. Errors: INVALID_REQUEST, NOT_FOUND, VM_UNREACHABLE, TIMEOUT, RATE_LIMITED.',
   (t) => ({
     vmId: t.id(vmIdArgument),
@@ -182,7 +182,7 @@ mutationOf(
 )
 mutationOf(
   'killVmProcess',
-  { field: 'output', type: processOutput },
+  { field: 'output', type: processOutput, description: 'The process, with its output.' },
   'Sends a signal to a background process and everything it started. Errors: NOT_FOUND, INVALID_REQUEST.',
   (t) => ({
     vmId: t.id(vmIdArgument),

@@ -105,7 +105,7 @@ builder.objectFields(vmType, (t) => ({
   envMap: t.loadable({
     type: 'TextMap',
     nullable: true,
-    description: 'The same as a map from key to value.',
+    description: 'Its environment variables, as a map from key to value.',
     args: sourceArguments,
     ...together,
     resolve: (vm): Owner => vm,

@@ -5,8 +5,9 @@ import { nodeColumns } from '../columns.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArgumentsUpTo } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { followVm } from '#src/resources/infra/vms/events.ts'
 import type { Vm, VmEvent, VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { findVms, getVm, getVmByExternalRef, pageVms } from '#src/resources/infra/vms.ts'
@@ -172,9 +173,8 @@ const vmFilter = builder.inputType('VmFilter', {
   fields: (t) => ({ statuses: t.field({ type: [vmStatus], description: 'Only those with one of these statuses.' }) }),
 })
 const vmArguments = {
-  ...pageArguments,
+  ...pageArgumentsUpTo(limits.infraListMax),
   ...builder.args((t) => ({
-    first: t.int({ description: 'How many to return from the start, 1 to 1000; 50 by default.' }),
     offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
     filter: t.field({ type: vmFilter, description: 'Narrows the list.' }),
     orderBy: t.field({ type: orderOf('Vm'), description: 'Newest first by default.' }),

@@ -77,11 +77,14 @@ const completionType = builder.objectRef<ChatAnswer>('ChatCompletion').implement
   description: 'A whole answer.',
   fields: (t) => ({
     id: t.id({ description: '`chatcmpl-` and 26 characters.', resolve: ({ completion }) => completion.id }),
-    modelId: t.id({ description: 'The model that answered.', resolve: ({ completion }) => completion.model.id }),
+    modelId: t.id({
+      description: 'The id of the model that answered.',
+      resolve: ({ completion }) => completion.model.id,
+    }),
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The same, as an object.',
+      description: 'The model, as an object.',
       resolve: ({ completion }) => completion.model,
     }),
     upstream: t.string({
@@ -104,11 +107,14 @@ const chatEvent = builder.objectRef<ChatEvent>('ChatCompletionEvent').implement(
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'completion' in value,
   fields: (t) => ({
     id: t.id({ description: 'The answer it belongs to.', resolve: ({ completion }) => completion.id }),
-    modelId: t.id({ description: 'The model that answers.', resolve: ({ completion }) => completion.model.id }),
+    modelId: t.id({
+      description: 'The id of the model that answers.',
+      resolve: ({ completion }) => completion.model.id,
+    }),
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The same, as an object.',
+      description: 'The model, as an object.',
       resolve: ({ completion }) => completion.model,
     }),
     upstream: t.string({
@@ -162,7 +168,7 @@ const errors =
 
 mutationOf(
   'createChatCompletion',
-  { field: 'completion', type: completionType },
+  { field: 'completion', type: completionType, description: 'The whole answer.' },
   `Sends a chat to a model and waits for the whole answer. Disconnecting ends the request. Tools and reasoning are not available here: use the subscription for them. ${errors}`,
   commonFields,
   (call: Context, input) => wholeAnswer(call, chatBody(input, false)),

@@ -27,7 +27,7 @@ const keyBudget = builder.objectRef<KeyBudget>('KeyBudget').implement({
     key: t.field({
       type: apiKeyType,
       nullable: true,
-      description: 'The same, as an object.',
+      description: 'The key, as an object.',
       resolve: ({ keyId }) => keyId,
     }),
     monthlyUsd: t.expose('monthlyUsd', { type: 'Decimal', description: 'The budget in US dollars per month.' }),
@@ -101,14 +101,14 @@ const monthlyUsd = {
 mutationOf(
   'setOrganizationBudget',
   changed,
-  'Sets what the organization may spend on models in a month. Requires the admin role. Errors: FORBIDDEN, INVALID_REQUEST.',
+  'Sets what the organization may spend on models in a month. Requires the admin role. Errors: FORBIDDEN, INVALID_REQUEST, NOT_PERMITTED_FOR_ROLE.',
   (t) => ({ organizationId: t.id(organizationId), monthlyUsd: t.field(monthlyUsd) }),
   (call, input) => setOrganizationBudget(call, input.organizationId, input.monthlyUsd ?? null),
 )
 mutationOf(
   'setKeyBudget',
   changed,
-  'Sets what one of the organization’s API keys may spend on models in a month. Requires the admin role. Errors: FORBIDDEN, INVALID_REQUEST, NOT_FOUND.',
+  'Sets what one of the organization’s API keys may spend on models in a month. Requires the admin role. Errors: FORBIDDEN, INVALID_REQUEST, NOT_FOUND, NOT_PERMITTED_FOR_ROLE.',
   (t) => ({
     organizationId: t.id(organizationId),
     keyId: t.id({ required: true, description: 'The key’s id.' }),

@@ -4,7 +4,8 @@ import { builder } from '../builder.ts'
 import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { nodeOf } from '../nodes.ts'
-import { connectionOf, pageArguments } from '../pages.ts'
+import { connectionOf, pageArgumentsUpTo } from '../pages.ts'
+import { limits } from '#src/platform/limits.ts'
 import type { ReasoningLevel, ReasoningReplay } from '#src/drivers/models/model.ts'
 import type { Model, Pricing } from '#src/resources/llm/models/rows.ts'
 import { lifecycleOf, wireCapabilities, type Lifecycle } from '#src/resources/llm/models/wire.ts'
@@ -13,12 +14,12 @@ import { modelCapabilities, wireModelCapabilities } from './model-capabilities.t
 
 /** How hard a model thinks. */
 export const reasoningLevel = enumOf('ReasoningLevel', 'How hard a model thinks, least first.', {
-  none: 'Not at all.',
+  none: 'The model does not reason.',
   minimal: 'As little as it can.',
-  low: 'A little.',
+  low: 'The model reasons a little.',
   medium: 'As it usually does.',
-  high: 'Hard.',
-  xhigh: 'Harder.',
+  high: 'The model reasons hard.',
+  xhigh: 'The model reasons harder than at `HIGH`.',
   max: 'As hard as it can.',
 } satisfies Record<ReasoningLevel, string>)
 const reasoningReplay = enumOf(
@@ -70,7 +71,7 @@ builder.objectType(modelType, {
     ownedBy: t.exposeString('ownedBy', { description: 'The provider that made it.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The day of its release.' }),
     created: t.int({
-      description: 'The same, in Unix seconds.',
+      description: 'When it was released, in Unix seconds.',
       resolve: ({ createdAt }) => Math.floor(Date.parse(createdAt) / 1000),
     }),
     contextWindow: t.exposeInt('contextWindow', {
@@ -122,7 +123,7 @@ builder.objectType(modelType, {
     }),
     wireCapabilities: t.field({
       type: wireModelCapabilities,
-      description: 'The same, as REST shows it.',
+      description: 'What it can do, in the form that REST shows.',
       resolve: (model) => wireCapabilities(model),
     }),
     capabilities: t.field({
@@ -155,7 +156,10 @@ builder.queryFields((t) => ({
     type: modelConnection,
     description:
       'The available models: those for which the operator has configured an upstream, in the order of the catalog. Errors: INVALID_REQUEST.',
-    args: { ...pageArguments, filter: t.arg({ type: modelFilter, description: 'Narrows the list.' }) },
+    args: {
+      ...pageArgumentsUpTo(limits.modelListMax),
+      filter: t.arg({ type: modelFilter, description: 'Narrows the list.' }),
+    },
     resolve: (_, { filter, ...window }, call) => pageModels(call, window, filter),
   }),
   model: t.field({

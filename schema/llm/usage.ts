@@ -62,7 +62,7 @@ builder.objectType(requestType, {
     key: t.field({
       type: apiKeyType,
       nullable: true,
-      description: 'The same, as an object.',
+      description: 'The API key, as an object.',
       resolve: ({ keyId }) => keyId,
     }),
     ...linkTo(t, 'user', {
@@ -82,7 +82,7 @@ builder.objectType(requestType, {
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The same, as an object; null when this installation no longer serves it.',
+      description: 'The model, as an object; null when this installation no longer serves it.',
       resolve: (request) => request.model,
     }),
     upstream: t.exposeString('upstream', {
@@ -137,7 +137,7 @@ const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implemen
     key: t.field({
       type: apiKeyType,
       nullable: true,
-      description: 'The same, as an object.',
+      description: 'The API key, as an object.',
       resolve: ({ keyId }) => keyId,
     }),
     ...linkTo(t, 'user', {
@@ -150,7 +150,7 @@ const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implemen
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The same, as an object; null when this installation no longer serves it.',
+      description: 'The model, as an object; null when this installation no longer serves it.',
       resolve: ({ model }) => model,
     }),
     day: t.exposeString('day', { nullable: true, description: 'The day: `2026-11-21`.' }),

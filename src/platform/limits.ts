@@ -41,6 +41,7 @@ export const limits = {
   usagePageDefault: 50,
   modelListMax: 1000, // as many as a file of models may have
   usagePageMax: 200,
+  processListMax: 200,
 
   // Requests a minute. A token bucket each: it holds one minute's worth and refills evenly.
   createsPerMinute: 300,

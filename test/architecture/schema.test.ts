@@ -99,6 +99,17 @@ test('every connection has edges, nodes and pageInfo, and pages by first and aft
     ).toEqual(expect.arrayContaining(['first', 'after']))
 })
 
+test('no description refers to the one before it', () => {
+  const described = types.flatMap((type) => [
+    ...(isEnumType(type) ? type.getValues() : []),
+    ...(isObjectType(type) || isInterfaceType(type) || isInputObjectType(type) ? Object.values(type.getFields()) : []),
+  ])
+  expect(described.length).toBeGreaterThan(500)
+  expect(described.filter(({ description }) => /^(The same,|It does\.|Not\.|Too\.)/.test(description ?? ''))).toEqual(
+    [],
+  )
+})
+
 test('every noun of the schema is loaded', () => {
   const loaded = readFileSync(`${root}/schema/schema.ts`, 'utf8')
   const nouns = listFiles(['schema'], '.ts')

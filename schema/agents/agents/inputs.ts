@@ -7,11 +7,11 @@ import { agentToolInput } from './tools.ts'
 
 /** How hard a model thinks. */
 export const effort = enumOf('AgentEffort', 'How hard an agent’s model thinks.', {
-  low: 'The least.',
-  medium: 'Some.',
-  high: 'Much.',
-  xhigh: 'More.',
-  max: 'The most.',
+  low: 'The model thinks the least.',
+  medium: 'The model thinks a moderate amount.',
+  high: 'The model thinks a lot.',
+  xhigh: 'The model thinks more than at `HIGH`.',
+  max: 'The model thinks the most.',
 } satisfies Record<NonNullable<AgentModel['effort']>, string>)
 
 /** The class of service. */
@@ -54,7 +54,7 @@ const serviceInput = builder.inputType('AgentMcpServiceInput', {
   }),
 })
 const skillType = enumOf('AgentSkillType', 'Who provides a skill.', {
-  anthropic: 'Anthropic’s.',
+  anthropic: 'One of Anthropic’s.',
   custom: 'A custom skill of the organization.',
 } satisfies Record<AgentSkill['type'], string>)
 const skillInput = builder.inputType('AgentSkillInput', {

@@ -17,7 +17,11 @@ const permissionPolicyType = enumOf('PermissionPolicyType', 'Whether a tool runs
 export const permissionPolicy = builder.objectRef<PermissionPolicy>('PermissionPolicy').implement({
   description: 'Whether a tool runs immediately or waits for the user’s approval.',
   fields: (t) => ({
-    type: t.field({ type: permissionPolicyType, description: 'Which.', resolve: ({ type }) => type }),
+    type: t.field({
+      type: permissionPolicyType,
+      description: 'Whether it runs immediately or waits for approval.',
+      resolve: ({ type }) => type,
+    }),
   }),
 })
 
@@ -117,7 +121,13 @@ export const agentTool = builder.unionType('AgentTool', {
 
 const permissionPolicyInput = builder.inputType('PermissionPolicyInput', {
   description: 'Whether a tool runs immediately or waits for the user’s approval.',
-  fields: (t) => ({ type: t.field({ type: permissionPolicyType, required: true, description: 'Which.' }) }),
+  fields: (t) => ({
+    type: t.field({
+      type: permissionPolicyType,
+      required: true,
+      description: 'Whether it runs immediately or waits for approval.',
+    }),
+  }),
 })
 
 const settingInput = builder.inputType('ToolSettingInput', {
@@ -205,7 +215,7 @@ export const agentToolInput = builder.inputType('AgentToolInput', {
     }),
     berthToolset: t.field({
       type: builtInInput,
-      description: 'Berth’s own.',
+      description: 'The toolset of Berth.',
       extensions: { word: 'berth_toolset_v1' },
     }),
     mcpToolset: t.field({ type: ofServerInput, description: 'The tools of a tool server.' }),

@@ -106,7 +106,7 @@ export const environmentConfig = builder.unionType('EnvironmentConfig', {
 
 const kind = enumOf('EnvironmentKind', 'What an environment runs on.', {
   vm: 'A VM in Berth.',
-  cloud: 'The same, in Anthropic’s word.',
+  cloud: 'A VM in Berth: Anthropic’s word for `VM`.',
   self_hosted: 'The caller’s own machine.',
 })
 

@@ -7,8 +7,8 @@ import { confirmationResult } from './inputs.ts'
 import { eventOf, fieldsOf } from './event-kinds.ts'
 
 const permission = enumOf('EvaluatedPermission', 'Whether a tool runs immediately or waits for approval.', {
-  allow: 'It does.',
-  ask: 'It waits for the user’s approval.',
+  allow: 'The tool runs immediately.',
+  ask: 'The tool waits for the user’s approval.',
 })
 
 const content = fieldsOf((t) => ({

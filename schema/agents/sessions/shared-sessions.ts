@@ -3,7 +3,7 @@ import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { readInTurn } from '../../large-reads.ts'
 import { always } from '../../words.ts'
-import { connectionOf, pageArguments } from '../../pages.ts'
+import { connectionOf, pageArgumentsUpTo } from '../../pages.ts'
 import { blocksOf, contentBlock } from './content-blocks.ts'
 import { sessionEventType } from './events.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -38,7 +38,7 @@ const transcriptEntry = builder.objectRef<TranscriptEntry>('TranscriptEntry').im
     }),
     wire: t.field({
       type: 'RestObject',
-      description: 'The same, as REST shows it.',
+      description: 'The whole entry, in the form that REST shows.',
       resolve: (entry) => wireTranscriptEntry(entry),
     }),
   }),
@@ -57,8 +57,8 @@ const sharedSession = builder.objectRef<SharedSession>('SharedSession').implemen
     sharedAt: t.expose('sharedAt', { type: 'DateTime', description: 'When it was shared.' }),
     transcript: t.field({
       type: connectionOf('Transcript', transcriptEntry),
-      description: `Its messages and the names of the tools it used, oldest first; up to ${limits.eventListMax} entries on a page. Errors: INVALID_REQUEST.`,
-      args: pageArguments,
+      description: 'Its messages and the names of the tools it used, oldest first. Errors: INVALID_REQUEST.',
+      args: pageArgumentsUpTo(limits.eventListMax),
       resolve: (session, window, call, info) =>
         readInTurn(call, info, (mostBytes) => pageTranscript(call, session, window, mostBytes)),
     }),

@@ -17,7 +17,7 @@ eventOf(
     stopReason: t.field({
       type: stopReason,
       nullable: true,
-      description: 'For what.',
+      description: 'What the session waits for.',
       resolve: ({ data }) => (data['stop_reason'] ?? null) as StopReason | null, // states.ts made it
     }),
   })),
@@ -37,8 +37,8 @@ const errorType = enumOf('SessionErrorType', 'What failed.', {
   environment_failed_error: 'The environment’s VM is not available.',
 } satisfies Record<SessionErrorType, string>)
 const retryStatus = enumOf('RetryStatus', 'Whether a session continues after a failure.', {
-  retrying: 'By itself.',
-  exhausted: 'No; the turn ended.',
+  retrying: 'The session tries again by itself.',
+  exhausted: 'The session does not try again: the turn ended.',
 })
 type Fault = {
   type: SessionErrorType

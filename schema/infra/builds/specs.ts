@@ -17,7 +17,7 @@ const builderKind = enumOf('BuildBuilder', 'How a build makes its output.', {
 const outputInput = builder.inputType('BuildOutputInput', {
   description: 'What a build produces.',
   fields: (t) => ({
-    type: t.field({ type: outputType, required: true, description: 'As what.' }),
+    type: t.field({ type: outputType, required: true, description: 'As what to publish the output.' }),
     name: t.string({
       required: true,
       description: 'Its name: lower-case letters, digits and dashes, beginning with a letter, 63 at most.',

@@ -29,7 +29,6 @@ export type VmProcessOutput = VmProcess & { stdout: string; stderr: string }
 const processRows = rowsOf<VmProcess>('process', 'vm_processes', 'process')
 const commandCharactersShown = 1024
 const callSilenceMs = 15_000
-const listMax = 200
 
 /**
  * Starts a process and returns its public id. The record is written before the process starts, so a crash leaves no
@@ -94,7 +93,7 @@ export async function pageProcessesOfEach(
     parents: sql`select id from vms where id = any(${vmIds}::uuid[]) and ${knownVms(scope)} and status <> 'deleted'`,
     parentName: 'VM',
     chosen: sql`vm_id = parent.id and (${statuses}::text[] is null or status = any(${statuses}))`,
-    most: listMax,
+    most: limits.processListMax,
   })
 }
 
