@@ -6,7 +6,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { RateLimiter } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
-import { createTokenChecker, remoteKeys, type TrustedIssuer } from '#src/platform/tokens.ts'
+import { createTokenChecker, remoteKeys, withoutScheme, type TrustedIssuer } from '#src/platform/tokens.ts'
 import { createMembershipChecker } from '#src/resources/identity/memberships.ts'
 import { listPublicKeys, signingKeysNotice } from '#src/resources/identity/signing-keys.ts'
 import { createApiKeyChecker } from '#src/resources/identity/api-key-checker.ts'
@@ -22,12 +22,20 @@ export type Authenticator = {
   authenticate(credential: string | undefined): Caller | Promise<Caller>
 }
 
-/** The bearer credential of a request's headers: `Authorization: Bearer …`, or `x-api-key`, as Anthropic's clients send a key. */
+/**
+ * The bearer credential of a request's headers: `Authorization: Bearer …`, or `x-api-key`, as Anthropic's clients send a
+ * key. It is `withoutScheme` for another form of the first header, and empty where nothing follows `Bearer`.
+ */
 export function bearerOf(headers: Readonly<Record<string, string | string[] | undefined>>): string | undefined {
   const authorization = headers['authorization']
-  if (typeof authorization === 'string') return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+  if (typeof authorization === 'string') return credentialIn(authorization.trim())
   const alias = headers['x-api-key']
   return typeof alias === 'string' ? alias : undefined
+}
+
+function credentialIn(authorization: string): string {
+  const empty = authorization === '' || /^Bearer$/i.test(authorization)
+  return empty ? '' : (/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? withoutScheme)
 }
 
 /**

@@ -20,6 +20,7 @@ import { BerthError } from './errors.ts'
 import { decodeId } from './ids.ts'
 import { sameDigest, sha256 } from './secrets.ts'
 
+const wholeHeader = 'Authorization: Bearer <ACCESS_TOKEN>'
 const algorithms = ['RS256', 'ES256', 'EdDSA']
 const accessTypes = ['jwt', 'at+jwt', 'application/at+jwt'] // issuers write one of these, or none
 const leewaySeconds = 60
@@ -32,6 +33,9 @@ const keySetCooldownMs = 30_000 // tokens with unknown key ids cannot make us fl
 
 /** The claim of a token that Berth put into a VM: that VM's id. */
 export const vmClaim = 'vm_id'
+
+/** Stands for a token in a header that is not `Bearer` and one word. No header can be this, because HTTP trims them. */
+export const withoutScheme = ' '
 
 /** The verified claims of a token: stored uuids, and memberships by their id. `vmId`: the VM that Berth put it into. */
 export type Token = {
@@ -84,6 +88,9 @@ export function createTokenChecker(
 
   async function verify(text: string): Promise<Token> {
     if (text.length > longestTokenCharacters) throw refused('it is longer than any token of Berth')
+    if (text === '') throw new BerthError('unauthorized', `The token is empty. Send one: ${wholeHeader}.`)
+    if (text === withoutScheme)
+      throw new BerthError('unauthorized', `Write \`Bearer \` before the token, and no other space: ${wholeHeader}.`)
     let claimed: JWTPayload
     try {
       claimed = decodeJwt(text)

@@ -150,6 +150,13 @@ describe('a token that is not right', () => {
       { errors: [{ extensions: { code: 'UNAUTHORIZED' } }] },
     ])
   })
+  it('is told that it has expired, but only when its signature is right', async () => {
+    const sentenceOf = async (token: string): Promise<string | undefined> =>
+      (await running.ask('{ me { name } }', { token })).body.errors?.[0]?.message
+    const expired = await signed({ exp: nowSeconds() - 3600 })
+    expect(await sentenceOf(expired)).toBe('Your token has expired. Get a new one and try again.')
+    expect(await sentenceOf(`${expired.slice(0, -6)}AAAAAA`)).toContain('its signature, issuer, audience or dates')
+  })
   it('names its organization only as far as its memberships go', async () => {
     const lonely = await signed({ org_memberships: [] })
     expect((await running.ask('{ me { name } }', { token: lonely })).body.errors?.[0]?.extensions.code).toBe(
