@@ -34,7 +34,10 @@ export function readAgentModel(config: Config, given: unknown): AgentModel {
   )
   const known = findModel(config, model.id)
   if (!known)
-    throw new BerthError('unknown_model', 'model is not available here; GET /v1/models lists the available ones.')
+    throw new BerthError(
+      'unknown_model',
+      'model is not available here; GET /agents/v1/models lists the available ones, as does `models` in GraphQL.',
+    )
   if (model.effort && !known.reasoningLevels.includes(model.effort)) {
     throw new BerthError(
       'invalid_request',

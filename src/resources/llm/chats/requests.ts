@@ -76,12 +76,15 @@ function readRequest(
 
 function readModel(config: Config, name: unknown): Model {
   if (typeof name !== 'string' || name === '')
-    throw wrongParameter('model', 'is required: the id of a model that GET /v1/models lists.')
+    throw wrongParameter(
+      'model',
+      'is required: the id of a model that GET /llm/v1/models lists, as does `models` in GraphQL.',
+    )
   const model = findModel(config, name)
   if (!model)
     throw new BerthError(
       'unsupported_model',
-      `There is no such model here. GET /v1/models lists all of them; for example ${someModels(config)}.`,
+      `There is no such model here. GET /llm/v1/models lists all of them, as does \`models\` in GraphQL; for example ${someModels(config)}.`,
     )
   return model
 }
