@@ -14,6 +14,7 @@ export function announcement(
     knownAcceleration(cacheDir) === 'kvm' ? 'yes, with KVM' : 'yes, under emulation (npm run doctor says why)'
   return [
     '',
+    `  Documentation      ${publicUrl}/docs`,
     `  GraphQL, GraphiQL  ${publicUrl}/graphql`,
     `  REST               ${publicUrl}/api/v1/openapi.json`,
     `  Agents             ${publicUrl}/agents/openapi.json`,

@@ -55,8 +55,39 @@ test('every address of Berth that a start prints answers', async () => {
     .map((match) => match[0])
     .filter((link) => link.startsWith(berth.url))
   expect(links.length).toBeGreaterThan(4)
+  expect(links).toContain(`${berth.url}/docs`)
   for (const link of links)
     expect([link, (await fetch(link, { headers: { accept: 'text/html,*/*' } })).status]).toEqual([link, 200])
+})
+
+test('an authorization header that is no `Bearer` and one token is told so, on each surface', async () => {
+  const good = await berth.token()
+  const told: [string, string][] = [
+    [good, 'Write `Bearer ` before the token'],
+    [`Token ${good}`, 'Write `Bearer ` before the token'],
+    [`Bearer Bearer ${good}`, 'Write `Bearer ` before the token, and no other space'],
+    ['Bearer ', 'The token is empty.'],
+    ['bearer', 'The token is empty.'],
+    ['', 'The token is empty.'],
+  ]
+  for (const [authorization, sentence] of told)
+    for (const [path, code] of [
+      ['/graphql?query=%7Bme%7Bname%7D%7D', '"UNAUTHORIZED"'],
+      ['/api/v1/vms', '"unauthorized"'],
+      ['/agents/v1/sessions', '"unauthorized"'],
+      ['/llm/v1/models', '"key_invalid"'],
+    ] as const) {
+      const answer = await fetch(`${berth.url}${path}`, { headers: { authorization } })
+      const text = await answer.text()
+      expect([authorization, path, answer.status, text]).toEqual([
+        authorization,
+        path,
+        401,
+        expect.stringContaining(sentence) as string,
+      ])
+      expect(text).toContain(code)
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+    }
 })
 
 describe('HEAD', () => {
