@@ -35,7 +35,10 @@ export async function withRunningBerth(
   const config = readConfig()
   const run = findRun(config.dataDir)
   const url = run?.databaseUrl || config.databaseUrl
-  if (!url) throw new NothingRuns('Berth is not running here. Start Berth first: npm start')
+  if (!url)
+    throw new NothingRuns(
+      `Berth is not running on the data folder ${config.dataDir}. Start it with npm start, or set the BERTH_DATA_DIR that it was started with: every command needs the same.`,
+    )
   setLogLevel('silent') // standard output is for the secret alone
   const database = openDatabase(url, { connections: 1, applicationName })
   try {

@@ -101,7 +101,7 @@ describe('npm run -s token', () => {
       expect([nothing.code, nothing.out, nothing.errors]).toEqual([
         1,
         '',
-        'Berth is not running here. Start Berth first: npm start\n',
+        `Berth is not running on the data folder ${elsewhere}. Start it with npm start, or set the BERTH_DATA_DIR that it was started with: every command needs the same.\n`,
       ])
       const away = await run(['--user', 'a', '--org', 'b'], { DATABASE_URL: `postgres://x:y@/x?host=${elsewhere}` })
       expect([away.code, away.out, away.errors]).toEqual([
@@ -146,7 +146,7 @@ describe('npm run rotate-keys', () => {
     expect(await run([], { DATABASE_URL: '' }, 'rotate-keys')).toEqual({
       code: 1,
       out: '',
-      errors: 'Berth is not running here. Start Berth first: npm start\n',
+      errors: expect.stringContaining('set the BERTH_DATA_DIR that it was started with') as string,
     })
   })
 })
