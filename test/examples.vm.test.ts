@@ -40,13 +40,14 @@ const eventsOf = <One>(printed: string): One[] =>
     .map((line) => JSON.parse(line.slice('data: '.length)) as One)
 
 test('the README’s sandbox, chat and agent answer what it says', async () => {
-  const [sandbox = '', chat = '', , followed = ''] = await runBlocks('README.md')
+  const [sandbox = '', chat = '', , followed = '', deleted] = await runBlocks('README.md')
   expect(JSON.parse(sandbox)).toMatchObject({ command: { exit_code: 0, stdout: '45\n' }, ttl: 60 })
   expect(chat).toContain('"object":"chat.completion.chunk"')
   expect(chat.trimEnd()).toMatch(/data: \[DONE\]$/)
   const events = eventsOf<Event>(followed)
   expect(results(events)).toEqual([{ text: expect.stringMatching(/^Linux /), isError: false }])
   expect(textOf(events.findLast(({ type }) => type === 'agent.message'))).toBe('That is my machine.')
+  expect(deleted?.trim()).toBe('')
 }, 300_000)
 
 test('the walk through a VM runs a command, follows a process to its end, and deletes the VM', async () => {
