@@ -18,11 +18,9 @@ import { memberWord, tagOf } from './wire.ts'
 const inputStatuses: ReadonlySet<number> = new Set([400, 413])
 
 /** A place in an input, such as `network_policy.allowed_hosts[0]`. */
-const place = String.raw`[a-z]\w*(?:\[\d+\]|\.\w+)*`
-/** The places that a sentence begins with: `git_ref and commit_sha need a repo_url.` */
-const leadingPlaces = new RegExp(`^${place}(?:(?:, | and | or )${place})*`)
-/** A name that is no word of plain English; one between quotes is the caller's text. */
-const snakeName = /(?<![\w.$"'])[a-z]+(?:_[a-z0-9]+)+(?![\w"'])/g
+const placeAtStart = /^[a-z]\w*(?:\[\d+\]|\.\w+)*/
+/** A name that is no word of plain English, perhaps at the end of a sentence. */
+const snakeName = /^([a-z][a-z0-9]*_[a-z0-9_]*)(\.?)$/
 
 /** Makes every mutation name the fields of its input as its callers do. */
 export function withInputNames(made: GraphQLSchema): GraphQLSchema {
@@ -44,17 +42,46 @@ export function withInputNames(made: GraphQLSchema): GraphQLSchema {
 /** The same error in GraphQL's names, with `field` when exactly one field is at fault. */
 function inGraphql(error: BerthError, type: GraphQLInputType, input: unknown): BerthError {
   if (!inputStatuses.has(error.status)) return error
-  const leading = leadingPlaces.exec(error.message)?.[0] ?? ''
-  const blamed = leading.split(/, | and | or /)
+  const { blamed, between, rest } = leadingPlaces(error.message)
   const read = (at: string): Found | undefined => findPlace(at, type, input)
   const known = blamed.map(read)
   const owners = [objectType(type), ...known.map((found) => found?.owner)]
-  const start = leading.replace(new RegExp(place, 'g'), (at) => read(at)?.place ?? at)
-  const rest = error.message.slice(leading.length).replace(snakeName, (name) => renamed(name, owners))
+  const start = blamed.map((at, index) => (known[index]?.place ?? at) + (between[index] ?? '')).join('')
   const told = error.details['field']
   const field =
     typeof told === 'string' ? (read(told)?.place ?? told) : known.length === 1 ? known[0]?.place : undefined
-  return new BerthError(error.code, start + rest, { ...error.details, ...(field === undefined ? {} : { field }) })
+  return new BerthError(error.code, start + inNames(rest, owners), {
+    ...error.details,
+    ...(field === undefined ? {} : { field }),
+  })
+}
+
+/** The places that a sentence begins with, what stands between them, and what follows: `git_ref and commit_sha` need a `repo_url`. */
+function leadingPlaces(message: string): { blamed: string[]; between: string[]; rest: string } {
+  const parts = message.split(/(, | and | or )/)
+  const blamed: string[] = []
+  const between: string[] = []
+  for (let at = 0; at < parts.length; at += 2) {
+    const part = parts[at] ?? ''
+    const found = placeAtStart.exec(part)?.[0]
+    if (found === undefined) return { blamed, between, rest: parts.slice(at).join('') }
+    blamed.push(found)
+    const isWhole = found.length === part.length && placeAtStart.test(parts[at + 2] ?? '')
+    if (!isWhole) return { blamed, between, rest: part.slice(found.length) + parts.slice(at + 1).join('') }
+    between.push(parts[at + 1] ?? '')
+  }
+  return { blamed, between, rest: '' }
+}
+
+/** The rest of a sentence with GraphQL's names. What stands between quotes is the caller's text. */
+function inNames(rest: string, owners: readonly (GraphQLInputObjectType | undefined)[]): string {
+  return rest
+    .split(/([\w.$"']+)/)
+    .map((word) => {
+      const [, name, end = ''] = snakeName.exec(word) ?? []
+      return name === undefined ? word : renamed(name, owners) + end
+    })
+    .join('')
 }
 
 /** A place in GraphQL's names, and the innermost input object that it leads to. */
