@@ -69,7 +69,7 @@ test('a setup script that fails leaves the environment in error, with the script
   const { id, uuid } = await make('broken', { memory_mb: 1024, setup_script: 'echo no such luck >&2; exit 7' })
   await expect(ensureEnvironmentVm(berth.services, uuid)).rejects.toMatchObject({
     code: 'vm_unreachable',
-    message: expect.stringMatching(/setup script ended with exit code 7, saying: no such luck/),
+    message: expect.stringMatching(/setup script ended with exit code 7, and printed: no such luck/),
   })
   const { vm_id: vmId, status_reason: reason } = await read(id)
   expect(reason).toContain('exit code 7')
