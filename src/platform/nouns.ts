@@ -20,7 +20,7 @@ import {
   type PageWindow,
 } from './pages.ts'
 import { limits } from './limits.ts'
-import { findAll, findOne, getOne, sql, type Db } from './postgres.ts'
+import { findAll, findOne, sql, type Db } from './postgres.ts'
 
 /** A piece of SQL. */
 type Sql = RawBuilder<unknown>
@@ -44,6 +44,9 @@ export type PageOfEach<Row> = Pick<ListOfEach<Row, string>, 'parents' | 'parentN
   /** Those that are read beside the id, where not all are needed. */
   columns?: readonly string[] | undefined
 }
+
+/** What all rows of a statement are together. */
+type Together = { bytesTogether?: number; rowsTogether?: number }
 
 /**
  * The rows of a noun in a table whose key `id` grows with time.
@@ -79,20 +82,25 @@ export function rowsOf<Row extends { id: string }>(
     const listed = sql`select ${read}, ${sizeOf(sized)} as size_bytes from ${where}`
     return withinPageBytes(listed, sql`id`, reading, direction)
   }
+  /** @throws BerthError invalid_request when the rows are too large together; none but the first is read then. */
+  const findWithinBytes = async (db: Db, chosen: Sql): Promise<Row[]> => {
+    const sized = sql`select ${columns}, sum(${sizeOf(large)}) over () as bytes_together, count(*) over () as rows_together, row_number() over () as place from ${rows} where ${chosen}`
+    const found = await findAll<Row & Together>(
+      db,
+      sql`select * from (${sized}) sized where bytes_together <= ${limits.pageBytes} or place = 1`,
+    )
+    const { bytesTogether = 0, rowsTogether = 0 } = found[0] ?? {}
+    if (bytesTogether > limits.pageBytes && rowsTogether > 1)
+      throw new BerthError(
+        'invalid_request',
+        `What is asked for here has more than ${limits.pageBytes / 1024 / 1024} MiB together. Ask for fewer at once.`,
+      )
+    return found
+  }
   return {
     async find(db, ids, mine) {
       const chosen = sql`id = any(${ids}::uuid[]) and ${mine}`
-      if (large.length > 0 && ids.length > 1) {
-        const { bytes } = await getOne<{ bytes: number }>(
-          db,
-          sql`select coalesce(sum(${sizeOf(large)}), 0) as bytes from ${rows} where ${chosen}`,
-        )
-        if (bytes > limits.pageBytes)
-          throw new BerthError(
-            'invalid_request',
-            `What is asked for here has more than ${limits.pageBytes / 1024 / 1024} MiB together. Ask for fewer at once.`,
-          )
-      }
+      if (large.length > 0 && ids.length > 1) return findWithinBytes(db, chosen)
       return findAll(db, sql`${select} where ${chosen}`)
     },
     async read(db, publicId, mine, lock = sql``) {
