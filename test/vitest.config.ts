@@ -6,20 +6,39 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const vmTests = 'test/**/*.vm.test.ts'
-/** What takes ten seconds or more on a calm machine, and what needs a Debian package beside git: all else is fast. */
+/** What takes eight seconds or more on a calm machine, and what needs a Debian package beside git: all else is fast. */
 export const slowTests = [
+  'test/adding-a-noun.test.ts', // a copy of the checkout, and its types
+  'test/agents/mcp-tools.test.ts', // tool servers, with their time limits
+  'test/agents/outcomes.test.ts', // sessions that are graded several times
+  'test/agents/sessions/deaths.test.ts', // a session that dies at each of its statements
+  'test/agents/sessions/loop.test.ts', // many sessions, with their time limits
+  'test/agents/sessions/models.test.ts', // many sessions, with their time limits
+  'test/agents/sessions/web-tools.test.ts', // arguments whose check takes forever
+  'test/architecture/tools.test.ts', // the linter and the formatter, on every file
   'test/backup.test.ts', // whole installations, backed up and restored
   'test/contract/agents-hostile.test.ts', // hundreds of attack texts in every field
   'test/contract/answers.test.ts', // the largest answers there may be
   'test/contract/hostile.test.ts', // hundreds of attack texts in every argument
+  'test/contract/persons-own.test.ts', // every operation on what is a colleague’s
   'test/contract/stalls.test.ts', // the largest bodies there may be, in every field
+  'test/contract/tenants.test.ts', // every operation on what is another organization’s
+  'test/contract/thrice.test.ts', // every request that changes something, three times
   'test/gateway/browsers.test.ts', // Chromium
+  'test/gateway/compression.test.ts', // large answers
   'test/gateway/connections.test.ts', // thousands of connections, and a time limit of 30 s
   'test/gateway/graphiql.test.ts', // Chromium
   'test/gateway/http.test.ts', // time limits of 8 to 12 s
   'test/gateway/rolling.test.ts', // web processes that come and go under load
+  'test/gateway/streams.test.ts', // heartbeats, and thousands of subscriptions
+  'test/identity/command.test.ts', // commands, started by npm
+  'test/identity/key-command.test.ts', // commands, started by npm
+  'test/infra/build-logs.test.ts', // large logs
+  'test/infra/builds/without-vms.test.ts', // builds that wait for a machine
   'test/infra/compute/disk-images.test.ts', // qemu-img
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
+  'test/infra/node-client.test.ts', // a node that is silent for seconds
+  'test/infra/organization-room.test.ts', // organizations that reach each of their limits
   'test/llm/billing/inference-database.test.ts', // time limits of 10 s
   'test/llm/billing/ledger-sums.test.ts', // a ledger of a year
   'test/llm/upstreams/faults.test.ts', // time limits of seconds, of each kind of provider
