@@ -25,7 +25,7 @@ async function textOf({ errors, ...rest }: ExecutionResult, requestId: string): 
   if (text !== null) return text
   const tooLarge = new BerthError(
     'invalid_request',
-    `The answer would have more than ${limits.graphqlAnswerLength / 1024 / 1024} MiB. Ask for smaller pages, or for fewer fields. A mutation has been done.`,
+    `The answer would have more than ${limits.graphqlAnswerLength / 1024 / 1024} MiB. Ask for smaller pages, or for fewer fields. If the operation was a mutation, it was executed all the same.`,
   )
   return JSON.stringify({ errors: [showError(tooLarge, requestId).error], data: null })
 }
