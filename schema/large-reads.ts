@@ -21,7 +21,7 @@ const readings = new WeakMap<Context, Reading>()
 export async function readInTurn<Value>(
   call: Context,
   { rootValue }: Partial<Pick<GraphQLResolveInfo, 'rootValue'>>,
-  read: (mostBytes: number) => Promise<Loaded<Value>>,
+  read: (bytesMax: number) => Promise<Loaded<Value>>,
 ): Promise<Value> {
   const known = readings.get(call)
   const reading =

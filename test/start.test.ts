@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { isRunning, signal } from '#src/platform/locks/process-marks.ts'
 import { processesIn } from '../src/start/processes.ts'
 import { findRun, readRunFile, type RunFile } from '../src/start/run-file.ts'
-import { becomesTrue } from '../src/start/wait.ts'
+import { pollUntil } from '../src/start/wait.ts'
 import { startCommand, type Command } from './support/command.ts'
 import { freePort } from './support/ports.ts'
 import { until } from './support/until.ts'
@@ -150,7 +150,7 @@ test('web and Postgres come back within 5 s when they are killed', async () => {
   const before = currentRun()
   signal(before.processes.web!.pid, 'SIGKILL')
   expect(
-    await becomesTrue(() => currentRun().processes.web!.pid !== before.processes.web!.pid, {
+    await pollUntil(() => currentRun().processes.web!.pid !== before.processes.web!.pid, {
       limitMs: 5_000,
       everyMs: 20,
     }),
@@ -175,7 +175,7 @@ test('web and Postgres come back within 5 s when they are killed', async () => {
       })
     }
   }
-  expect(await becomesTrue(answers, { limitMs: 5_000, everyMs: 50 })).toBe(true)
+  expect(await pollUntil(answers, { limitMs: 5_000, everyMs: 50 })).toBe(true)
   expect(isRunning(before.processes.worker!)).toBe(true)
 })
 
@@ -186,7 +186,7 @@ test('a start that is killed takes its processes with it, and the next one finds
   first.child.kill('SIGKILL')
   await first.ended
   const allGone = () => !Object.values(left.processes).some(isRunning) && postgresProcesses().length === 0
-  expect(await becomesTrue(allGone, { limitMs: 10_000, everyMs: 20 })).toBe(true)
+  expect(await pollUntil(allGone, { limitMs: 10_000, everyMs: 20 })).toBe(true)
   const next = start()
   await next.line(/Berth is ready/)
   expect(currentRun().databaseUrl).toBe(left.databaseUrl)
@@ -253,7 +253,7 @@ test('after a second signal, a start that waits for a slow process ends everythi
   expect(await berth.ended).toBe(1)
   expect(performance.now() - before).toBeLessThan(4_000)
   const allGone = () => !Object.values(left.processes).some(isRunning) && postgresProcesses().length === 0
-  expect(await becomesTrue(allGone, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+  expect(await pollUntil(allGone, { limitMs: 5_000, everyMs: 20 })).toBe(true)
 })
 
 test('failed migrations stop everything, with exit code 1', async () => {

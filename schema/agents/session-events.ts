@@ -36,11 +36,11 @@ type EventsGiven = Parameters<typeof pageEventsOfEach>[2] &
   OrderGiven &
   Pick<LogReading, 'filter'> & { organizationId: string }
 const eventsOf = pagesOfEach((call, sessionIds, { organizationId, filter, orderBy, ...window }: EventsGiven, info) =>
-  readInTurn(call, info, (mostBytes) =>
+  readInTurn(call, info, (bytesMax) =>
     pageEventsOfEach(callIn(call, { id: organizationId }), sessionIds, window, {
       filter,
       direction: orderBy?.direction,
-      mostBytes,
+      bytesMax,
     }),
   ),
 )
@@ -69,8 +69,8 @@ builder.queryFields((t) => ({
       orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },
     resolve: (_, { sessionId, filter, orderBy, ...window }, call, info) =>
-      readInTurn(call, info, (mostBytes) =>
-        pageEvents(call, sessionId, window, { filter, direction: orderBy?.direction, mostBytes }),
+      readInTurn(call, info, (bytesMax) =>
+        pageEvents(call, sessionId, window, { filter, direction: orderBy?.direction, bytesMax }),
       ),
   }),
 }))

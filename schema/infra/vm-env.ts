@@ -73,7 +73,7 @@ async function envsOf<Value>(
   const found = new Map<string, EnvVariable[] | Error>()
   for (const [organizationId, members] of Map.groupBy(vms, (vm) => vm.organizationId)) {
     const ids = [...new Set(members.map(({ id }) => id))]
-    const read = async (mostBytes: number) => findEnvs(callIn(call, { id: organizationId }), ids, { source, mostBytes })
+    const read = async (bytesMax: number) => findEnvs(callIn(call, { id: organizationId }), ids, { source, bytesMax })
     try {
       for (const [id, variables] of await readInTurn(call, info, read)) found.set(id, variables)
     } catch (error) {

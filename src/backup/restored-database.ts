@@ -8,7 +8,7 @@ import { migrate } from '#src/platform/migrate.ts'
 import { openDatabase, transaction } from '#src/platform/postgres.ts'
 import { openPubsub } from '#src/platform/pubsub.ts'
 import { loseEnvironmentVms } from '#src/resources/agents/environments/losses.ts'
-import { loseMachines } from '#src/resources/infra/vms/losses.ts'
+import { failVmsWithoutDisks } from '#src/resources/infra/vms/losses.ts'
 import { BackupError } from './backup-error.ts'
 import type { Manifest } from './manifest.ts'
 import { copyTablesIn, readJobs } from './tables.ts'
@@ -57,7 +57,7 @@ async function addJobs(url: string, config: Config, waiting: Awaited<ReturnType<
   try {
     await transaction(database.db, async (tx) => {
       await loseEnvironmentVms({ config, jobs }, tx)
-      await loseMachines({ config }, tx)
+      await failVmsWithoutDisks({ config }, tx)
     })
     for (let at = 0; at < waiting.length; at += jobsPerTransaction) {
       await transaction(database.db, async (tx) => {

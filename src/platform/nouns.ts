@@ -122,7 +122,7 @@ export function rowsOf<Row extends { id: string }>(
         cursors: idCursors(kind),
         rows: (reading) => pageRows(reading, direction, chosen, needed),
         whole: sql`${rows} where ${chosen}`,
-        ...(large.some((column) => !needed || needed.includes(column)) ? { bytesMost: limits.pageBytes } : {}),
+        ...(large.some((column) => !needed || needed.includes(column)) ? { bytesMax: limits.pageBytes } : {}),
       }),
   }
 }

@@ -73,7 +73,7 @@ export type ListOfEach<Row, Key> = {
   /** Whether a page is shorter than requested. */
   isCut?: (rows: readonly Row[]) => boolean
   /** Of rows that have `size_bytes`: how many bytes several of them may have together. */
-  bytesMost?: number
+  bytesMax?: number
 }
 
 /** The pages of many parents, by a parent's stored id. Throws not_found for a parent that does not exist. */
@@ -106,17 +106,17 @@ export async function readSizedPagesOfEach<Row extends { id: string }, Key>(
     parentName,
     most = limits.connectionFirstMax,
     isCut,
-    bytesMost,
+    bytesMax,
   }: ListOfEach<Row, Key>,
 ): Promise<Loaded<PagesOf<Row>>> {
   const reading = readWindow(cursors.keyOf, window, most)
   // A lateral list is read parent by parent, so each one's rows stay in their order. A parent without rows has one of nulls.
   type Read = Row & { pageOf: string } & Sized
   const listed = sql<Read>`select page.*, parent.id as page_of from (${parents}) parent left join lateral (${rows(reading)}) page on true`
-  const found = await findAll(db, bytesMost === undefined ? listed : withinBytes(listed, bytesMost))
+  const found = await findAll(db, bytesMax === undefined ? listed : withinBytes(listed, bytesMax))
   const { rowsTogether = 0, bytesTogether } = found[0] ?? {}
   const bytes = bytesTogether ?? 0
-  if (bytesMost !== undefined && bytes > bytesMost && rowsTogether > 1)
+  if (bytesMax !== undefined && bytes > bytesMax && rowsTogether > 1)
     throw new BerthError('invalid_request', 'The pages asked for are too large together. Ask for fewer at once.')
   const byParent = Map.groupBy(found, ({ pageOf: parentId }) => parentId)
   let counts: Promise<Map<string, number>> | undefined
@@ -138,11 +138,11 @@ export async function readSizedPagesOfEach<Row extends { id: string }, Key>(
 }
 
 /** The same rows when they have no more bytes together, and how many they have; else only the first of them. */
-function withinBytes<Read>(rows: RawBuilder<Read>, bytesMost: number): RawBuilder<Read> {
+function withinBytes<Read>(rows: RawBuilder<Read>, bytesMax: number): RawBuilder<Read> {
   return sql<Read>`
     select * from (
       select listed.*, count(id) over () as rows_together, sum(size_bytes) over () as bytes_together, row_number() over () as place from (${rows}) listed) sized
-    where bytes_together is null or bytes_together <= ${bytesMost} or place = 1`
+    where bytes_together is null or bytes_together <= ${bytesMax} or place = 1`
 }
 
 function isGiven(one: unknown): boolean {

@@ -13,7 +13,7 @@ import { removeRunFile, writeRunFile, type RunFile } from './run-file.ts'
 import { StartError } from './start-error.ts'
 import { supervise, type Program, type Supervised } from './supervisor.ts'
 import { prepareVms } from './vms.ts'
-import { becomesTrue } from './wait.ts'
+import { pollUntil } from './wait.ts'
 
 const readyLimitMs = 10 * 60_000
 const readyPollMs = 50
@@ -130,7 +130,7 @@ export class Berth {
   }
 
   async #announce(withoutVms: string | null): Promise<void> {
-    const ready = await becomesTrue(() => this.#stopping !== null || answersReady(this.#config, withoutVms === null), {
+    const ready = await pollUntil(() => this.#stopping !== null || answersReady(this.#config, withoutVms === null), {
       limitMs: readyLimitMs,
       everyMs: readyPollMs,
     })

@@ -10,7 +10,7 @@ import { signal } from '#src/platform/locks/process-marks.ts'
 import { application, type EmbeddedPostgres } from './postgres-cluster.ts'
 import { dyingWithUs, processesIn } from './processes.ts'
 import { StartError } from './start-error.ts'
-import { becomesTrue } from './wait.ts'
+import { pollUntil } from './wait.ts'
 
 const readyTimeoutMs = 60_000 // long enough to replay a full max_wal_size after a crash
 const connectTimeoutMs = 5_000
@@ -69,7 +69,7 @@ export async function startPostgres(postgres: EmbeddedPostgres): Promise<ChildPr
  */
 export async function waitForPostgres(postgres: EmbeddedPostgres, server: ChildProcess): Promise<void> {
   let admin: pg.Client | undefined
-  const answers = await becomesTrue(
+  const answers = await pollUntil(
     async () => {
       if (server.exitCode !== null || server.signalCode !== null)
         throw new Error('Postgres ended while it started; its last lines above say why.')
@@ -103,7 +103,7 @@ export async function stopPostgres(server: ChildProcess): Promise<void> {
   ] as const) {
     if (ended()) return
     server.kill(name)
-    await becomesTrue(ended, { limitMs, everyMs: 10 })
+    await pollUntil(ended, { limitMs, everyMs: 10 })
   }
 }
 
@@ -114,7 +114,7 @@ export async function stopPostgres(server: ChildProcess): Promise<void> {
  */
 async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Promise<void> {
   const left = () => processesIn(clusterDir, 'postgres')
-  const gone = (limitMs: number) => becomesTrue(() => left().length === 0, { limitMs, everyMs: 20 })
+  const gone = (limitMs: number) => pollUntil(() => left().length === 0, { limitMs, everyMs: 20 })
   const pidFile = join(clusterDir, 'postmaster.pid')
   const postmaster = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8').split('\n')[0]) : 0
   if (left().includes(postmaster)) {

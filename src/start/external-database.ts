@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { redact } from '../platform/log.ts'
 import { StartError } from './start-error.ts'
-import { becomesTrue } from './wait.ts'
+import { pollUntil } from './wait.ts'
 
 const waitLimitMs = 30_000
 const connectTimeoutMs = 2_000
@@ -20,7 +20,7 @@ export async function waitForDatabase(url: string, say: (line: string) => void):
   let reason = null as string | null // TypeScript would narrow a plain null: it is assigned in a closure
   let saidAtMs = performance.now()
   say(`Connecting to the database of DATABASE_URL at ${where}.`)
-  await becomesTrue(
+  await pollUntil(
     async () => {
       reason = await whyNoConnection(url)
       if (reason !== null && performance.now() - saidAtMs >= sayEveryMs) {

@@ -8,7 +8,7 @@ import type { Config } from '../platform/config.ts'
 import { isRunning, signal } from '#src/platform/locks/process-marks.ts'
 import { readRunFile, removeRunFile } from './run-file.ts'
 import { StartError } from './start-error.ts'
-import { becomesTrue } from './wait.ts'
+import { pollUntil } from './wait.ts'
 
 /** Marks a data folder whose restore was interrupted: nothing may start on it. */
 export const unfinishedRestore = '.restore-unfinished'
@@ -63,7 +63,7 @@ export async function claim(dataDir: string): Promise<Server | null> {
 /** Ends the processes that a killed `npm start` of this data folder left. Postgres is handled when it starts. */
 export async function clearLeftovers(dataDir: string): Promise<void> {
   const left = Object.values(readRunFile(dataDir)?.processes ?? {}).filter(isRunning)
-  const gone = (limitMs: number) => becomesTrue(() => !left.some(isRunning), { limitMs, everyMs: 20 })
+  const gone = (limitMs: number) => pollUntil(() => !left.some(isRunning), { limitMs, everyMs: 20 })
   for (const { pid } of left) signal(pid, 'SIGTERM')
   if (!(await gone(politeMs))) {
     for (const mark of left.filter(isRunning)) signal(mark.pid, 'SIGKILL')

@@ -8,7 +8,7 @@ import type { EmbeddedPostgres } from './postgres-cluster.ts'
 import { dyingWithUs } from './processes.ts'
 import type { ProcfileLine } from './procfile.ts'
 import { followLines, type Program } from './supervisor.ts'
-import { becomesTrue } from './wait.ts'
+import { pollUntil } from './wait.ts'
 
 const stopLimitMs = 11_000 // a process drains for 10 s at most
 
@@ -29,7 +29,7 @@ export function procfileProgram({ name, command }: ProcfileLine, variables: Read
     start: () => run(command, variables),
     stop: async (child) => {
       child.kill('SIGTERM')
-      await becomesTrue(() => child.exitCode !== null || child.signalCode !== null, {
+      await pollUntil(() => child.exitCode !== null || child.signalCode !== null, {
         limitMs: stopLimitMs,
         everyMs: 20,
       })

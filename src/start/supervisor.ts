@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { markProcess, type ProcessMark } from '#src/platform/locks/process-marks.ts'
-import { becomesTrue } from './wait.ts'
+import { pollUntil } from './wait.ts'
 
 /** A process to keep running. */
 export type Program = {
@@ -92,7 +92,7 @@ export function supervise(program: Program, watch: Watch): Supervised {
       if (child && !ended()) {
         await program.stop(child)
         if (!ended()) child.kill('SIGKILL')
-        await becomesTrue(ended, { limitMs: killWaitMs, everyMs: 20 })
+        await pollUntil(ended, { limitMs: killWaitMs, everyMs: 20 })
       }
       await running
     },

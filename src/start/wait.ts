@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
  * Polls until it is true, or the limit has passed.
  * @returns whether it became true in time.
  */
-export async function becomesTrue(
+export async function pollUntil(
   question: () => boolean | Promise<boolean>,
   { limitMs, everyMs }: { limitMs: number; everyMs: number },
 ): Promise<boolean> {

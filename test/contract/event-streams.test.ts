@@ -11,7 +11,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import { deactivateMembership } from '#src/resources/identity/memberships.ts'
 import type { VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeVmRow } from '../support/makers.ts'
 import { freePort } from '../support/ports.ts'
@@ -249,7 +249,7 @@ test('a reader that accepts nothing is cut off, and its events end', async () =>
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1', () =>
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
   ).pause()
-  expect(await becomesTrue(() => ended, { limitMs: 10_000, everyMs: 20 })).toBe(true)
+  expect(await pollUntil(() => ended, { limitMs: 10_000, everyMs: 20 })).toBe(true)
   socket.destroy()
   await app.close()
 })
@@ -293,12 +293,12 @@ test('a browser’s EventSource follows it, and reconnects by itself without gap
     },
   })
   source.addEventListener('message', ({ lastEventId }: { lastEventId: string }) => seen.push(lastEventId))
-  expect(await becomesTrue(() => seen.length === 1, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+  expect(await pollUntil(() => seen.length === 1, { limitMs: 5_000, everyMs: 20 })).toBe(true)
   await move(vm, 3)
-  expect(await becomesTrue(() => seen.length === 4, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+  expect(await pollUntil(() => seen.length === 4, { limitMs: 5_000, everyMs: 20 })).toBe(true)
   cut[0]?.abort(new Error('the network is gone'))
   await move(vm, 3, 3)
-  expect(await becomesTrue(() => seen.length >= 7, { limitMs: 10_000, everyMs: 20 })).toBe(true)
+  expect(await pollUntil(() => seen.length >= 7, { limitMs: 10_000, everyMs: 20 })).toBe(true)
   source.close()
   expect(seen).toEqual(['1', '2', '3', '4', '5', '6', '7'])
   expect(cut.length).toBe(2)

@@ -44,14 +44,14 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-type Said = { status: number; text: string }
+type Answer = { status: number; text: string }
 const withBody = Object.keys(restRows).filter((key) => /^(POST|PUT|PATCH) /.test(key))
 
 async function send(
   key: string,
   body: string | Buffer | undefined,
   { type = 'application/json', query = '', name = (parameter: string): string => fill(`{${parameter}}`, target) } = {},
-): Promise<Said> {
+): Promise<Answer> {
   const [method = '', path = ''] = key.split(' ')
   const leaving = new AbortController()
   const answer = await fetch(
@@ -74,12 +74,12 @@ async function send(
 const honest =
   /^(502 \{"error":"vm_unreachable"|503 \{"error":"capacity_unavailable"|500 \{"error":"internal_error","message":"The VM’s node)/
 
-function mustBeCalm({ status, text }: Said, what: string): void {
+function mustBeCalm({ status, text }: Answer, what: string): void {
   if (status >= 500) expect(`${status} ${text}`, what).toMatch(honest)
   if (status >= 400) expect(Object.keys(JSON.parse(text) as object), what).toEqual(['error', 'message'])
 }
 
-function mustBeRefused(said: Said, what: string, statuses: readonly number[] = [400]): void {
+function mustBeRefused(said: Answer, what: string, statuses: readonly number[] = [400]): void {
   expect(statuses, `${what}: ${said.status} ${said.text.slice(0, 200)}`).toContain(said.status)
   mustBeCalm(said, what)
 }

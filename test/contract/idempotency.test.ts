@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createIdempotency } from '#src/platform/idempotency.ts'
 import { sha256 } from '#src/platform/secrets.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeVmRow } from '../support/makers.ts'
 import { canary, makeCallers, type Callers } from './callers.ts'
@@ -33,7 +33,7 @@ afterAll(async () => {
   await node.stop()
 })
 
-type Said = {
+type Answer = {
   status: number
   replayed: string | null
   retryAfter: string | null
@@ -48,7 +48,7 @@ async function post(
     url = berth.url,
     at = path,
   }: { body?: unknown; token?: string | undefined; url?: string; at?: string } = {},
-): Promise<Said> {
+): Promise<Answer> {
   const answer = await fetch(url + at, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key },
@@ -89,12 +89,12 @@ test('another body, or another path, under the same key answers 409 and runs not
 
 test('while the first one runs, the same request answers 409 with Retry-After, in every process', async () => {
   const key = newKey()
-  const letGo = node.hold()
+  const release = node.hold()
   const first = post(key)
-  expect(await becomesTrue(() => node.asked.length === 1, { limitMs: 5_000, everyMs: 5 })).toBe(true)
+  expect(await pollUntil(() => node.asked.length === 1, { limitMs: 5_000, everyMs: 5 })).toBe(true)
   for (const url of [berth.url, second.url])
     expect(await post(key, { url })).toMatchObject({ status: 409, error: 'idempotency_in_progress', retryAfter: '2' })
-  letGo()
+  release()
   expect((await first).status).toBe(200)
   expect(await post(key)).toMatchObject({ status: 200, replayed: 'true' })
   expect(node.asked).toHaveLength(1)

@@ -5,7 +5,7 @@ import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { createMembershipChecker, deactivateMembership } from '#src/resources/identity/memberships.ts'
 import { endApiKey } from '#src/resources/identity/api-keys.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf, makeKey } from '../support/makers.ts'
 import { startSecondProcess, type SecondProcess } from './second-process.ts'
@@ -35,7 +35,7 @@ const everywhere = (credential: string): Promise<number[]> =>
   Promise.all([status(credential), status(credential, second.url)])
 /** Until both processes refuse; fails when it takes longer than promised. */
 const refusedSoon = (credential: string): Promise<boolean> =>
-  becomesTrue(async () => (await everywhere(credential)).every((one) => one === 401), {
+  pollUntil(async () => (await everywhere(credential)).every((one) => one === 401), {
     limitMs: promisedMs,
     everyMs: 20,
   })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeId } from '#src/platform/ids.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startLookout, type Lookout } from '../support/lookouts.ts'
 import { makeCallers, type Callers } from './callers.ts'
@@ -75,7 +75,7 @@ async function useEverySecret(): Promise<string> {
     git_repos: [{ url: `https://user:${secrets.git}@example.test/a/b.git` }],
   })
   let id = ''
-  await becomesTrue(
+  await pollUntil(
     async () => {
       const { rows } = await berth.services.database.pool.query<{ id: string }>(
         "select id from vms where name = 'keeper' and status = 'creating'",

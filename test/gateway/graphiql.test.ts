@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schema } from '#schema/schema.ts'
 import { tabs } from '#src/gateway/graphiql-tabs.ts'
 import { measureOperation, refuseLarge } from '#src/gateway/operation-size.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { startApp, type RunningApp } from './running-app.ts'
 
 let running: RunningApp
@@ -96,7 +96,7 @@ describe('the page at /graphql', () => {
         }
         return kept[activeTabIndex]?.operationName === name
       }
-      expect(await becomesTrue(isRead, { limitMs: 8_000, everyMs: 50 }), `the tab ${name} is read`).toBe(true)
+      expect(await pollUntil(isRead, { limitMs: 8_000, everyMs: 50 }), `the tab ${name} is read`).toBe(true)
       await page.getByRole('button', { name: /^Execute query/ }).click()
     }
     const sent = async (name: string, field: string): Promise<void> => {
@@ -132,7 +132,7 @@ describe('the page at /graphql', () => {
     await page.keyboard.insertText('query Mine { __typename }')
     const isKept = async (): Promise<boolean> =>
       String(await page.evaluate('localStorage.getItem("graphiql:tabState")')).includes('query Mine')
-    expect(await becomesTrue(isKept, { limitMs: 5_000, everyMs: 50 })).toBe(true)
+    expect(await pollUntil(isKept, { limitMs: 5_000, everyMs: 50 })).toBe(true)
     for (let reload = 1; reload <= 2; reload++) {
       await page.reload()
       await editor.getByText('query Mine').waitFor()

@@ -7,7 +7,7 @@ import { transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { deactivateMembership } from '#src/resources/identity/memberships.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { open, startApp, type RunningApp } from './running-app.ts'
 
 let running: RunningApp
@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 afterAll(() => running.stop())
 
-const soon = (question: () => boolean): Promise<boolean> => becomesTrue(question, { limitMs: 5_000, everyMs: 10 })
+const soon = (question: () => boolean): Promise<boolean> => pollUntil(question, { limitMs: 5_000, everyMs: 10 })
 const notify = (id: string): Promise<void> => transaction(running.services.db, (tx) => publish(tx, 'thing', id))
 
 /** Reads an event stream block by block. */

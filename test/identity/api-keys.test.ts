@@ -5,7 +5,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { createApiKeyChecker } from '#src/resources/identity/api-key-checker.ts'
 import { makeApiKey } from '#src/resources/identity/api-keys.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { startSecondProcess, type SecondProcess } from '../contract/second-process.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf } from '../support/makers.ts'
@@ -122,7 +122,7 @@ describe('a key', () => {
     expect(await status(key)).toBe(200)
     const usedAt = async (): Promise<string | null> =>
       (await ask<{ apiKey: Shown }>(`{ apiKey(id: "${apiKey.id}") { ${fields} } }`)).data!.apiKey.lastUsedAt
-    expect(await becomesTrue(async () => (await usedAt()) !== null, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+    expect(await pollUntil(async () => (await usedAt()) !== null, { limitMs: 5_000, everyMs: 20 })).toBe(true)
     const before = await usedAt()
     expect(await status(key)).toBe(200)
     await status(key)
@@ -136,7 +136,7 @@ describe('a key', () => {
     const { data } = await ask<{ revokeApiKey: { apiKey: { revokedAt: string } } }>(revoke)
     expect(data?.revokeApiKey.apiKey.revokedAt).toMatch(/Z$/)
     expect(
-      await becomesTrue(async () => (await everywhere(key)).every((one) => one === 401), {
+      await pollUntil(async () => (await everywhere(key)).every((one) => one === 401), {
         limitMs: 1_000,
         everyMs: 10,
       }),

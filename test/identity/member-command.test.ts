@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { environmentWith } from '#src/platform/config.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 
 let berth: Berth
@@ -35,7 +35,7 @@ describe('npm run -s member', () => {
       errors: '',
     })
     expect(
-      await becomesTrue(async () => JSON.stringify(await role()) === '{"viewer":{"role":"VIEWER"}}', {
+      await pollUntil(async () => JSON.stringify(await role()) === '{"viewer":{"role":"VIEWER"}}', {
         limitMs: 1_000,
         everyMs: 20,
       }),
@@ -46,7 +46,7 @@ describe('npm run -s member', () => {
       errors: '',
     })
     expect(
-      await becomesTrue(async () => (await berth.ask('{ viewer { role } }', { token: bob })).status === 401, {
+      await pollUntil(async () => (await berth.ask('{ viewer { role } }', { token: bob })).status === 401, {
         limitMs: 1_000,
         everyMs: 20,
       }),

@@ -6,7 +6,7 @@ import { WebSocket } from 'ws'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { findSigningKey } from '#src/resources/identity/signing-keys.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { makeAgentsTarget } from '../contract/agents-targets.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf, makeSilentNode, makeVmRow } from '../support/makers.ts'
@@ -37,7 +37,7 @@ const removeMember = (of: string, as: string): Promise<string | undefined> =>
   codeOf(`mutation { removeMember(input: { id: "${membershipOf(of)}" }) { member { id } } }`, as)
 const makesKeys = (token: string): Promise<string | undefined> =>
   codeOf('mutation { createApiKey(input: { name: "x" }) { key } }', token)
-const soon = (look: () => Promise<boolean>): Promise<boolean> => becomesTrue(look, { limitMs: promisedMs, everyMs: 20 })
+const soon = (look: () => Promise<boolean>): Promise<boolean> => pollUntil(look, { limitMs: promisedMs, everyMs: 20 })
 
 describe('members', () => {
   test('are listed with their ids, names and roles to everybody in the organization', async () => {
@@ -105,7 +105,7 @@ describe('a role', () => {
       decodeId('membership', membershipOf(admin)),
     ])
     expect(
-      await becomesTrue(async () => (await makesKeys(admin)) === 'NOT_PERMITTED_FOR_ROLE', {
+      await pollUntil(async () => (await makesKeys(admin)) === 'NOT_PERMITTED_FOR_ROLE', {
         limitMs: promisedMs + 1_000,
         everyMs: 100,
       }),

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { nowMs, shiftClock } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { appendBuildLog, createNumbering, turnLogDays, type LogLine } from '#src/resources/infra/build-logs.ts'
+import { appendBuildLog, createNumbering, rotateLogPartitions, type LogLine } from '#src/resources/infra/build-logs.ts'
 import type { BuildClaim } from '#src/resources/infra/builds/runs.ts'
 import { finishBuild } from '#src/resources/infra/builds/states.ts'
 import type { Berth } from '../support/berth.ts'
@@ -177,11 +177,11 @@ describe('the writer', () => {
       ).rows.map(({ name }) => name)
     const before = await days()
     shiftClock(3 * 86_400_000)
-    await turnLogDays(berth.services.db)
+    await rotateLogPartitions(berth.services.db)
     const after = await days()
     expect(after).not.toContain(before[0])
     expect(after).toContain(before[1])
-    await turnLogDays(berth.services.db)
+    await rotateLogPartitions(berth.services.db)
     expect(await days()).toEqual(after)
   })
 })

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import { endApiKey } from '#src/resources/identity/api-keys.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { idsOf, makeKey } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 import { startChatWorld, type ChatWorld } from './chat-world.ts'
@@ -132,7 +132,7 @@ describe.each(paths)('a reader of %s', (path) => {
     const asked = await world.mock.request(0)
     let before = -1
     expect(
-      await becomesTrue(
+      await pollUntil(
         () => {
           const stands = asked.characters === before && before > 0
           before = asked.characters

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findOne, openDatabase, sql, transaction, type Database } from '#src/platform/postgres.ts'
 import { ifShort, noticeOf, openPubsub, publish, saidBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
 import { setLogLevel } from '#src/platform/log.ts'
-import { becomesTrue } from '#src/start/wait.ts'
+import { pollUntil } from '#src/start/wait.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 
 let made: TestDatabase
@@ -22,7 +22,7 @@ afterAll(async () => {
   await made.drop()
 })
 
-const soon = (question: () => boolean): Promise<boolean> => becomesTrue(question, { limitMs: 10_000, everyMs: 5 })
+const soon = (question: () => boolean): Promise<boolean> => pollUntil(question, { limitMs: 10_000, everyMs: 5 })
 
 /** Counts what is heard of an id. */
 function count(topic: string, id: string): { heard: number; stop: () => void; ended: Promise<void> } {
@@ -134,7 +134,7 @@ test('closed while it connects, it leaves no connection behind', async () => {
   await closing.close()
   await pubsub.close()
   expect(
-    await becomesTrue(
+    await pollUntil(
       async () =>
         (
           await database.pool.query(

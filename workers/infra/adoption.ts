@@ -9,7 +9,7 @@ import { isFolder } from '#src/resources/infra/folders.ts'
 import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { vmsOfNode, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
-import { buildMachineId, stirBuilds } from './build-machines.ts'
+import { buildMachineId, requeueUnclaimedBuilds } from './build-machines.ts'
 import { machineId, vmIdOf, type VmWork } from './vms.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function adoptMachines(work: VmWork): Promise<() => Promise<void>> 
   await work.compute.adopt()
   return async () => {
     for (const vm of rows) await settle(work, vm)
-    await stirBuilds(work, new Set(), 0)
+    await requeueUnclaimedBuilds(work, new Set(), 0)
     await removeStrays(work, new Set([...rows.map((vm) => machineId(vm)), ...builds]))
   }
 }

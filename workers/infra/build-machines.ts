@@ -79,17 +79,17 @@ async function flushDisks({ compute }: VmWork, id: string): Promise<void> {
 }
 
 /**
- * Wakes the builds of this node that no worker handles: those of the previous worker, and those whose job was lost.
+ * Enqueues a new job for each build of this node that no worker handles: those of the previous worker, and those whose job was lost.
  * @param unclaimedSeconds how long a build may wait for its own job.
  */
-export async function stirBuilds(
+export async function requeueUnclaimedBuilds(
   { services: { db, jobs }, nodeId }: VmWork,
   active: ReadonlySet<string>,
   unclaimedSeconds = unclaimedSecondsMax,
 ): Promise<void> {
   await transaction(db, async (tx) => {
-    const still = await idleBuilds(tx, nodeId, active, unclaimedSeconds)
-    for (const id of still) await jobs.enqueue(tx, onNode(runBuildJob, nodeId), { buildId: id })
+    const idle = await idleBuilds(tx, nodeId, active, unclaimedSeconds)
+    for (const id of idle) await jobs.enqueue(tx, onNode(runBuildJob, nodeId), { buildId: id })
   })
   await releaseStaleCaches(db, nodeId, [...active])
 }

@@ -20,7 +20,7 @@ import {
   ask,
   begin,
   BuildEnd,
-  BuildLetGo,
+  BuildReleased,
   checkoutFolder,
   failed,
   insideCheckout,
@@ -152,7 +152,7 @@ async function keepDisk(run: BuildRun): Promise<BuildOutput> {
     )
     return { type: 'template', name: output.name, key: null, templateId, sizeBytes, sha256: null }
   } catch (error) {
-    const goesOn = error instanceof BuildLetGo || error instanceof BuildClaimLost
+    const goesOn = error instanceof BuildReleased || error instanceof BuildClaimLost
     if (!goesOn)
       await work.compute
         .removeTemplate(templateId)

@@ -39,7 +39,7 @@ export class BuildEnd extends Error {
 }
 
 /** The worker stops: it releases its builds as they are, and the next worker continues them. */
-export class BuildLetGo extends Error {}
+export class BuildReleased extends Error {}
 
 /** A build that failed for a reason within the build. */
 export function failed(error: string, more: Pick<Ending, 'exitCode' | 'failingStep'> = {}): BuildEnd {
@@ -47,7 +47,7 @@ export function failed(error: string, more: Pick<Ending, 'exitCode' | 'failingSt
 }
 
 /**
- * What every part of a build's run needs. `over` fires when it must stop: with a BuildEnd, or with a BuildLetGo or
+ * What every part of a build's run needs. `over` fires when it must stop: with a BuildEnd, or with a BuildReleased or
  * BuildClaimLost when another worker continues it.
  */
 export type BuildRun = {

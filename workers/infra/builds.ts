@@ -17,7 +17,7 @@ import { finishBuild, isFinished } from '#src/resources/infra/builds/states.ts'
 import { createBuildLogWriter, type BuildLogWriter } from './build-log-writers.ts'
 import { returnMachine } from './build-machines.ts'
 import { isNoRoom, noRoom, watchRoom } from './build-room.ts'
-import { BuildEnd, BuildLetGo } from './build-runs.ts'
+import { BuildEnd, BuildReleased } from './build-runs.ts'
 import { runRemainingStages } from './build-stages.ts'
 import type { VmWork } from './vms.ts'
 
@@ -44,7 +44,7 @@ async function runBuild(work: VmWork, active: ActiveBuilds, buildId: string, sto
     const claimed = await patiently(() => claimBuild(work.services.db, buildId, work))
     if (claimed) await runClaimed(work, claimed, stopping)
   } catch (error) {
-    if (error instanceof BuildLetGo)
+    if (error instanceof BuildReleased)
       log.info({ build: encodeId('build', buildId) }, 'a build is released; the next worker of this node continues it')
     else if (error instanceof BuildClaimLost) await leave(work, buildId)
     else throw error
@@ -56,14 +56,14 @@ async function runBuild(work: VmWork, active: ActiveBuilds, buildId: string, sto
 async function runClaimed(work: VmWork, claimed: ClaimedBuild, stopping: AbortSignal): Promise<void> {
   const { build, claim, leftMs } = claimed
   const over = new AbortController()
-  const letGo = (): void => over.abort(new BuildLetGo())
+  const release = (): void => over.abort(new BuildReleased())
   const lose = (): void => over.abort(new BuildClaimLost())
   const timer = setTimeout(
     () => over.abort(new BuildEnd({ status: 'failed', error: 'timed_out' })),
     Math.max(0, leftMs),
   )
-  stopping.addEventListener('abort', letGo, { once: true })
-  if (stopping.aborted) letGo()
+  stopping.addEventListener('abort', release, { once: true })
+  if (stopping.aborted) release()
   const watching = Promise.all([
     watchForCancel(work, build, over),
     watchRoom(work.services.config.dataDir, over.signal, () => over.abort(new BuildEnd(noRoom))),
@@ -78,8 +78,8 @@ async function runClaimed(work: VmWork, claimed: ClaimedBuild, stopping: AbortSi
     await end(work, claimed, writer, ending)
   } finally {
     clearTimeout(timer)
-    stopping.removeEventListener('abort', letGo)
-    over.abort(new BuildLetGo()) // ends the watchers
+    stopping.removeEventListener('abort', release)
+    over.abort(new BuildReleased()) // ends the watchers
     await watching
   }
 }
@@ -142,7 +142,7 @@ async function watchForCancel({ services }: VmWork, build: Build, over: AbortCon
  * @throws the error when the build continues: in another worker, or here once the database is back.
  */
 function endingOf(build: Build, error: unknown): Ending {
-  if (error instanceof BuildLetGo || error instanceof BuildClaimLost || isDatabaseAway(error)) throw error
+  if (error instanceof BuildReleased || error instanceof BuildClaimLost || isDatabaseAway(error)) throw error
   if (error instanceof BuildEnd) return error.ending
   if (error instanceof BerthError && error.code === 'vm_unreachable') return { status: 'failed', error: 'builder_lost' }
   if (error instanceof BerthError) return { status: 'failed', error: error.message }

@@ -5,15 +5,15 @@ import { log } from '#src/platform/log.ts'
 import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
 import type { Background } from '#src/platform/services.ts'
 import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environments/vms.ts'
-import { stirSessions } from '#src/resources/agents/sessions/claims.ts'
+import { requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
 import { forgetProcesses } from '#src/resources/infra/vms/processes.ts'
-import { endVmsOfLostNodes, expireVms, stirVms } from '#src/resources/infra/vms/upkeep.ts'
+import { endVmsOfLostNodes, expireVms, requeueStalledVms } from '#src/resources/infra/vms/upkeep.ts'
 import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/dispatch.ts'
-import { turnLogDays } from '#src/resources/infra/build-logs.ts'
+import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
-import { stirBuilds, sweepBuildDisks } from './build-machines.ts'
+import { requeueUnclaimedBuilds, sweepBuildDisks } from './build-machines.ts'
 import type { ActiveBuilds } from './builds.ts'
 import type { VmWork } from './vms.ts'
 
@@ -34,7 +34,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
   return [
     every('*/20 * * * * *', 'looking for lost nodes', () => endVmsOfLostNodes(services, own)),
     every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services, own)),
-    every('*/5 * * * * *', 'resuming sessions', () => stirSessions(services)),
+    every('*/5 * * * * *', 'resuming sessions', () => requeueStalledSessions(services)),
     every('*/5 * * * * *', 'stopping idle environments', () => stopIdleEnvironments(services)),
     every('* * * * *', 'ending stranded environments', () => endStrandedEnvironments(services)),
     every(
@@ -43,7 +43,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
       async () => void (await endLostProcesses(services.db)),
     ),
     every('17 * * * *', 'deleting old records', () => forget(services)),
-    every('27 * * * *', 'rotating build logs', () => turnLogDays(services.db)),
+    every('27 * * * *', 'rotating build logs', () => rotateLogPartitions(services.db)),
   ]
 }
 
@@ -51,9 +51,11 @@ function tasksOfNode({ work, activeBuilds }: NodeWork): ScheduledTask[] {
   const { services, nodeId } = work
   return [
     every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
-    every('*/20 * * * * *', 'checking VMs that stand still', () => stirVms(services, nodeId)),
+    every('*/20 * * * * *', 'checking VMs that stand still', () => requeueStalledVms(services, nodeId)),
     every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),
-    every('*/10 * * * * *', 'waking builds that no worker is handling', () => stirBuilds(work, activeBuilds)),
+    every('*/10 * * * * *', 'waking builds that no worker is handling', () =>
+      requeueUnclaimedBuilds(work, activeBuilds),
+    ),
     every('37 * * * *', 'removing disks of builds', () => sweepBuildDisks(work)),
   ]
 }

@@ -60,7 +60,7 @@ const sharedSession = builder.objectRef<SharedSession>('SharedSession').implemen
       description: 'Its messages and the names of the tools it used, oldest first. Errors: INVALID_REQUEST.',
       args: pageArgumentsUpTo(limits.eventListMax),
       resolve: (session, window, call, info) =>
-        readInTurn(call, info, (mostBytes) => pageTranscript(call, session, window, mostBytes)),
+        readInTurn(call, info, (bytesMax) => pageTranscript(call, session, window, bytesMax)),
     }),
   }),
 })

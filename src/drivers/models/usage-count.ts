@@ -13,7 +13,7 @@ const usageNames: readonly (keyof Usage)[] = [
 /** The usage count of one answer. */
 export class UsageCount {
   readonly #request: Pick<ModelRequest, 'messages' | 'tools'>
-  readonly #told: Partial<Usage> = {}
+  readonly #reported: Partial<Usage> = {}
   #characters = 0
   #reasoningCharacters = 0
   #inputTokens: number | null = null
@@ -39,7 +39,7 @@ export class UsageCount {
       const count = usage[name]
       if (count === undefined) continue
       reported ??= {}
-      reported[name] = this.#told[name] = count
+      reported[name] = this.#reported[name] = count
     }
     return reported
   }
@@ -56,12 +56,12 @@ export class UsageCount {
    * estimates, but are never less than what has arrived.
    */
   readonly soFar = (): Usage => {
-    const reasoningTokens = Math.max(this.#told.reasoningTokens ?? 0, tokensOf(this.#reasoningCharacters))
+    const reasoningTokens = Math.max(this.#reported.reasoningTokens ?? 0, tokensOf(this.#reasoningCharacters))
     return {
       inputTokens: this.#input(),
-      outputTokens: Math.max(this.#told.outputTokens ?? 0, tokensOf(this.#characters) + reasoningTokens),
-      cacheReadTokens: this.#told.cacheReadTokens ?? 0,
-      cacheWriteTokens: this.#told.cacheWriteTokens ?? 0,
+      outputTokens: Math.max(this.#reported.outputTokens ?? 0, tokensOf(this.#characters) + reasoningTokens),
+      cacheReadTokens: this.#reported.cacheReadTokens ?? 0,
+      cacheWriteTokens: this.#reported.cacheWriteTokens ?? 0,
       reasoningTokens,
     }
   }
@@ -71,7 +71,7 @@ export class UsageCount {
    * than their total.
    */
   whole(): Usage {
-    const reported = this.#told
+    const reported = this.#reported
     const reasoningEstimate = tokensOf(this.#reasoningCharacters)
     const inputTokens = this.#input()
     const outputTokens = reported.outputTokens ?? tokensOf(this.#characters) + reasoningEstimate
@@ -86,6 +86,6 @@ export class UsageCount {
   }
 
   #input(): number {
-    return this.#told.inputTokens ?? (this.#inputTokens ??= requestTokens(this.#request))
+    return this.#reported.inputTokens ?? (this.#inputTokens ??= requestTokens(this.#request))
   }
 }

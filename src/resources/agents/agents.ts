@@ -98,7 +98,7 @@ export async function pageVersionsOfEach(
       const listed = sql`select ${versionColumns}, octet_length(v.definition::text) as size_bytes from agents a join agent_versions v on v.agent_id = a.id where a.id = parent.id and ${within} ${cut}`
       return withinPageBytes(listed, sql`version`, reading, 'desc')
     },
-    bytesMost: limits.pageBytes,
+    bytesMax: limits.pageBytes,
     whole: sql`agent_versions where agent_id = parent.id`,
     parentName: 'agent',
   })

@@ -177,8 +177,8 @@ function answeredText({ data = {} }: NewEvent): string {
 /** Conditions of a list of events. */
 export type EventFilter = CreatedFilter & { types?: readonly string[] | null }
 
-/** How a log is listed. `mostBytes`: what all pages may have together. */
-export type LogReading = { filter?: EventFilter | null; direction?: Direction | undefined; mostBytes?: number }
+/** How a log is listed. `bytesMax`: what all pages may have together. */
+export type LogReading = { filter?: EventFilter | null; direction?: Direction | undefined; bytesMax?: number }
 
 /** A page of a session's log. @throws BerthError not_found, invalid_request. */
 export async function pageEvents(
@@ -250,9 +250,9 @@ function pageLogs(
   sessions: RawBuilder<unknown>,
   sessionCount: number,
   window: PageWindow,
-  { filter, direction = 'asc', mostBytes = Infinity }: LogReading,
+  { filter, direction = 'asc', bytesMax = Infinity }: LogReading,
 ): Promise<Loaded<PagesOf<SessionEvent>>> {
-  const bytesMost = Math.min(mostBytes, limits.eventPageBytes)
+  const pageBytesMax = Math.min(bytesMax, limits.eventPageBytes)
   const types = filter?.types ?? null
   const chosen = sql`session_id = parent.id and (${types}::text[] is null or type = any(${types}::text[])) and ${createdWithin(filter ?? {})}`
   const rows = (reading: PageReading): RawBuilder<unknown> => {
@@ -263,7 +263,7 @@ function pageLogs(
       select * from (
         select next.*, sum(size_bytes) over (${inOrder}) - size_bytes as before, count(*) over () as found
         from (select ${eventColumns}, size_bytes from session_events where ${chosen} and ${within} ${cut}) next) page
-      where before = 0 or before + size_bytes <= ${Math.floor(bytesMost / sessionCount)} ${inOrder}`
+      where before = 0 or before + size_bytes <= ${Math.floor(pageBytesMax / sessionCount)} ${inOrder}`
   }
   return readSizedPagesOfEach<SessionEvent & { found: number }, string>(db, window, {
     cursors: { keyOf: positionOf, cursorOf: ({ position }) => `${cursorLetter}${position}` },
@@ -273,7 +273,7 @@ function pageLogs(
     parentName: 'session',
     most: limits.eventListMax,
     isCut: (shown) => shown.length < (shown[0]?.found ?? 0),
-    bytesMost,
+    bytesMax: pageBytesMax,
   })
 }
 

@@ -140,7 +140,7 @@ async function ensureDay(db: Db, ms: number): Promise<void> {
 }
 
 /** Creates the partitions of today and the next days, and drops expired ones. For housekeeping, every hour. */
-export async function turnLogDays(db: Db): Promise<void> {
+export async function rotateLogPartitions(db: Db): Promise<void> {
   const today = Math.floor(nowMs() / dayMs)
   for (let day = today; day <= today + daysAhead; day++) await ensureDay(db, day * dayMs)
   const partitions = await findAll<{ name: string }>(

@@ -37,7 +37,7 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
  */
 export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes: number): Promise<void> {
   const room = await diskRoom(config, filesFolder(config))
-  const mostBytes =
+  const bytesMax =
     config.orgFilesGb === null
       ? config.s3
         ? Infinity
@@ -46,10 +46,10 @@ export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes
         ? Infinity
         : config.orgFilesGb * bytesPerGib
   const heldBytes = held.storedBytes + held.stagedBytes
-  if (heldBytes + wantedBytes > mostBytes) {
+  if (heldBytes + wantedBytes > bytesMax) {
     throw new BerthError(
       'rate_limited',
-      `Your organization’s files take ${mib(heldBytes)} MiB, this one may take ${mib(wantedBytes)} MiB more, and ${mib(mostBytes)} MiB is the limit. Uploads and artifacts are deleted when they expire; the operator can raise BERTH_ORG_FILES_GB.`,
+      `Your organization’s files take ${mib(heldBytes)} MiB, this one may take ${mib(wantedBytes)} MiB more, and ${mib(bytesMax)} MiB is the limit. Uploads and artifacts are deleted when they expire; the operator can raise BERTH_ORG_FILES_GB.`,
       { retryAfterSeconds },
     )
   }

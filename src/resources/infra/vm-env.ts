@@ -32,12 +32,12 @@ const precedence: readonly EnvSource[] = ['system', 'link', 'provision', 'vault'
 /**
  * The readable variables of VMs by the VMs' stored ids, or those of one source; none for a VM that is not there.
  * `provision` is write-only, so it and unknown sources match nothing.
- * @throws BerthError invalid_request when they have more than `mostBytes` together.
+ * @throws BerthError invalid_request when they have more than `bytesMax` together.
  */
 export async function findEnvs(
   call: Call,
   vmIds: readonly string[],
-  which: { source?: string | null | undefined; mostBytes: number },
+  which: { source?: string | null | undefined; bytesMax: number },
 ): Promise<Loaded<Map<string, EnvVariable[]>>> {
   return readVariables(call, allow(call.caller, 'env:read'), call.db, vmIds, which)
 }
@@ -181,11 +181,11 @@ async function readVariables(
   scope: Scope,
   db: Db,
   vmIds: readonly string[],
-  { source, mostBytes = Infinity }: { source?: string | null | undefined; mostBytes?: number } = {},
+  { source, bytesMax = Infinity }: { source?: string | null | undefined; bytesMax?: number } = {},
 ): Promise<Loaded<Map<string, EnvVariable[]>>> {
   const sources =
     source === null || source === undefined ? readableSources : readableSources.filter((one) => one === source)
-  const most = Number.isFinite(mostBytes) ? sql`held.bytes <= ${mostBytes}` : sql`true`
+  const most = Number.isFinite(bytesMax) ? sql`held.bytes <= ${bytesMax}` : sql`true`
   type Read = EnvRow & { vmId: string; bytes: number | null }
   // A VM without variables has one row too, which is empty but for its id.
   const rows = await findAll<Read>(
@@ -197,7 +197,7 @@ async function readVariables(
     where id = any(${vmIds}::uuid[]) and ${knownVms(scope)} and status <> 'deleted' order by key`,
   )
   const bytes = rows.find((row) => row.bytes !== null)?.bytes ?? 0
-  if (bytes > mostBytes)
+  if (bytes > bytesMax)
     throw new BerthError(
       'invalid_request',
       'The variables asked for are too large together. Ask for fewer VMs at once.',

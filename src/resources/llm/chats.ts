@@ -68,30 +68,30 @@ export type TokenLogprobs = { content: unknown[]; refusal: unknown[] }
 /** Waits for the whole answer. @throws BerthError when the upstream cuts it off. */
 export async function collectChat(completion: Completion): Promise<ChatAnswer> {
   const { events } = completion
-  const said: Said = { text: '', refusal: '', logprobs: null }
+  const content: AnswerContent = { text: '', refusal: '', logprobs: null }
   let last: readonly ModelEvent[] = []
   if (events instanceof WholeAnswer) last = events.events
   else {
     for await (const batch of events) {
-      add(said, last)
+      add(content, last)
       last = batch
     }
   }
-  add(said, last)
+  add(content, last)
   const { finishReason, usage } = endOf(last)
-  return { completion, ...said, finishReason, usage }
+  return { completion, ...content, finishReason, usage }
 }
 
-type Said = Pick<ChatAnswer, 'text' | 'refusal' | 'logprobs'>
+type AnswerContent = Pick<ChatAnswer, 'text' | 'refusal' | 'logprobs'>
 
-function add(said: Said, events: readonly ModelEvent[]): void {
+function add(content: AnswerContent, events: readonly ModelEvent[]): void {
   for (const event of events) {
     if (event.type !== 'text') continue
-    if (event.refusal) said.refusal += event.text
-    else said.text += event.text
+    if (event.refusal) content.refusal += event.text
+    else content.text += event.text
     if (event.logprobs) {
-      said.logprobs ??= { content: [], refusal: [] }
-      for (const token of event.logprobs) said.logprobs[event.refusal ? 'refusal' : 'content'].push(token)
+      content.logprobs ??= { content: [], refusal: [] }
+      for (const token of event.logprobs) content.logprobs[event.refusal ? 'refusal' : 'content'].push(token)
     }
   }
 }

@@ -7,7 +7,7 @@ import {
   claimSession,
   ClaimLost,
   holdSession,
-  stirSessions,
+  requeueStalledSessions,
   takeOverSessions,
   type Claimed,
 } from '#src/resources/agents/sessions/claims.ts'
@@ -84,10 +84,10 @@ test('a session without a worker or a job gets a new job, and immediately when i
   const id = await sessions.begin(agent, 'hello')
   await claim(id)
   const before = await jobsOf(id)
-  await stirSessions(berth.services)
+  await requeueStalledSessions(berth.services)
   expect(await jobsOf(id)).toBe(before) // its worker lives
   await fallSilent(id)
-  await stirSessions(berth.services)
+  await requeueStalledSessions(berth.services)
   expect(await jobsOf(id)).toBe(before + 1)
   await claim(id)
   await takeOverSessions(berth.services, other)

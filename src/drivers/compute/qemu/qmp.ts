@@ -136,7 +136,7 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
   }
 }
 
-type Said = {
+type QmpMessage = {
   QMP?: unknown
   return?: unknown
   error?: { desc?: string }
@@ -145,10 +145,10 @@ type Said = {
 }
 
 /** What QEMU sent, or undefined when it is not a JSON object. */
-function parse(line: string): Said | undefined {
+function parse(line: string): QmpMessage | undefined {
   try {
     const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? (value as Said) : undefined // QEMU's protocol guarantees it
+    return typeof value === 'object' && value !== null ? (value as QmpMessage) : undefined // QEMU's protocol guarantees it
   } catch {
     return undefined
   }

@@ -111,7 +111,7 @@ export async function takeOverSessions(services: Pick<Background, 'db' | 'jobs'>
 }
 
 /** Enqueues a new job for sessions whose worker is silent or whose job was lost. */
-export async function stirSessions(services: Pick<Background, 'db' | 'jobs'>): Promise<void> {
+export async function requeueStalledSessions(services: Pick<Background, 'db' | 'jobs'>): Promise<void> {
   await transaction(services.db, async (tx) => {
     const still = await findAll<Pick<Row<'sessions'>, 'id'>>(
       tx,

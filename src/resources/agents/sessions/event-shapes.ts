@@ -12,11 +12,11 @@ import type { NewEvent } from './log.ts'
 const megabyte = 1024 * 1024
 
 /** Base64 that decodes to at most so many bytes. */
-function base64(mostBytes: number): z.ZodType<string> {
+function base64(bytesMax: number): z.ZodType<string> {
   return z
     .string()
     .min(1)
-    .refine((data) => data.length <= Math.ceil(mostBytes / 3) * 4, `it may have at most ${mostBytes / megabyte} MiB`)
+    .refine((data) => data.length <= Math.ceil(bytesMax / 3) * 4, `it may have at most ${bytesMax / megabyte} MiB`)
     .refine(isBase64, 'it must be base64')
 }
 const url = exact({

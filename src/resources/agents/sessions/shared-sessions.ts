@@ -63,9 +63,9 @@ export async function pageTranscript(
   { db }: Call,
   { id }: SharedSession,
   window: PageWindow,
-  mostBytes: number,
+  bytesMax: number,
 ): Promise<Loaded<Page<TranscriptEntry>>> {
-  const { loaded: page, bytes } = await pageLog({ db }, id, window, { filter: { types: shownTypes }, mostBytes })
+  const { loaded: page, bytes } = await pageLog({ db }, id, window, { filter: { types: shownTypes }, bytesMax })
   const names = await toolNames({ db }, id, page.nodes)
   const edges = page.edges.map(({ cursor, node }) => ({ cursor, node: reduced(node, names) }))
   return { loaded: { ...page, edges, nodes: edges.map(({ node }) => node) }, bytes }

@@ -38,9 +38,9 @@ export async function writeUpload(
   const [, organization = '', upload = ''] = /^compute\/([^/]+)\/([^/]+)$/.exec(key) ?? []
   const [organizationId, id] = [decodeId('organization', organization), decodeId('upload', upload)]
   if (!organizationId || !id) throw notFound('upload')
-  const mostBytes = Math.min(lengthBytes ?? limits.uploadBytes, limits.uploadBytes)
+  const bytesMax = Math.min(lengthBytes ?? limits.uploadBytes, limits.uploadBytes)
   const writer = `${processName}/${newUuid()}`
-  await takeLease(services, { id, organizationId, writer, mostBytes })
+  await takeLease(services, { id, organizationId, writer, bytesMax })
   const renewal = setInterval(() => {
     change(
       db,
@@ -48,7 +48,7 @@ export async function writeUpload(
     ).catch((error: Error) => log.warn({ reason: error.message }, 'the lease of an upload could not be renewed'))
   }, renewMs)
   try {
-    const { sha256, sizeBytes } = await objectStore(services).put(key, body, mostBytes, {
+    const { sha256, sizeBytes } = await objectStore(services).put(key, body, bytesMax, {
       stalledSeconds: limits.uploadStalledSeconds,
       bytesPerSecondMin: limits.uploadBytesPerSecondMin,
     })
@@ -65,7 +65,7 @@ export async function writeUpload(
 /** Leases are taken one after the other, so that the counts are exact. */
 async function takeLease(
   { config, db }: Stores,
-  { id, organizationId, writer, mostBytes }: { id: string; organizationId: string; writer: string; mostBytes: number },
+  { id, organizationId, writer, bytesMax }: { id: string; organizationId: string; writer: string; bytesMax: number },
 ): Promise<void> {
   await transaction(db, async (tx) => {
     await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.uploadRoom})`)
@@ -81,20 +81,20 @@ async function takeLease(
         { retryAfterSeconds: leaseSeconds },
       )
     const held = await filesHeld(tx, organizationId)
-    if (held.stagedBytes + mostBytes > limits.stagedBytesPerOrganization)
+    if (held.stagedBytes + bytesMax > limits.stagedBytesPerOrganization)
       throw tooMuch(
-        `Your organization has PUTs in progress that may store ${toMib(held.stagedBytes)} MiB, and this one may store ${toMib(mostBytes)} MiB more; the limit is ${toMib(limits.stagedBytesPerOrganization)} MiB. Wait for one of them to end. A request with a Content-Length counts with that size only.`,
+        `Your organization has PUTs in progress that may store ${toMib(held.stagedBytes)} MiB, and this one may store ${toMib(bytesMax)} MiB more; the limit is ${toMib(limits.stagedBytesPerOrganization)} MiB. Wait for one of them to end. A request with a Content-Length counts with that size only.`,
       )
-    if (held.allStagedBytes + mostBytes > limits.stagedBytes)
+    if (held.allStagedBytes + bytesMax > limits.stagedBytes)
       throw new BerthError(
         'capacity_unavailable',
         'Too many files are being uploaded at the moment. Try again in a few seconds.',
         { retryAfterSeconds: 10 },
       )
-    await checkFileRoom(config, held, mostBytes)
+    await checkFileRoom(config, held, bytesMax)
     await change(
       tx,
-      sql`update uploads set writer = ${writer}, writing_until = now() + ${leaseSeconds} * interval '1 second', reserved_bytes = ${mostBytes} where id = ${id}`,
+      sql`update uploads set writer = ${writer}, writing_until = now() + ${leaseSeconds} * interval '1 second', reserved_bytes = ${bytesMax} where id = ${id}`,
     )
   })
 }

@@ -8,7 +8,7 @@ const reason =
   'Its disk is not in the backup that this installation was restored from. Delete it; its folder is kept and can be given to a new VM.'
 
 /** Moves every VM that is not being deleted to `error`, with the reason. */
-export async function loseMachines(services: Pick<Background, 'config'>, tx: Tx): Promise<void> {
+export async function failVmsWithoutDisks(services: Pick<Background, 'config'>, tx: Tx): Promise<void> {
   const vms = await findAll<Vm>(
     tx,
     sql`select * from vms where status not in ('deleted', 'deleting') order by id for no key update`,

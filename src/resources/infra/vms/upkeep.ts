@@ -24,7 +24,7 @@ export async function expireVms(services: Background, nodeId: string): Promise<v
 }
 
 /** Enqueues a new job for a node's VMs that are stuck in a transient status. */
-export async function stirVms(services: Background, nodeId: string): Promise<void> {
+export async function requeueStalledVms(services: Background, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
     const still = await findAll<Pick<Vm, 'id'>>(
       tx,
