@@ -1,4 +1,4 @@
-/** Loads on the doors of the API: the same question to ours and to peers, in turns, with the memory that ours has meanwhile. */
+/** Load on the API: the same request to Berth and to its peers, in turns, with Berth's memory meanwhile. */
 import { setInterval as every } from 'node:timers'
 import type { Effort, Goal, Table } from './benchmark.ts'
 import { cpuMsOf, residentMemoryMb } from './processes.ts'
@@ -11,7 +11,7 @@ const memoryLookMs = 200
 /** A process that answers. */
 export type Server = { name: string; url: string; pid: number; headers: Record<string, string> }
 
-/** What one server is sent; several bodies take turns. */
+/** The request to one server; several bodies take turns. */
 export type Question = { server: Server; path: string; bodies?: readonly string[] }
 
 /** One load: ours first. `against` names the server whose rate is 1. */
@@ -20,13 +20,13 @@ export type ApiLoad = {
   questions: readonly Question[]
   against: string
   wanted: number
-  /** The part of an answer that all servers must have alike; throws for an answer that is wrong. */
+  /** The part of an answer that must be the same for all servers. @throws for a wrong answer. */
   sameOf: (body: string) => unknown
 }
 
 type Measured = Load & { cpuUs: number; memoryMb: number }
 
-/** Measures one load: its table, and its goal. A server that does not answer as ours is no peer: that is an error. */
+/** Measures one load: its table, and its goal. A server that answers differently from Berth is not comparable: that is an error. */
 export async function measureLoad(
   { what, questions, against, wanted, sameOf }: ApiLoad,
   effort: Effort,
@@ -97,7 +97,7 @@ async function load({ server: { url, headers, pid }, path, bodies }: Question, s
   }
 }
 
-/** The first question's answer; each question is an own one, so that those that change something change it once. */
+/** The answer to the first request; every request is distinct, so that each change is made only once. */
 async function ask({ server: { url, headers }, path, bodies }: Question): Promise<string> {
   const answer = await fetch(url + path, {
     headers: { ...headers, ...jsonOf(bodies) },

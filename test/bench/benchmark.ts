@@ -1,4 +1,4 @@
-/** What a benchmark is: it measures ours beside a peer or a floor in one run, and answers tables. */
+/** A benchmark measures Berth beside a peer or a lower bound in one run, and returns tables. */
 
 /** How long and how often to measure. `quick` is for trying a benchmark out: its numbers mean nothing. */
 export type Effort = { quick: boolean; rounds: number; secondsPerRound: number }
@@ -6,13 +6,13 @@ export type Effort = { quick: boolean; rounds: number; secondsPerRound: number }
 /** Rows of text under columns. Ratios compare with the first row unless the column says otherwise. */
 export type Table = { title: string; columns: readonly string[]; rows: readonly (readonly string[])[] }
 
-/** A promise of the plan and what came of it; `met` is null where it could not be measured. */
+/** A goal and its result; `met` is null where it could not be measured. */
 export type Goal = { what: string; wanted: string; measured: string; met: boolean | null }
 
 /** What a benchmark found: how it measured, in sentences, then tables and goals. */
 export type Findings = { how: string; tables: readonly Table[]; goals: readonly Goal[] }
 
-/** One benchmark. `say` tells whoever waits how far it is. */
+/** One benchmark. `say` reports progress. */
 export type Benchmark = {
   name: string
   title: string

@@ -82,9 +82,9 @@ export async function startTicker(): Promise<Ticker> {
 
 /** A build that prints what the host sends it, and a reader of its log. */
 export type TickedBuild = {
-  /** Sends so many lines, one every 150 ms. @returns how long each took from the host to the reader; milliseconds. */
+  /** Sends that many lines, one every 150 ms. @returns how long each took from the host to the reader; milliseconds. */
   tick: (count: number) => Promise<number[]>
-  /** Lets it end. */
+  /** Ends it. */
   end: () => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** A build's log: from a line that its writer appends to a thousand who follow it, beside a bare LISTEN that hears the same. */
+/** A build's log: from a line that its writer appends to a thousand readers, beside a bare LISTEN that receives the same. */
 import { get, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'

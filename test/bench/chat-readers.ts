@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:http'
 import { median, quantile } from './rounds.ts'
 
-/** A gateway, and how it wants to be asked. */
+/** A gateway, and how to send it requests. */
 export type Gateway = {
   name: string
   url: string
@@ -36,7 +36,7 @@ export function chatBody(gateway: Gateway, mock: string, stream: boolean): strin
   return JSON.stringify({ model: gateway.model(mock), messages: prompt, ...(stream ? { stream: true } : {}) })
 }
 
-/** Reads so many streams, so many at once. */
+/** Reads that many streams, with the given concurrency. */
 export async function readStreams(
   gateway: Gateway,
   { total, atOnce, chunks, waitMs }: { total: number; atOnce: number; chunks: number; waitMs: number },

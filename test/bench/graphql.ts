@@ -1,5 +1,5 @@
 /**
- * The doors of the API: public GraphQL beside a bare yoga and PostGraphile, REST beside bare Fastify. Ours checks the token,
+ * The API: public GraphQL beside a bare yoga and PostGraphile, REST beside bare Fastify. Ours checks the token,
  * the membership, the size of the operation and the rate limit of every request and filters by tenant; the peers do not.
  */
 import { execFile } from 'node:child_process'

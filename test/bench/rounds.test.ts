@@ -1,4 +1,4 @@
-/** The arithmetic under every benchmark: wrong here is wrong everywhere. */
+/** The arithmetic that every benchmark uses. */
 import { expect, test } from 'vitest'
 import { inRounds, median, quantile, ratioOf } from './rounds.ts'
 

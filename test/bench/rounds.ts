@@ -1,4 +1,4 @@
-/** Rounds: every candidate once in each, in rotated order, so that a busy moment of the machine hits all alike. */
+/** Rounds: every candidate once in each, in rotated order, so that a busy moment of the machine affects all equally. */
 
 /** The middle value; NaN of none. */
 export function median(values: readonly number[]): number {
@@ -34,7 +34,7 @@ export function ratioOf(ours: readonly number[], theirs: readonly number[]): num
   return median(ours.map((value, round) => value / (theirs[round] ?? NaN)))
 }
 
-/** A number as a table shows it: three digits that count. */
+/** A number as a table shows it: three significant digits. */
 export function shown(value: number): string {
   if (!Number.isFinite(value)) return '–'
   if (value >= 100) return Math.round(value).toLocaleString('en-US')

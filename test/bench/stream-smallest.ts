@@ -1,6 +1,6 @@
 /**
  * The smallest service from POST to stream, a process of its own, to know what is left to win: node:http and pg; a POST
- * writes its body as one row with a notice, which goes out to every stream. Nobody is asked who he is, and nothing is
+ * writes its body as one row with a notice, which goes out to every stream. Nobody is authenticated, and nothing is
  * read, checked or resumed. Words: port, database's address.
  */
 import { createServer, type ServerResponse } from 'node:http'

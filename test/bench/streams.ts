@@ -1,4 +1,4 @@
-/** Event streams: from an event that is written to the reader who hears it, beside a bare LISTEN that hears the same. */
+/** Event streams: from the write of an event to its arrival at a reader, beside a bare LISTEN that receives the same. */
 import { get, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** A Berth with real VMs for benchmarks: web and worker as processes, and what it takes to wait until they are calm. */
+/** A Berth with real VMs for benchmarks: web and worker as processes, and helpers that wait until they are idle. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
 import { findQemus } from '#src/drivers/compute/qemu/processes.ts'
@@ -18,12 +18,12 @@ const idleShare = 0.05
 /** One request's answer and how long it took. */
 export type Timed<Body> = { status: number; body: Body; ms: number }
 
-/** A Berth whose worker keeps so many machines warm. */
+/** A Berth whose worker keeps that many machines warm. */
 export type VmHost = {
   call: <Body>(method: string, path: string, body?: unknown) => Promise<Timed<Body>>
   /** Makes a VM: how long it took in all, how much of it in the driver, and where its machine came from. */
   create: () => Promise<{ id: string; ms: number; driverMs: number; from: string }>
-  /** Deletes a VM; its machine may live on for a moment. */
+  /** Deletes a VM; its machine may run for a moment longer. */
   remove: (id: string) => Promise<void>
   /** Waits until the pool is full, nothing else of this host's machines is left but `running`, and none of them works. */
   calm: (running: number) => Promise<void>

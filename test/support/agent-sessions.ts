@@ -1,11 +1,11 @@
-/** Sessions at work in a whole Berth, by their documented paths: begun, spoken to, waited for, read. */
+/** Runs sessions in a complete Berth over the documented REST paths: starts them, sends to them, waits and reads. */
 import { expect } from 'vitest'
 import { problemsOf, type Schema } from '../contract/json-schema.ts'
 import { callAgents } from './agents-service.ts'
 import type { Berth } from './berth.ts'
 import { until } from './until.ts'
 
-/** An event as callers see it. */
+/** An event as REST returns it. */
 export type Event = { id: string; type: string; processed_at: string | null } & Record<string, unknown>
 export type Session = {
   id: string
@@ -21,7 +21,7 @@ export type AgentSessions = {
   send(id: string, ...events: Record<string, unknown>[]): Promise<Event[]>
   say(id: string, text: string): Promise<Event[]>
   get(id: string): Promise<Session>
-  /** Waits until the session rests, and reads its log. */
+  /** Waits until the session is idle, and reads its log. */
   rested(id: string, limitMs?: number): Promise<Event[]>
   log(id: string): Promise<Event[]>
 }
@@ -34,7 +34,7 @@ export function agentSessions(berth: Pick<Berth, 'call'>, token: string): AgentS
   }
   const get = (id: string): Promise<Session> => call('GET', `/sessions/${id}`, 200)
   let described: Promise<{ body: Schema }> | undefined
-  /** Whatever a test has happen in a session, its log is what the description of the service says. */
+  /** Whatever happens in a session, its log must match the service's OpenAPI document. */
   const log = async (id: string): Promise<Event[]> => {
     const { data } = await call<{ data: Event[] }>('GET', `/sessions/${id}/events?limit=1000`, 200)
     const { body: document } = await (described ??= berth.call('GET', '/agents/openapi.json'))
@@ -75,7 +75,7 @@ export function types(events: readonly Event[]): string[] {
   return events.map(({ type }) => type)
 }
 
-/** What an event says as text. */
+/** The text of an event. */
 export function textOf(event: Event | undefined): string {
   return ((event?.['content'] ?? []) as { text?: string }[]).map(({ text }) => text ?? '').join('\n')
 }

@@ -13,7 +13,7 @@ export function callAgents<Body>(
   return berth.call<Body>(method, `/agents/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
 }
 
-/** A Berth, an owner of `acme`, and an agent of theirs. */
+/** A Berth, an owner of `acme`, and that owner's agent. */
 export async function startWithAgent(): Promise<{ berth: Berth; token: string; agent: string }> {
   const berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   const token = await berth.token('alice', 'acme', 'owner')
@@ -25,7 +25,7 @@ export async function startWithAgent(): Promise<{ berth: Berth; token: string; a
   }
 }
 
-/** What a refusal looks like: this status and code, and whole sentences; the last may be a command to run. */
+/** The expected shape of an error: this status and code, and full sentences; the last may be a command to run. */
 export function refusal(status: number, code: string): object {
   return {
     status,

@@ -1,27 +1,27 @@
-/** A small real OAuth authorization server: a token endpoint that rotates refresh tokens, each good for one use. */
+/** A small real OAuth authorization server: a token endpoint that rotates refresh tokens, each valid for one use. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { freePort } from './ports.ts'
 
-/** How a client says who it is. */
+/** How a client authenticates. */
 type ClientAuth = 'none' | 'client_secret_basic' | 'client_secret_post'
 
-/** A running authorization server, and what tests may ask of it. */
+/** A running authorization server, and what tests can do with it. */
 export type AuthorizationServer = {
   tokenEndpoint: string
   /** For BERTH_PRIVATE_HOSTS. */
   hostPort: string
   /** Makes a pair of tokens, as after a consent. */
   grant: () => { accessToken: string; refreshToken: string }
-  /** Whether this access token is good. */
+  /** Whether this access token is valid. */
   accepts: (accessToken: string) => boolean
-  /** Ends the life of an access token. */
+  /** Expires an access token. */
   revoke: (accessToken: string) => void
-  /** Refresh requests that came, with their form fields. */
+  /** The refresh requests that it received, with their form fields. */
   requests: Record<string, string>[]
-  /** What it does with the next requests: `answer` instead of its own, after `delayMs`. */
+  /** Answers the next requests with `answer` instead of its own answer, after `delayMs`. */
   next: { answer?: (res: ServerResponse, form: URLSearchParams) => void; delayMs?: number; expiresIn?: number | null }
   close: () => void
 }
@@ -29,7 +29,7 @@ export type AuthorizationServer = {
 /** The client that it knows. */
 export const oauthClient = { id: 'berth: test&client', secret: 'client+secret/canary-7c1e==' }
 
-/** Starts one that wants clients to identify themselves in this way. */
+/** Starts one that requires this kind of client authentication. */
 export async function startAuthorizationServer(
   clientAuth: ClientAuth = 'client_secret_basic',
 ): Promise<AuthorizationServer> {
@@ -63,7 +63,7 @@ export async function startAuthorizationServer(
     const form = new URLSearchParams(await text(req))
     running.requests.push(Object.fromEntries(form))
     const { answer, delayMs = 0, expiresIn = 3600 } = running.next
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs)) // what a slow server does
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs)) // like a slow server
     if (answer) return answer(res, form)
     const refuse = (status: number, error: string): void =>
       void res.writeHead(status, { 'content-type': 'application/json' }).end(

@@ -1,4 +1,4 @@
-/** A whole Berth for a test: the web process's app with the real schema and paths, and, when asked for, a worker with real VMs. */
+/** A complete Berth for a test: the web process's app with the real schema and paths and, on request, a worker with real VMs. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { startApp, type RunningApp } from '../gateway/running-app.ts'
 import type { TestPostgres } from './postgres.ts'
 import { endQemus } from './qemu-processes.ts'
 
-/** What a REST path answered. */
+/** The answer of a REST path. */
 export type Answer<Body> = { status: number; headers: Headers; body: Body }
 
 /** A Berth that listens. */
@@ -27,7 +27,7 @@ export type Berth = RunningApp & {
   dataDir: string
 }
 
-/** Starts one, on a Postgres of its own when one is given. With `worker` it also runs VMs, with so many kept warm. */
+/** Starts one, on a Postgres of its own when one is given. With `worker` it also runs VMs, with that many kept warm. */
 export async function startBerth({
   worker = false,
   pool = 1,
@@ -50,7 +50,7 @@ export async function startBerth({
         'worker',
       )
     : null
-  // Imported late: most tests need no VM, and the driver brings the SSH library along.
+  // Imported late: most tests need no VM, and the driver loads the SSH library.
   const started = workerServices ? await (await import('#workers/worker.ts')).startWorker(workerServices) : null
   return {
     ...app,
@@ -76,7 +76,7 @@ export async function startBerth({
       await started?.stop()
       await workerServices?.close()
       await app.stop()
-      if (started) await endQemus(app.services.config.dataDir) // a machine may have been on its way when the others were destroyed
+      if (started) await endQemus(app.services.config.dataDir) // a machine may still have been starting when the others were destroyed
       rmSync(dataDir, { recursive: true, force: true })
     },
   }

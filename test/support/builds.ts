@@ -1,4 +1,4 @@
-/** Builds for tests: specs as bytes, builds that run as far as their rows, logs read as streams. */
+/** Builds for tests: specs as bytes, builds that exist only as rows, logs read as streams. */
 import { sql, type Db } from '#src/platform/postgres.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { dispatchBuilds } from '#src/resources/infra/builds/dispatch.ts'
@@ -34,7 +34,7 @@ export function organizationOf(token: string): string {
   return encodeId('organization', idsOf(token).organizationId)
 }
 
-/** A Berth with a node that runs nothing: builds go as far as their rows. */
+/** A Berth with a node that runs nothing: builds are only rows. */
 export async function startWithoutBuilder(
   rateLimitFactor = '100',
 ): Promise<{ berth: Berth; token: string; node: string }> {
@@ -42,7 +42,7 @@ export async function startWithoutBuilder(
   return { berth, token: await berth.token(), node: await makeSilentNode(berth.services.db) }
 }
 
-/** Submits a build and answers its job. */
+/** Submits a build and returns its job. */
 export async function submit(
   berth: Berth,
   token: string,
@@ -62,14 +62,14 @@ export function uuidOf({ id }: Pick<Job, 'id'>): string {
   return decodeId('build', id) ?? ''
 }
 
-/** Submits a build and gives it a node, as a worker's dispatcher would; nobody runs it. */
+/** Submits a build and gives it a node, as a worker's dispatcher would; no worker runs it. */
 export async function submitRunning(berth: Berth, token: string): Promise<Job> {
   const job = await submit(berth, token)
   await dispatchBuilds(berth.services)
   return job
 }
 
-/** Takes a running build up, as the first worker of its node. */
+/** Claims a running build, as the first worker of its node. */
 export async function claimOf(db: Db, buildId: string): Promise<BuildClaim> {
   const build = await findBuildRow(db, buildId)
   const claimed = await claimBuild(db, buildId, { nodeId: build?.nodeId ?? '', workerNumber: 0 })
@@ -77,7 +77,7 @@ export async function claimOf(db: Db, buildId: string): Promise<BuildClaim> {
   return claimed.claim
 }
 
-/** Waits until a build is over: its job then, and all that it printed. */
+/** Waits until a build has ended. @returns its final job and its whole output. */
 export async function finished(
   berth: Berth,
   token: string,
@@ -96,7 +96,7 @@ export async function finished(
   return { job: await read(), log: answer.body.logs.map(({ output }) => output).join('') }
 }
 
-/** Reads so many events of a stream, or all until it ends: their ids and data, heartbeats left out. */
+/** Reads that many events of a stream, or all until it ends: their ids and data, without heartbeats. */
 export async function readEvents(answer: Response, most = Infinity): Promise<Entry[]> {
   const entries: Entry[] = []
   let rest = ''
@@ -115,7 +115,7 @@ export async function readEvents(answer: Response, most = Infinity): Promise<Ent
   return entries
 }
 
-/** Removes every build and what belongs to it, so that the next test begins alone. */
+/** Removes all builds and their rows, so that the next test starts clean. */
 export async function clearBuilds(berth: Berth): Promise<void> {
   await sql`delete from build_caches`.execute(berth.services.db)
   await sql`delete from usage_sessions where build_job_id is not null`.execute(berth.services.db)

@@ -10,7 +10,7 @@ export type Command = {
   child: ChildProcess
   /** Every line of both outputs so far. */
   lines: string[]
-  /** The first line that fits, from the given line number on; rejects after 25 s, or when the command ends without it. */
+  /** The first line that matches, from the given line number on; rejects after 25 s, or when the command ends without it. */
   line: (pattern: RegExp, from?: number) => Promise<string>
   /** How it ended: its exit code, or null when a signal ended it. */
   ended: Promise<number | null>

@@ -1,4 +1,4 @@
-/** A driver of real machines for a test, in a folder of its own; what it started is gone after `stop`. */
+/** A driver of real machines for a test, in a folder of its own; `stop` removes what it started. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,10 +13,10 @@ import { readRecords, type MachineRecord } from '#src/drivers/compute/records.ts
 import { readConfig } from '#src/platform/config.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 
-/** A machine's end as the driver told it. */
+/** A machine's end as the driver reported it. */
 export type Ended = { id: string; how: 'guest' | 'lost' }
 
-/** A node of the test's own. */
+/** The test's own node. */
 export type TestNode = {
   readonly compute: Compute
   readonly dataDir: string
@@ -26,12 +26,12 @@ export type TestNode = {
   /** The process ids of the QEMUs of this node. */
   qemus(): Promise<Map<string, number>>
   record(id: string): MachineRecord
-  /** As a worker that is killed and started again: the old driver lets go, a new one adopts. */
+  /** Like a worker that is killed and started again: the old driver stops, and a new one adopts the machines. */
   restart(): Promise<Machine[]>
   stop(): Promise<void>
 }
 
-/** Starts a node that keeps so many machines warm. */
+/** Starts a node that keeps that many machines warm. */
 export async function startNode(poolSize: number): Promise<TestNode> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-compute-'))
   chmodSync(dataDir, 0o711) // machines run as other users when we are root
@@ -76,7 +76,7 @@ export async function startNode(poolSize: number): Promise<TestNode> {
   return node
 }
 
-/** A machine of the default shape with an id of its own. */
+/** A machine of the default size with a new id. */
 export function newSpec(wanted: Partial<MachineSpec> = {}): MachineSpec {
   return {
     id: encodeId('vm', newUuid()).slice('vm_'.length),

@@ -1,6 +1,6 @@
 /**
- * The types that a client library declares, read from its own .d.ts files, so that a test can hold real answers against
- * them and an upgrade shows what is new. Reads the plain types that generated clients have: interfaces, unions,
+ * The types that a client library declares, read from its own .d.ts files, so that a test can check real answers against
+ * them, and an upgrade shows what is new. Reads the plain types that generated clients have: interfaces, unions,
  * intersections, literals, arrays, index signatures. Names are unique among the files that are read together.
  */
 import { readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ export function readDeclarations(paths: readonly string[]): Declarations {
   return declarations
 }
 
-/** The members of a type, those of its parents too. */
+/** The members of a type, including inherited ones. */
 export function membersOf(
   declarations: Declarations,
   shape: Shape | string,
@@ -42,7 +42,7 @@ export function membersOf(
   return new Map([...found.parents.flatMap((parent) => [...membersOf(declarations, parent)]), ...found.members])
 }
 
-/** What keeps a value from being of the type, each with its place; keys beside the declared ones are no problem. */
+/** Why a value is not of the type: each problem with its path; undeclared keys are allowed. */
 export function problemsWith(value: unknown, shape: Shape, declarations: Declarations, place = ''): string[] {
   const wrong = (wanted: string): string[] => [
     `${place || 'it'} is ${JSON.stringify(value) ?? 'absent'} and should be ${wanted}`,
@@ -73,7 +73,7 @@ export function problemsWith(value: unknown, shape: Shape, declarations: Declara
     }
     case 'object': {
       if (shape.members.size === 0 && shape.parents.length === 0 && !shape.index)
-        return value === null || value === undefined ? wrong('something') : [] // {} is whatever there is
+        return value === null || value === undefined ? wrong('something') : [] // {} is anything but null and undefined
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong('an object')
       const fields = value as Record<string, unknown>
       const members = membersOf(declarations, shape)

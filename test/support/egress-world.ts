@@ -1,4 +1,4 @@
-/** An egress proxy with a guest's side that curl and bare sockets can use, a stand-in for the internet, and a canary on loopback. */
+/** An egress proxy with a guest side for curl and raw sockets, a stand-in for the internet, and a canary on loopback. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -110,7 +110,7 @@ export class EgressWorld {
     return world
   }
 
-  /** Gives the machine a secret for open.test; answers what stands for it there. */
+  /** Gives the machine a secret for open.test. @returns the placeholder for it. */
   give(use: Partial<SecretUse> = {}): string {
     const credential = newId('credential')
     this.secrets.set(decodeId('credential', credential) ?? '', {
@@ -176,7 +176,7 @@ export class EgressWorld {
     this.proxyPort = await guestPort.promise
   }
 
-  /** Starts a server on a free port and answers the port; it ends with the world. */
+  /** Starts a server on a free port. @returns the port; the server ends with the world. */
   async listen(server: Server, host: string): Promise<number> {
     this.#ends.push(() => server.close())
     server.on('connection', (socket: Socket) => this.#own(socket))
@@ -197,7 +197,7 @@ export class EgressWorld {
     })
   }
 
-  /** A bare connection to the proxy. */
+  /** A raw connection to the proxy. */
   async guestSocket(): Promise<Socket> {
     const socket = connect({ port: this.proxyPort, host: '127.0.0.1', allowHalfOpen: true })
     this.#own(socket)
@@ -234,7 +234,7 @@ export class EgressWorld {
   }
 }
 
-/** Resolves when the other side has closed; a reset is closed too. */
+/** Resolves when the other side has closed; a reset counts as closed. */
 export function closed(socket: Socket): Promise<void> {
   return finished(socket.resume(), { writable: false }).catch(() => undefined)
 }

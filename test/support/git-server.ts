@@ -20,7 +20,7 @@ export type GitServer = {
   stop: () => void
 }
 
-/** Starts one. With a password, every request must bring it (user `git`). */
+/** Starts one. With a password, every request must send it (user `git`). */
 export async function startGitServer({ password }: { password?: string } = {}): Promise<GitServer> {
   const root = mkdtempSync(join(tmpdir(), 'berth-git-'))
   const server = createServer((request, response) => {

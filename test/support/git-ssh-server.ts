@@ -7,7 +7,7 @@ import ssh2 from 'ssh2'
 /** A running server. */
 export type GitSshServer = { port: number; stop: () => void }
 
-/** Starts one that serves the repositories of a folder. With `keysOnly` it lets nobody in without a key, and knows none. */
+/** Starts one that serves the repositories of a folder. With `keysOnly` it accepts only keys, and none is registered. */
 export async function startGitSshServer(root: string, { keysOnly = false } = {}): Promise<GitSshServer> {
   const server = new ssh2.Server({ hostKeys: [ssh2.utils.generateKeyPairSync('ed25519').private] }, (client) => {
     client.on('error', () => undefined) // a client that leaves in the middle

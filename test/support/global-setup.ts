@@ -2,7 +2,7 @@
 import type { TestProject } from 'vitest/node'
 import { startTestPostgres } from './postgres.ts'
 
-/** Starts it, tells the test processes where it is, and answers how to end it. */
+/** Starts it and passes its address to the test processes. @returns a function that stops it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const postgres = await startTestPostgres()
   project.provide('postgres', postgres.address)

@@ -1,4 +1,4 @@
-/** A whole `npm start` in a folder of its own, for tests that kill parts of it. */
+/** A complete `npm start` in its own folder, for tests that kill parts of it. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

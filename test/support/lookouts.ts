@@ -1,23 +1,23 @@
-/** Where a secret might come out: the tables, the notices, and the log of a web process that logs everything. */
+/** Where a secret might leak: the tables, the notices, and the log of a web process that logs everything. */
 import pg from 'pg'
 import type { Berth } from './berth.ts'
 import { startCommand } from './command.ts'
 import { freePort } from './ports.ts'
 
-/** A talkative web process beside a Berth, on its database, with ears on the bus. */
+/** A second web process on a Berth's database that logs everything, and a listener to all notices. */
 export type Lookout = {
-  /** Where the web process answers. */
+  /** The address of the web process. */
   url: string
   /** Every notice so far. */
   notices: readonly string[]
-  /** Ends the web process, so that its last words are there. @returns all that it logged. */
+  /** Ends the web process, so that its log is complete. @returns the whole log. */
   lastWords: () => Promise<string>
   /** Which tables hold which of these, in any column, as text or as bytes. */
   tablesWith: (secrets: readonly string[]) => Promise<string[]>
   stop: () => Promise<void>
 }
 
-/** Starts one. Its settings are the first one's but for the port and these. */
+/** Starts one. Its settings are those of the first one, except for the port and these. */
 export async function startLookout(
   { services, dataDir }: Pick<Berth, 'services' | 'dataDir'>,
   settings: Record<string, string> = {},

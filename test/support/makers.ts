@@ -1,4 +1,4 @@
-/** Rows made without their worker, for tests of what the web process alone decides. */
+/** Rows that are made without a worker, for tests of the web process alone. */
 import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 import { makeApiKey } from '#src/resources/identity/api-keys.ts'
@@ -14,7 +14,7 @@ export function idsOf(token: string): { organizationId: string; userId: string }
   }
 }
 
-/** A key of the token's organization, with every scope unless said otherwise. */
+/** A key of the token's organization, with every scope by default. */
 export function makeKey(
   { services: { db, config } }: Pick<Berth, 'services'>,
   token: string,

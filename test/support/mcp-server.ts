@@ -1,4 +1,4 @@
-/** A real tool server of the Model Context Protocol over streamable HTTP, which wants a bearer token. */
+/** A real tool server of the Model Context Protocol over streamable HTTP, which requires a bearer token. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
@@ -11,16 +11,16 @@ export type TestMcpServer = {
   url: string
   /** For BERTH_PRIVATE_HOSTS. */
   hostPort: string
-  /** The bearer tokens that came, one for each request. */
+  /** The bearer tokens that it received, one for each request. */
   tokens: string[]
-  /** What its tool `show` answers. */
+  /** What its tool `show` returns. */
   shows: CallToolResult
-  /** Answers in the place of the server, when it answers true. */
+  /** Handles a request instead of the server when it returns true. */
   intercept: ((req: IncomingMessage, res: ServerResponse, body: string) => boolean) | null
   close: () => Promise<void>
 }
 
-/** Starts one with the tools `add` and `show`; without `accepts` anybody may call. */
+/** Starts one with the tools `add` and `show`; without `accepts` no token is needed. */
 export async function startMcpServer(accepts: (token: string) => boolean = () => true): Promise<TestMcpServer> {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'test-tools', version: '1.0.0' })

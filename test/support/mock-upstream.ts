@@ -23,9 +23,9 @@ export type MockPart =
   /** Everything before has been sent; goes on when the promise is settled, or when the caller has gone. */
   | { wait: Promise<unknown> }
   | { pauseMs: number }
-  /** Says nothing more, until the caller goes. */
+  /** Sends nothing more until the caller disconnects. */
   | { hang: true }
-  /** Ends the connection in the middle. */
+  /** Closes the connection in the middle. */
   | { cut: true }
   /** Ends the answer properly, but without finish reason, usage and last frame. */
   | { stop: true }
@@ -33,7 +33,7 @@ export type MockPart =
   | { error: { type: string; message: string; code?: string | number } }
   /** Bytes as they are. */
   | { raw: string | Buffer }
-  /** So many bytes of one letter, without an end of line. */
+  /** That many bytes of one letter, without a line break. */
   | { flood: number }
 
 /** An answer. With `parts` they are played; with only a `status` it is `body` as it stands. */
@@ -45,13 +45,13 @@ export type MockAnswer = {
   /** The headers are sent after this; `never` hangs before them. */
   before?: Promise<unknown> | 'never'
   finish?: string | null
-  /** `exact` (default) tells what was counted; `none` tells nothing. */
+  /** `exact` (default) reports what was counted; `none` reports nothing. */
   usage?: 'exact' | 'none'
   cacheReadTokens?: number
   cacheWriteTokens?: number
 }
 
-/** A request that came, and what became of it. Counts grow while it is answered. */
+/** A request that it received, and its state. Counts grow while it is answered. */
 export type MockRequest = {
   format: WireFormat
   path: string
@@ -67,9 +67,9 @@ export type MockRequest = {
   reasoningCharacters: number
   /** How it ended: `null` while it is open. */
   outcome: 'answered' | 'aborted' | 'cut' | null
-  /** When the caller went before the end, `performance.now()`. */
+  /** When the caller disconnected before the end, as `performance.now()`. */
   abortedAtMs: number | null
-  /** Resolves when it has ended, whichever way. */
+  /** Resolves when it has ended, in any way. */
   ended: Promise<void>
 }
 
@@ -85,12 +85,12 @@ export type MockUpstream = {
   script(...answers: MockAnswer[]): void
   /** The request number `index` (from 0), as soon as it is there. */
   request(index: number): Promise<MockRequest>
-  /** Drops what was counted and scripted. */
+  /** Clears the counts and the script. */
   forget(): void
   close(): Promise<void>
 }
 
-/** That of a test file, closed behind its tests. */
+/** The mock upstream of a test file, closed after its tests. */
 export async function mockOfFile(): Promise<MockUpstream> {
   const mock = await startMockUpstream()
   afterAll(() => mock.close())
@@ -264,7 +264,7 @@ async function play(
   else if ('flood' in part) await flood(part.flood, response, gone)
   else if ('cut' in part) {
     request.outcome = 'cut'
-    // What was written is let out first, or the test would be about something else.
+    // What was written is flushed first, or the test would test something else.
     response.write('', () => response.socket?.end(() => response.destroy()))
     await gone
   } else if ('stop' in part) {

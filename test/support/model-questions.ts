@@ -12,10 +12,10 @@ import type {
 import { BerthError } from '#src/platform/errors.ts'
 import type { MockUpstream } from './mock-upstream.ts'
 
-/** The operator's key of the tests; it must never be seen in an error. */
+/** The operator's key of the tests; it must never appear in an error. */
 export const secretKey = 'sk-operator-secret-0123456789'
 
-/** The kinds that have a wire. */
+/** The kinds that have a wire format. */
 export const wireKinds = ['openai-compatible', 'anthropic', 'openai'] as const satisfies readonly UpstreamKind[]
 
 /** The mock as an upstream of a model that is called `test/model`. */
@@ -107,7 +107,7 @@ export async function askUntilError(
   throw new Error(`no error, but ${JSON.stringify(events)}`)
 }
 
-/** Everything of an answer but the usage that was told on the way: texts joined, so that chunks do not matter. */
+/** The events of an answer without interim usage; texts are joined, so that chunks do not matter. */
 export function summary(events: readonly ModelEvent[]): ModelEvent[] {
   const joined: ModelEvent[] = []
   for (const event of events) {

@@ -1,4 +1,4 @@
-/** The blocks of a document, run as somebody does who pastes them into a shell, one after the other. */
+/** Runs the blocks of a document as if a reader pasted them into a shell, one after the other. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { until } from './until.ts'
@@ -6,7 +6,7 @@ import { until } from './until.ts'
 const turnLimitMs = 200_000
 const blockLimitMs = 120_000
 
-/** The blocks of shell of a document, or of one of its sections. Starts and what our own commands print are left out. */
+/** The blocks of shell of a document, or of one of its sections. Blocks that start Berth or call our own commands are left out. */
 export function shellBlocks(path: string, heading?: string): string[] {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
   const section =
@@ -17,7 +17,7 @@ export function shellBlocks(path: string, heading?: string): string[] {
 }
 
 /**
- * Runs the blocks in one shell, and answers what each printed. Presses Ctrl-C when a session's stream says `end_turn`.
+ * Runs the blocks in one shell, and returns what each printed. Presses Ctrl-C when a session's stream says `end_turn`.
  * @param url where Berth is, in place of the address that is printed.
  */
 export async function paste(

@@ -22,10 +22,10 @@ const outputLinesMax = 200
 /** Where the run's shared server is; plain text, so that it can be handed to the test processes. */
 export type PostgresAddress = { adminUrl: string; databaseUrl: string }
 
-/** A database of one's own, at the newest migration. `drop` also cuts whoever is still connected. */
+/** A separate database, at the newest migration. `drop` also closes its open connections. */
 export type TestDatabase = { url: string; drop: () => Promise<void> }
 
-/** A server of one's own, for tests that kill it. */
+/** A separate server, for tests that kill it. */
 export type TestPostgres = {
   address: PostgresAddress
   /** kill -9 of the postmaster; resolves when it is gone. Nothing restarts it, and its backends may answer on for a moment. */
@@ -95,7 +95,7 @@ export async function createDatabase(on?: TestPostgres): Promise<TestDatabase> {
   }
 }
 
-/** Runs the work as the superuser; for what only an operator may do, such as cutting every connection. */
+/** Runs the work as the superuser; for what only an operator may do, such as closing every connection. */
 export async function asAdmin(address: PostgresAddress, work: (admin: pg.Client) => Promise<void>): Promise<void> {
   const admin = new pg.Client({ connectionString: address.adminUrl, application_name: 'berth-test' })
   await admin.connect()

@@ -1,4 +1,4 @@
-/** Which QEMU processes there are, whatever their parent is by now: read from /proc, apart from what the product does. */
+/** Finds QEMU processes, whatever their parent is now: read from /proc, independently of the product's code. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { signal } from '#src/platform/locks/process-marks.ts'
 import { until } from './until.ts'

@@ -1,4 +1,4 @@
-/** A node whose worker moves rows only: every VM that is asked for runs, stops, pauses or goes at once, and no machine is made. */
+/** A node whose worker only changes rows: each VM starts, stops, pauses or is deleted at once, without a machine. */
 import { newUuid } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { sql } from '#src/platform/postgres.ts'
@@ -16,7 +16,7 @@ const nextOf: Partial<Record<VmStatus, VmStatus>> = {
   deleting: 'deleted',
 }
 
-/** Starts one that promises so many megabytes of memory and disk; its stored id. */
+/** Starts one with that many megabytes of memory and disk. @returns its stored id. */
 export async function startRowWorker(
   services: Services,
   { memoryMb, diskMb = null }: { memoryMb: number; diskMb?: number | null },

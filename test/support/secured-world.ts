@@ -90,7 +90,7 @@ export class SecuredWorld {
     return this.world.curl(['--cacert', this.authorities.node.file, '--suppress-connect-headers', ...args], input)
   }
 
-  /** Sends by curl what shall arrive; answers what did. Nothing of a secret comes back. */
+  /** Sends a request by curl. @returns what the server received; secrets are masked on the way back. */
   async send(args: readonly string[], to = this.url(), input = ''): Promise<Seen> {
     const { code, body, error } = await this.curl([...args, to], input)
     expect(code, error).toBe(0)
@@ -121,7 +121,7 @@ export class SecuredWorld {
 }
 
 /**
- * A fresh world for each test of the file, closed behind it; the authorities are made once.
+ * A new world for each test of the file, closed after it; the authorities are made once.
  * @param use is given each.
  * @returns how a test begins another instead, with options.
  */
@@ -151,7 +151,7 @@ export async function heard(socket: NodeJS.EventEmitter): Promise<string> {
   return String((await once(socket, 'data'))[0])
 }
 
-/** What a connection says, until it has said this. */
+/** What a connection sends, up to and including this text. */
 export async function heardUntil(socket: NodeJS.EventEmitter, words: string): Promise<string> {
   let all = ''
   while (!all.includes(words)) all += await heard(socket)

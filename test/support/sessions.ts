@@ -1,4 +1,4 @@
-/** Agents, sessions and the part of the loop, for tests of what the web process alone decides. */
+/** Agents, sessions and the part of the agent loop, for tests of the web process alone. */
 import { newUuid } from '#src/platform/ids.ts'
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'

@@ -1,9 +1,9 @@
-/** Waiting for something outside that tells nobody when it is done. */
+/** Waits for something external that sends no event when it is done. */
 import { setTimeout as pause } from 'node:timers/promises'
 
 const usualLookMs = 50
 
-/** Looks every `lookMs` until it is so; slower at what counts its requests. @throws Error naming what did not become true in time. */
+/** Checks every `lookMs` until it is true; use a longer interval where requests are limited. @throws Error naming what did not become true in time. */
 export async function until(
   what: string,
   isSo: () => Promise<boolean> | boolean,
