@@ -63,11 +63,6 @@ export function rowsOf<Row extends { id: string }>(
 ): NounRows<Row> {
   const rows = sql.table(table)
   const select = sql`select ${columns} from ${rows}`
-  const sizeOf = (some: readonly string[]): Sql =>
-    sql.join(
-      some.map((column) => sql`coalesce(octet_length(${sql.ref(column)}::text), 0)`),
-      sql` + `,
-    )
   const pageRows = (
     reading: PageReading,
     direction: Direction,
@@ -125,4 +120,12 @@ export function rowsOf<Row extends { id: string }>(
         ...(large.some((column) => !needed || needed.includes(column)) ? { bytesMax: limits.pageBytes } : {}),
       }),
   }
+}
+
+/** How many bytes of JSON a row has in these columns. */
+function sizeOf(columns: readonly string[]): Sql {
+  return sql.join(
+    columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}::text), 0)`),
+    sql` + `,
+  )
 }
