@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const vmTests = 'test/**/*.vm.test.ts'
-/** What takes eight seconds or more on a calm machine, and what needs a Debian package beside git: all else is fast. */
+/** What takes seven seconds or more on a calm machine, and what needs a Debian package beside git: all else is fast. */
 export const slowTests = [
   'test/adding-a-noun.test.ts', // a copy of the checkout, and its types
   'test/agents/mcp-tools.test.ts', // tool servers, with their time limits
   'test/agents/outcomes.test.ts', // sessions that are graded several times
+  'test/agents/runs.test.ts', // sessions that end by themselves
+  'test/agents/sessions.test.ts', // many sessions, with their time limits
   'test/agents/sessions/deaths.test.ts', // a session that dies at each of its statements
   'test/agents/sessions/loop.test.ts', // many sessions, with their time limits
   'test/agents/sessions/models.test.ts', // many sessions, with their time limits
@@ -19,6 +21,7 @@ export const slowTests = [
   'test/backup.test.ts', // whole installations, backed up and restored
   'test/contract/agents-hostile.test.ts', // hundreds of attack texts in every field
   'test/contract/answers.test.ts', // the largest answers there may be
+  'test/contract/event-streams.test.ts', // every stream, cut and resumed
   'test/contract/hostile.test.ts', // hundreds of attack texts in every argument
   'test/contract/persons-own.test.ts', // every operation on what is a colleague’s
   'test/contract/stalls.test.ts', // the largest bodies there may be, in every field
@@ -37,10 +40,14 @@ export const slowTests = [
   'test/infra/builds/without-vms.test.ts', // builds that wait for a machine
   'test/infra/compute/disk-images.test.ts', // qemu-img
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
+  'test/infra/egress.test.ts', // a real SSH connection
   'test/infra/node-client.test.ts', // a node that is silent for seconds
   'test/infra/organization-room.test.ts', // organizations that reach each of their limits
   'test/llm/billing/inference-database.test.ts', // time limits of 10 s
   'test/llm/billing/ledger-sums.test.ts', // a ledger of a year
+  'test/llm/chat-streams.test.ts', // streams that break off, with their time limits
+  'test/llm/chat.test.ts', // chats that take seconds
+  'test/llm/models.test.ts', // providers that do not answer
   'test/llm/upstreams/faults.test.ts', // time limits of seconds, of each kind of provider
   'test/platform/jobs.test.ts', // a process that is killed, and a lease that ends
   'test/platform/metrics.test.ts', // a Postgres that is killed, and a time limit of 10 s
