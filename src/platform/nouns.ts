@@ -3,7 +3,7 @@
  * condition.
  */
 import type { RawBuilder } from 'kysely'
-import { BerthError, notFound } from './errors.ts'
+import { notFound } from './errors.ts'
 import { decodeId, type IdKind } from './ids.ts'
 import {
   countRows,
@@ -11,6 +11,7 @@ import {
   pageSql,
   readPage,
   readPagesOfEach,
+  readWithinBytes,
   withinPageBytes,
   type Direction,
   type ListOfEach,
@@ -45,9 +46,6 @@ export type PageOfEach<Row> = Pick<ListOfEach<Row, string>, 'parents' | 'parentN
   columns?: readonly string[] | undefined
 }
 
-/** What all rows of a statement are together. */
-type Together = { bytesTogether?: number; rowsTogether?: number }
-
 /**
  * The rows of a noun in a table whose key `id` grows with time.
  * @param name the callers' name for one.
@@ -77,26 +75,12 @@ export function rowsOf<Row extends { id: string }>(
     const listed = sql`select ${read}, ${sizeOf(sized)} as size_bytes from ${where}`
     return withinPageBytes(listed, sql`id`, reading, direction)
   }
-  /** @throws BerthError invalid_request when the rows are too large together; none but the first is read then. */
-  const findWithinBytes = async (db: Db, chosen: Sql): Promise<Row[]> => {
-    const sized = sql`select ${columns}, sum(${sizeOf(large)}) over () as bytes_together, count(*) over () as rows_together, row_number() over () as place from ${rows} where ${chosen}`
-    const found = await findAll<Row & Together>(
-      db,
-      sql`select * from (${sized}) sized where bytes_together <= ${limits.pageBytes} or place = 1`,
-    )
-    const { bytesTogether = 0, rowsTogether = 0 } = found[0] ?? {}
-    if (bytesTogether > limits.pageBytes && rowsTogether > 1)
-      throw new BerthError(
-        'invalid_request',
-        `What is asked for here has more than ${limits.pageBytes / 1024 / 1024} MiB together. Ask for fewer at once.`,
-      )
-    return found
-  }
   return {
     async find(db, ids, mine) {
       const chosen = sql`id = any(${ids}::uuid[]) and ${mine}`
-      if (large.length > 0 && ids.length > 1) return findWithinBytes(db, chosen)
-      return findAll(db, sql`${select} where ${chosen}`)
+      if (large.length === 0) return findAll(db, sql`${select} where ${chosen}`)
+      const sized = sql<Row>`select ${columns}, ${sizeOf(large)} as size_bytes from ${rows} where ${chosen}`
+      return (await readWithinBytes(db, sized, limits.pageBytes)).loaded
     },
     async read(db, publicId, mine, lock = sql``) {
       const id = decodeId(kind, publicId)

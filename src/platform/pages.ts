@@ -70,8 +70,6 @@ export type ListOfEach<Row, Key> = {
   /** The name of a parent in its not_found error. */
   parentName: string
   most?: number
-  /** Whether a page is shorter than requested. */
-  isCut?: (rows: readonly Row[]) => boolean
   /** Of rows that have `size_bytes`: how many bytes several of them may have together. */
   bytesMax?: number
 }
@@ -98,26 +96,16 @@ export async function readPagesOfEach<Row extends { id: string }, Key>(
 export async function readSizedPagesOfEach<Row extends { id: string }, Key>(
   db: Db,
   window: PageWindow,
-  {
-    cursors,
-    parents,
-    rows,
-    whole,
-    parentName,
-    most = limits.connectionFirstMax,
-    isCut,
-    bytesMax,
-  }: ListOfEach<Row, Key>,
+  { cursors, parents, rows, whole, parentName, most = limits.connectionFirstMax, bytesMax }: ListOfEach<Row, Key>,
 ): Promise<Loaded<PagesOf<Row>>> {
   const reading = readWindow(cursors.keyOf, window, most)
   // A lateral list is read parent by parent, so each one's rows stay in their order. A parent without rows has one of nulls.
-  type Read = Row & { pageOf: string } & Sized
+  type Read = Row & { pageOf: string }
   const listed = sql<Read>`select page.*, parent.id as page_of from (${parents}) parent left join lateral (${rows(reading)}) page on true`
-  const found = await findAll(db, bytesMax === undefined ? listed : withinBytes(listed, bytesMax))
-  const { rowsTogether = 0, bytesTogether } = found[0] ?? {}
-  const bytes = bytesTogether ?? 0
-  if (bytesMax !== undefined && bytes > bytesMax && rowsTogether > 1)
-    throw new BerthError('invalid_request', 'The pages asked for are too large together. Ask for fewer at once.')
+  const { loaded: found, bytes } =
+    bytesMax === undefined
+      ? { loaded: await findAll(db, listed), bytes: 0 }
+      : await readWithinBytes(db, listed, bytesMax)
   const byParent = Map.groupBy(found, ({ pageOf: parentId }) => parentId)
   let counts: Promise<Map<string, number>> | undefined
   const countAll = async (): Promise<Map<string, number>> => {
@@ -132,17 +120,28 @@ export async function readSizedPagesOfEach<Row extends { id: string }, Key>(
     if (!ofParent) throw notFound(parentName)
     const shown = ofParent[0]?.id === null ? [] : ofParent
     const count = async (): Promise<number> => (await (counts ??= countAll())).get(parentId) ?? 0
-    return pageOf(cursors.cursorOf, window, reading, shown, count, isCut?.(shown))
+    return pageOf(cursors.cursorOf, window, reading, shown, count)
   }
   return { loaded, bytes }
 }
 
-/** The same rows when they have no more bytes together, and how many they have; else only the first of them. */
-function withinBytes<Read>(rows: RawBuilder<Read>, bytesMax: number): RawBuilder<Read> {
-  return sql<Read>`
+/**
+ * Reads rows that have their `id` and `size_bytes`, all of them or none: the first is read in any case.
+ * @throws BerthError invalid_request when several of them have more bytes together.
+ */
+export async function readWithinBytes<Read>(db: Db, rows: RawBuilder<Read>, bytesMax: number): Promise<Loaded<Read[]>> {
+  const found = await findAll<Read & Sized>(
+    db,
+    sql`
     select * from (
       select listed.*, count(id) over () as rows_together, sum(size_bytes) over () as bytes_together, row_number() over () as place from (${rows}) listed) sized
-    where bytes_together is null or bytes_together <= ${bytesMax} or place = 1`
+    where bytes_together is null or bytes_together <= ${bytesMax} or place = 1`,
+  )
+  const { rowsTogether = 0, bytesTogether } = found[0] ?? {}
+  const bytes = bytesTogether ?? 0
+  if (bytes > bytesMax && rowsTogether > 1)
+    throw new BerthError('invalid_request', 'What is asked for here is too large together. Ask for fewer at once.')
+  return { loaded: found, bytes }
 }
 
 function isGiven(one: unknown): boolean {
@@ -174,16 +173,15 @@ function readWindow<Key>(
   return { most: size + 1, after: keyAt('after', after), before: keyAt('before', before), fromEnd }
 }
 
-/** The page of the rows that were read. `isShort`: it is shorter than requested. */
+/** The page of the rows that were read. */
 function pageOf<Row>(
   cursorOf: Cursors<Row, never>['cursorOf'],
   { after, before }: PageWindow,
   { most, fromEnd }: PageReading<unknown>,
   rows: Row[],
   count: () => Promise<number>,
-  isShort = false,
 ): Page<Row> {
-  const isCut = isShort || rows.length >= most || isFullBySize(rows)
+  const isCut = rows.length >= most || isFullBySize(rows)
   const shown = rows.slice(0, most - 1)
   const nodes = fromEnd ? shown.reverse() : shown
   const cursorAt = (row: Row | undefined): string | null => (row === undefined ? null : cursorOf(row))
@@ -215,17 +213,19 @@ function isFullBySize(rows: readonly unknown[]): boolean {
 /**
  * The rows of a page, each of which has its `size_bytes`, up to the bytes that a page may have; one however large it is.
  * @param key the column that the list is ordered by.
+ * @param bytesMax what a page may have.
  */
 export function withinPageBytes(
   rows: RawBuilder<unknown>,
   key: RawBuilder<unknown>,
   { fromEnd }: PageReading<unknown>,
   direction: Direction,
+  bytesMax: number = limits.pageBytes,
 ): RawBuilder<unknown> {
   const inOrder = sql`order by ${key} ${(direction === 'asc') === fromEnd ? sql`desc` : sql`asc`}`
   return sql`
     select * from (select sized.*, sum(size_bytes) over (${inOrder}) - size_bytes as before, count(*) over () as found from (${rows}) sized) page
-    where before = 0 or before + size_bytes <= ${limits.pageBytes} ${inOrder}`
+    where before = 0 or before + size_bytes <= ${bytesMax} ${inOrder}`
 }
 
 /** The order of a list by one key that only grows, such as ids, which grow with time. */

@@ -7,6 +7,8 @@ import { limits } from '#src/platform/limits.ts'
 import {
   pageSql,
   readSizedPagesOfEach,
+  readWithinBytes,
+  withinPageBytes,
   type Direction,
   type Loaded,
   type Page,
@@ -14,7 +16,7 @@ import {
   type PagesOf,
   type PageWindow,
 } from '#src/platform/pages.ts'
-import { findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
@@ -215,19 +217,10 @@ export async function pageEventsOfEach(
  */
 export async function findEvents(call: Call, ids: readonly string[]): Promise<SessionEvent[]> {
   const scope = allow(call.caller, 'sessions:read')
-  const chosen = sql`session_events where id = any(${ids}::uuid[]) and session_id in (select s.id from sessions s where ${ownedByCaller(scope)})`
-  if (ids.length > 1) {
-    const { bytes } = await getOne<{ bytes: number }>(
-      call.db,
-      sql`select coalesce(sum(size_bytes), 0) as bytes from ${chosen}`,
-    )
-    if (bytes > limits.eventPageBytes)
-      throw new BerthError(
-        'invalid_request',
-        `The events asked for here have more than ${limits.eventPageBytes / 1024 / 1024} MiB together. Ask for fewer at once.`,
-      )
-  }
-  return findAll(call.db, sql`select ${eventColumns} from ${chosen}`)
+  const sized = sql<SessionEvent>`
+    select ${eventColumns}, size_bytes from session_events
+    where id = any(${ids}::uuid[]) and session_id in (select s.id from sessions s where ${ownedByCaller(scope)})`
+  return (await readWithinBytes(call.db, sized, limits.eventPageBytes)).loaded
 }
 
 /**
@@ -257,22 +250,16 @@ function pageLogs(
   const chosen = sql`session_id = parent.id and (${types}::text[] is null or type = any(${types}::text[])) and ${createdWithin(filter ?? {})}`
   const rows = (reading: PageReading): RawBuilder<unknown> => {
     const { within, cut } = pageSql(sql`position`, reading, direction)
-    const inOrder = sql`order by position ${(direction === 'asc') === reading.fromEnd ? sql`desc` : sql`asc`}`
-    // A page is full by number or by size; at least one event is shown, however large it is.
-    return sql`
-      select * from (
-        select next.*, sum(size_bytes) over (${inOrder}) - size_bytes as before, count(*) over () as found
-        from (select ${eventColumns}, size_bytes from session_events where ${chosen} and ${within} ${cut}) next) page
-      where before = 0 or before + size_bytes <= ${Math.floor(pageBytesMax / sessionCount)} ${inOrder}`
+    const listed = sql`select ${eventColumns}, size_bytes from session_events where ${chosen} and ${within} ${cut}`
+    return withinPageBytes(listed, sql`position`, reading, direction, Math.floor(pageBytesMax / sessionCount))
   }
-  return readSizedPagesOfEach<SessionEvent & { found: number }, string>(db, window, {
+  return readSizedPagesOfEach<SessionEvent, string>(db, window, {
     cursors: { keyOf: positionOf, cursorOf: ({ position }) => `${cursorLetter}${position}` },
     parents: sessions,
     rows,
     whole: sql`session_events where ${chosen}`,
     parentName: 'session',
     most: limits.eventListMax,
-    isCut: (shown) => shown.length < (shown[0]?.found ?? 0),
     bytesMax: pageBytesMax,
   })
 }
