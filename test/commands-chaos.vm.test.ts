@@ -8,7 +8,7 @@ import { until } from './support/until.ts'
 
 const vmCount = 3
 const usersPerVm = 2
-const requestsBetween = 3
+const roundsBetween = 1
 const lineCount = 120
 
 let berth: Installation
@@ -88,7 +88,7 @@ test('no command and no file request fails while the worker restarts, each has i
     const before = [...done]
     await until(
       `everybody works before ${how}`,
-      () => users.every((_, user) => (done[user] ?? 0) >= (before[user] ?? 0) + requestsBetween),
+      () => users.every((_, user) => (done[user] ?? 0) >= (before[user] ?? 0) + roundsBetween),
       120_000,
     )
     expect(berth.kill('worker', how), 'there is a worker').toBe(true)
