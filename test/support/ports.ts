@@ -10,7 +10,7 @@ const share = Number(process.env.VITEST_POOL_ID ?? 0) % shares
 const given = new Set<number>()
 
 /**
- * A port on 127.0.0.1 that nobody listens on now, and that no other test of this run is given: it may as well stay the
+ * A port on 127.0.0.1 that nobody listens on now, and that no test of this run is given meanwhile: it may as well stay the
  * address of a server that cannot be reached. Random, so that two test runs beside each other seldom meet.
  */
 export async function freePort(): Promise<number> {
