@@ -140,7 +140,10 @@ export async function readWithinBytes<Read>(db: Db, rows: RawBuilder<Read>, byte
   const { rowsTogether = 0, bytesTogether } = found[0] ?? {}
   const bytes = bytesTogether ?? 0
   if (bytes > bytesMax && rowsTogether > 1)
-    throw new BerthError('invalid_request', 'What is asked for here is too large together. Ask for fewer at once.')
+    throw new BerthError(
+      'invalid_request',
+      `What is asked for here has more than ${Number((bytesMax / 1024 / 1024).toFixed(1))} MiB together. Ask for fewer at once.`,
+    )
   return { loaded: found, bytes }
 }
 

@@ -50,4 +50,5 @@ test('pages of agents, versions and sessions hold so many bytes and no more, and
   const asked = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Agent { name } } }'
   const { body } = await berth.ask(asked, { token, variables: { ids: agents } })
   expect(body.errors?.[0]?.extensions.code).toBe('INVALID_REQUEST')
+  expect(body.errors?.[0]?.message).toMatch(`more than ${limits.pageBytes / 1024 / 1024} MiB together`)
 })
