@@ -8,7 +8,7 @@ import { isRunning, markProcess } from '#src/platform/locks/process-marks.ts'
 import { nodeProblem } from '../src/start/node-version.ts'
 import { readProcfile } from '../src/start/procfile.ts'
 import { showProgress } from '../src/start/progress.ts'
-import { countResults } from './support/results.ts'
+import { countPassed, failuresOf, withRerun } from './support/results.ts'
 
 describe('the Procfile', () => {
   let folder: string
@@ -92,17 +92,32 @@ test('a process is distinguished from a later one with the same pid', () => {
   expect(markProcess(2 ** 22 + 1)).toBeUndefined()
 })
 
-test('a test file that fails outside its tests counts as a failure', () => {
-  const passed = { status: 'passed' }
-  const failed = { status: 'failed' }
-  expect(
-    countResults({
-      testResults: [
-        { status: 'passed', assertionResults: [passed, passed] },
-        { status: 'failed', assertionResults: [passed, failed, { status: 'skipped' }] },
-        { status: 'failed', assertionResults: [] },
-        { status: 'failed', assertionResults: [passed] },
-      ],
-    }),
-  ).toEqual({ passed: 4, failed: 3 })
+test('a test file that fails outside its tests counts as a failure, and one that was run again by its second result', () => {
+  const passed = { status: 'passed', fullName: 'good' }
+  const failed = { status: 'failed', fullName: 'bad', failureMessages: ['Error: no\n    at line 1'] }
+  const first = {
+    testResults: [
+      { name: 'a', status: 'passed', assertionResults: [passed, passed] },
+      { name: 'b', status: 'failed', assertionResults: [passed, failed, { status: 'skipped', fullName: 'left out' }] },
+      { name: 'c', status: 'failed', message: 'SyntaxError', assertionResults: [] },
+      { name: 'd', status: 'failed', assertionResults: [passed] },
+    ],
+  }
+  expect(countPassed(first)).toBe(4)
+  expect(failuresOf(first)).toEqual([
+    { file: 'b', test: 'bad', why: 'Error: no' },
+    { file: 'c', test: null, why: 'SyntaxError' },
+    { file: 'd', test: null, why: '' },
+  ])
+  const both = withRerun(first, {
+    testResults: [
+      { name: 'b', status: 'passed', assertionResults: [passed, passed] },
+      { name: 'c', status: 'failed', assertionResults: [failed] },
+    ],
+  })
+  expect(countPassed(both)).toBe(5)
+  expect(failuresOf(both)).toEqual([
+    { file: 'c', test: 'bad', why: 'Error: no' },
+    { file: 'd', test: null, why: '' },
+  ])
 })
