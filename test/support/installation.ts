@@ -20,6 +20,8 @@ export type Installation = {
   /** Starts a second worker beside the one that is kept running. */
   startWorker: () => Command
   qemuPids: () => number[]
+  /** The lines that it has logged so far which match. */
+  logged: (pattern: RegExp) => string[]
   stop: () => Promise<void>
 }
 
@@ -74,6 +76,7 @@ export async function startInstallation(
     startWorker: () =>
       startCommand(['workers/main.ts'], { ...settings, DATABASE_URL: findRun(dataDir)?.databaseUrl ?? '' }),
     qemuPids: () => qemuProcesses(folder),
+    logged: (pattern) => berth.lines.filter((line) => pattern.test(line)),
     stop,
   }
 }
