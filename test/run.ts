@@ -20,7 +20,7 @@ import { prepareVms } from '../src/start/vms.ts'
 import { countPassed, failuresOf, withRerun, type Failure, type JsonReport } from './support/results.ts'
 
 /** More failed files than these are no accident of a busy machine, and are not run again. */
-const filesAgainMax = 4
+const filesAgainMax = 6
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
