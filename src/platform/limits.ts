@@ -69,7 +69,7 @@ export const limits = {
   execSilenceSeconds: 10,
   execOutputBytes: 1024 * 1024,
   execArgumentBytes: 128 * 1024, // command and arguments together, what execve takes
-  nodeWaitSeconds: 10, // how long a request waits for a node whose worker starts again
+  nodeWaitSeconds: 5, // how long a request waits for a node whose worker starts again
   processRecordHours: 24,
   processesRunningMax: 1000, // background processes of one VM
   fileBytes: 700 * 1024, // one read or write; base64 of it fits the 1 MiB body
