@@ -5,11 +5,8 @@
 import { connect, type Socket } from 'node:net'
 import { onLines } from '#src/drivers/compute/lines.ts'
 
-/**
- * A command that QEMU does not answer in this time has failed, and its machine is given up. A host that is short of
- * memory can take many seconds; to wait costs a user less than a machine that starts again from its disk.
- */
-const answerTimeoutMs = 30_000
+/** A command that QEMU does not answer in this time has failed. */
+const answerTimeoutMs = 10_000
 const connectTimeoutMs = 10_000
 /** QEMU creates its socket some 30 ms after it starts. */
 const connectEveryMs = 4
