@@ -1,7 +1,6 @@
 /**
  * `npm test`: the whole suite, real VMs included, on a machine that may be fresh. Its last line is always
- * `N passed, N failed`; it fails when anything does, and when nothing ran. A few files that failed in a whole run are run
- * once more by themselves, because a busy machine can be too slow for a real VM; both results are shown.
+ * `N passed, N failed`, after a list of what failed; it fails when anything does, and when nothing ran.
  * Words after `npm test --` go to vitest: a part of a file name runs only what fits.
  */
 import '../src/start/node-version.ts'
@@ -17,10 +16,7 @@ import { readConfig } from '../src/platform/config.ts'
 import { setLogLevel } from '../src/platform/log.ts'
 import { installPackages } from '../src/start/packages.ts'
 import { prepareVms } from '../src/start/vms.ts'
-import { countPassed, failuresOf, withRerun, type Failure, type JsonReport } from './support/results.ts'
-
-/** More failed files than these are no accident of a busy machine, and are not run again. */
-const filesAgainMax = 6
+import { countPassed, failuresOf, type JsonReport } from './support/results.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -38,49 +34,24 @@ async function testAll(): Promise<number> {
   if ((await runNode(['node_modules/typescript/bin/tsc', '--noEmit'])) !== 0) return summary(0, 1)
   setLogLevel('warn')
   await prepareHost()
-  const chosen = process.argv.slice(2)
-  const { code: vitestCode, report } = await runVitest(chosen, 'report')
-  if (!report) return summary(0, 1)
-  const failures = failuresOf(report)
-  if (failures.length === 0) {
-    // vitest also fails for what no test stands for, such as an error after the last one: that counts as one.
-    return summary(countPassed(report), vitestCode === 0 ? 0 : 1)
-  }
-  list('Failed', failures)
-  const files = [...new Set(failures.map(({ file }) => file))]
-  if (chosen.length > 0 || files.length > filesAgainMax) return summary(countPassed(report), failures.length)
-  say(`Running again, one after the other, the files that failed beside others: ${files.length}`)
-  const again = await runVitest([...files, '--no-file-parallelism'], 'again')
-  const both = again.report ? withRerun(report, again.report) : report
-  const left = failuresOf(both)
-  list(
-    'Failed at first and passed by itself',
-    failures.filter((one) => !left.some(({ file, test }) => file === one.file && test === one.test)),
-  )
-  list('Failed twice', left)
-  return summary(countPassed(both), left.length === 0 && again.code !== 0 ? 1 : left.length)
-}
-
-/** Runs vitest with these words; no report when it could not start. */
-async function runVitest(words: readonly string[], name: string): Promise<{ code: number; report?: JsonReport }> {
-  const path = join(folder, `${name}.json`)
-  const code = await runNode([
-    'node_modules/vitest/vitest.mjs',
+  const path = join(folder, 'report.json')
+  const words = [
     'run',
     '--config',
     'test/vitest.config.ts',
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${path}`,
-    ...words,
-  ])
-  return existsSync(path) ? { code, report: JSON.parse(readFileSync(path, 'utf8')) as JsonReport } : { code }
-}
-
-function list(what: string, failures: readonly Failure[]): void {
-  if (failures.length === 0) return
-  say(`${what}:`)
-  for (const { file, test, why } of failures) say(`  ${relative('.', file)}: ${test ?? 'the file itself'}: ${why}`)
+    ...process.argv.slice(2),
+  ]
+  const vitestCode = await runNode(['node_modules/vitest/vitest.mjs', ...words])
+  if (!existsSync(path)) return summary(0, 1)
+  const report = JSON.parse(readFileSync(path, 'utf8')) as JsonReport
+  const failures = failuresOf(report)
+  for (const { file, test, why } of failures)
+    say(`Failed: ${relative('.', file)}: ${test ?? 'the file itself'}: ${why}`)
+  // vitest also fails for what no test stands for, such as an error after the last one: that counts as one.
+  return summary(countPassed(report), failures.length === 0 && vitestCode !== 0 ? 1 : failures.length)
 }
 
 /** Installs packages and builds the templates. What cannot be had is said here, and fails in the tests that need it. */

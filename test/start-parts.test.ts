@@ -8,7 +8,7 @@ import { isRunning, markProcess } from '#src/platform/locks/process-marks.ts'
 import { nodeProblem } from '../src/start/node-version.ts'
 import { readProcfile } from '../src/start/procfile.ts'
 import { showProgress } from '../src/start/progress.ts'
-import { countPassed, failuresOf, withRerun } from './support/results.ts'
+import { countPassed, failuresOf } from './support/results.ts'
 
 describe('the Procfile', () => {
   let folder: string
@@ -92,10 +92,10 @@ test('a process is distinguished from a later one with the same pid', () => {
   expect(markProcess(2 ** 22 + 1)).toBeUndefined()
 })
 
-test('a test file that fails outside its tests counts as a failure, and one that was run again by its second result', () => {
+test('a test file that fails outside its tests counts as a failure', () => {
   const passed = { status: 'passed', fullName: 'good' }
   const failed = { status: 'failed', fullName: 'bad', failureMessages: ['Error: no\n    at line 1'] }
-  const first = {
+  const report = {
     testResults: [
       { name: 'a', status: 'passed', assertionResults: [passed, passed] },
       { name: 'b', status: 'failed', assertionResults: [passed, failed, { status: 'skipped', fullName: 'left out' }] },
@@ -103,21 +103,10 @@ test('a test file that fails outside its tests counts as a failure, and one that
       { name: 'd', status: 'failed', assertionResults: [passed] },
     ],
   }
-  expect(countPassed(first)).toBe(4)
-  expect(failuresOf(first)).toEqual([
+  expect(countPassed(report)).toBe(4)
+  expect(failuresOf(report)).toEqual([
     { file: 'b', test: 'bad', why: 'Error: no' },
     { file: 'c', test: null, why: 'SyntaxError' },
-    { file: 'd', test: null, why: '' },
-  ])
-  const both = withRerun(first, {
-    testResults: [
-      { name: 'b', status: 'passed', assertionResults: [passed, passed] },
-      { name: 'c', status: 'failed', assertionResults: [failed] },
-    ],
-  })
-  expect(countPassed(both)).toBe(5)
-  expect(failuresOf(both)).toEqual([
-    { file: 'c', test: 'bad', why: 'Error: no' },
     { file: 'd', test: null, why: '' },
   ])
 })

@@ -29,12 +29,6 @@ export function failuresOf({ testResults }: JsonReport): Failure[] {
   })
 }
 
-/** The report of a run, with the results of the files that were run again in place of their first ones. */
-export function withRerun(first: JsonReport, again: JsonReport): JsonReport {
-  const anew = new Map(again.testResults.map((file) => [file.name, file]))
-  return { testResults: first.testResults.map((file) => anew.get(file.name) ?? file) }
-}
-
 function firstLine(text = ''): string {
   return (text.trim().split('\n')[0] ?? '').slice(0, whyCharactersMax)
 }
