@@ -2,7 +2,7 @@
  * The addresses that may not be reached on a user's behalf, and the parsing of hosts. 192.0.2.0/24, 198.51.100.0/24 and
  * 203.0.113.0/24 (and 2001:db8::/32) are allowed: isolated networks put their package mirrors there.
  */
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 /** Why an address is refused. The words are shown to callers. */
@@ -128,4 +128,17 @@ function blockListOf(subnets: readonly string[]): BlockList {
       for (const prefix of carriers) list.addSubnet(`${prefix}${address}`, 96 + Number(bits), 'ipv6')
   }
   return list
+}
+
+/** The key by which addresses are counted: for IPv6 the /64 network, because a client usually has all of it. */
+export function neighbourhood(address: string): string {
+  if (!isIPv6(address) || address === '::1') return address
+  const mapped = address.slice(address.lastIndexOf(':') + 1)
+  if (isIPv4(mapped)) return mapped
+  const [front = '', back] = address.split('%')[0]?.split('::') ?? []
+  const groups = front.split(':').filter(Boolean)
+  const missing = back === undefined ? 0 : 8 - groups.length - back.split(':').filter(Boolean).length
+  return [...groups, ...Array.from({ length: missing }, () => '0'), ...(back ?? '').split(':').filter(Boolean)]
+    .slice(0, 4)
+    .join(':')
 }

@@ -3,8 +3,9 @@
  * responses are cut off. So no client can use up the sockets or the memory that others need.
  */
 import type { Server } from 'node:http'
-import { isIPv4, isIPv6, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { neighbourhood } from '#src/drivers/addresses.ts'
 import type { Config } from '#src/platform/config.ts'
 import { limits } from '#src/platform/limits.ts'
 import { connectionsRefused } from '#src/platform/metrics.ts'
@@ -39,19 +40,6 @@ export function watchConnections(
   // before Node's own listener, which would start to read requests
   ;(server as Server).prependListener('connection', admit)
   cutStalled(app)
-}
-
-/** The key by which addresses are counted: for IPv6 the /64 network, because a client usually has all of it. */
-function neighbourhood(address: string): string {
-  if (!isIPv6(address) || address === '::1') return address
-  const mapped = address.slice(address.lastIndexOf(':') + 1)
-  if (isIPv4(mapped)) return mapped
-  const [front = '', back] = address.split('%')[0]?.split('::') ?? []
-  const groups = front.split(':').filter(Boolean)
-  const missing = back === undefined ? 0 : 8 - groups.length - back.split(':').filter(Boolean).length
-  return [...groups, ...Array.from({ length: missing }, () => '0'), ...(back ?? '').split(':').filter(Boolean)]
-    .slice(0, 4)
-    .join(':')
 }
 
 const tooMany = JSON.stringify({

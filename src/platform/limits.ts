@@ -202,6 +202,26 @@ export const limits = {
   chatBodyBytesPerOrganization: 512 * 1024 * 1024, // of requests whose answers are not complete, in one process
   chatReplayBytes: 4 * 1024 * 1024, // a longer stream is not stored under its Idempotency-Key
 
+  // The wire proxy of databases.
+  postgresStartupBytes: 10_000, // of a startup packet, as in Postgres itself
+  postgresLoginBytes: 1024, // of one message of a SCRAM exchange, as in Postgres itself
+  postgresLoginSeconds: 15, // from the connection until the client has proved who it is
+  postgresUnprovenPerAddress: 128, // connections that have not logged in yet; the oldest makes room for one more
+  postgresUnprovenMax: 1024, // the same of all addresses together
+  postgresClientsPerAddress: 2048,
+  postgresClientsMax: 8192, // of one process
+  postgresClientsPerDatabase: 2000,
+  postgresFailuresPerMinute: 30, // failed logins to one database from one address
+  postgresBackendsShared: 16, // server connections of a database that clients share; more while no client lets go of one
+  postgresQueueSeconds: 30, // a client waits so long for a server connection
+  postgresWakeSeconds: 30, // and so long until a database that sleeps has come up
+  postgresBackendIdleSeconds: 300, // a server connection that nobody uses is closed then
+  postgresBackendMinutes: 60, // and one of this age when it is next free
+  postgresStatementBytes: 64 * 1024, // a longer statement is not read, and its client keeps its server connection
+  postgresPlanBytes: 16 * 1024, // an unnamed prepared statement up to this size is prepared again on another server connection
+  postgresStalledSeconds: 900, // a client that takes nothing of its answer for so long is cut
+  postgresEndSeconds: 5, // until every client of a database that is closed to it is gone
+
   apiKeysMax: 200, // keys of an organization that are neither revoked nor expired
   apiKeyDaysMax: 3_653, // ten years
 

@@ -110,6 +110,16 @@ export function startSha256(): { update: (bytes: Buffer) => void; hex: () => str
   return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') }
 }
 
+/** HMAC-SHA-256 of a text under a key. */
+export function hmacSha256(key: Buffer, text: string | Buffer): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}
+
+/** The digest of bytes by an algorithm of the given name, such as sha384. */
+export function digestOf(algorithm: string, bytes: Buffer): Buffer {
+  return hash(algorithm, bytes, 'buffer')
+}
+
 /** Whether two digests are equal, in a time that does not tell where they differ. */
 export function sameDigest(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other)

@@ -1,0 +1,285 @@
+/** A backend: one connection to a database's server, logged in, which the proxy gives to one client after the other. */
+import type { Duplex } from 'node:stream'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import type { Admission } from './directory.ts'
+import { readIncoming, type Incoming } from './incoming.ts'
+import { saslInitial } from './login.ts'
+import {
+  authentication,
+  cancelPacket,
+  errorField,
+  fromClient,
+  fromServer,
+  headBytes,
+  message,
+  readParameter,
+  startupPacket,
+  terminateMessage,
+} from './messages.ts'
+import { PostgresRefusal } from './refusals.ts'
+import { mechanisms, scramClient } from './scram.ts'
+
+/** A message as it came. */
+export type Message = { type: number; whole: Buffer }
+
+/** One backend. */
+export type Backend = {
+  readonly stream: Duplex
+  /** Clients that want what this key says can have it. */
+  readonly key: string
+  /** What the server has said of the session's settings. */
+  readonly parameters: Map<string, string>
+  /** The server's number of the process that serves it. */
+  readonly processId: number
+  readonly openedAtMs: number
+  /** The age of the settings with which it began; the pool counts them. */
+  generation: number
+  /** Since when nobody has it. */
+  freeSinceMs: number
+  /** Whether a client has said anything on it since it was clear. */
+  used: boolean
+  /** Whether it can never be given to another client. */
+  stuck: boolean
+  readonly closed: boolean
+  /** Who gets what arrives, and is told that it ended. */
+  receive: (chunk: Buffer) => void
+  ended: () => void
+  /** Called when the server can be sent more. */
+  drained: () => void
+  /** Nobody has it any more. */
+  leave(): void
+  /** Sends messages of the proxy's own, and collects what is answered until so many times ReadyForQuery. @throws Error when it is gone, or answers too late */
+  ask(messages: Buffer, cycles: number, limitMs: number): Promise<{ messages: Message[]; asides: Buffer[] }>
+  /** Asks the server to cancel what it does. Until this has arrived there, the backend must not change hands: `cancelling`. */
+  cancel(): void
+  readonly cancelling: Promise<void> | null
+  /** Ends it; the server does what it was told before. */
+  close(): void
+}
+
+/** The server refuses: its own words are for the client. */
+export class ServerRefused extends Error {
+  readonly whole: Buffer
+
+  constructor(content: Buffer) {
+    super(errorField(content, 'M') ?? 'the server refused the connection')
+    this.whole = message(fromServer.error, content)
+  }
+}
+
+const loginBytes = 64 * 1024
+const answerBytesMax = 1024 * 1024
+
+/** Opens a backend with these settings. @throws PostgresRefusal; ServerRefused */
+export async function openBackend(
+  admission: Admission,
+  settings: ReadonlyMap<string, string>,
+  key: string,
+): Promise<Backend> {
+  const late = Symbol('late')
+  const { promise: limit, resolve: elapse } = Promise.withResolvers<typeof late>()
+  const timer = setTimeout(() => elapse(late), limits.postgresWakeSeconds * 1000)
+  const opening = begin(admission, settings, key)
+  try {
+    const backend = await Promise.race([opening, limit])
+    if (backend !== late) return backend
+    opening.then(
+      (slow) => slow.close(),
+      (error: unknown) => log.debug({ err: error }, 'a backend that was no longer waited for did not open'),
+    )
+    throw new PostgresRefusal('cannot_connect_now', 'the database is starting up: try again in a moment')
+  } catch (error) {
+    if (error instanceof PostgresRefusal || error instanceof ServerRefused) throw error
+    log.warn({ err: error, database: admission.databaseId }, 'a database cannot be reached')
+    throw new PostgresRefusal('cannot_connect_now', 'the database cannot be reached now: try again in a moment')
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function begin(admission: Admission, settings: ReadonlyMap<string, string>, key: string): Promise<Backend> {
+  const stream = await admission.connect()
+  stream.on('error', (error) => log.debug({ err: error }, 'a backend was cut'))
+  const incoming = readIncoming(stream)
+  try {
+    const { user, database, password } = admission.server
+    stream.write(startupPacket([['user', user], ['database', database], ...settings]))
+    const session = await logInTo(stream, incoming, password)
+    return makeBackend(stream, incoming, key, session, admission)
+  } catch (error) {
+    incoming.release()
+    stream.destroy()
+    throw error
+  }
+}
+
+type Session = { parameters: Map<string, string>; processId: number; secret: number }
+
+/** Everything up to the first ReadyForQuery. */
+async function logInTo(stream: Duplex, incoming: Incoming, password: string | null): Promise<Session> {
+  const session: Session = { parameters: new Map(), processId: 0, secret: 0 }
+  const scram = scramClient(password ?? '')
+  for (;;) {
+    const { type, content } = await incoming.message(loginBytes)
+    if (type === fromServer.ready) return session
+    if (type === fromServer.error) {
+      // Our own password or role is wrong: that is nothing for the client.
+      if (errorField(content, 'C')?.startsWith('28')) throw new Error(errorField(content, 'M') ?? 'login refused')
+      throw new ServerRefused(content)
+    } else if (type === fromServer.parameterStatus) session.parameters.set(...readParameter(content))
+    else if (type === fromServer.backendKey) {
+      session.processId = content.readInt32BE(0)
+      session.secret = content.readInt32BE(4)
+    } else if (type === fromServer.authentication) {
+      const answer = await answerTo(content, password, scram)
+      if (answer) stream.write(message(fromClient.login, answer))
+    } else if (type !== fromServer.notice && type !== fromServer.negotiateVersion)
+      throw new Error(`unexpected message ${type} of the server`)
+  }
+}
+
+async function answerTo(
+  content: Buffer,
+  password: string | null,
+  scram: ReturnType<typeof scramClient>,
+): Promise<Buffer | null> {
+  const step = content.readInt32BE(0)
+  const text = content.toString('utf8', 4)
+  if (step === authentication.ok) return null
+  if (password === null) throw new Error('the server wants a password, and there is none')
+  if (step === authentication.password) return Buffer.from(`${password}\0`)
+  if (step === authentication.sasl) {
+    if (!text.split('\0').includes(mechanisms.plain)) throw new Error('the server does not offer SCRAM-SHA-256')
+    return saslInitial(mechanisms.plain, scram.first)
+  }
+  if (step === authentication.saslContinue) return Buffer.from(await scram.final(text))
+  if (step === authentication.saslFinal && scram.proves(text)) return null
+  throw new Error('the server asks for a login that is not known here, or does not know the password itself')
+}
+
+function makeBackend(stream: Duplex, incoming: Incoming, key: string, session: Session, admission: Admission): Backend {
+  const { parameters, processId, secret } = session
+  let cancelling: Promise<void> | null = null
+  let closed = false
+  const backend: Backend = {
+    stream,
+    key,
+    parameters,
+    processId,
+    openedAtMs: performance.now(),
+    generation: 0,
+    freeSinceMs: performance.now(),
+    used: false,
+    stuck: false,
+    get closed() {
+      return closed || stream.destroyed
+    },
+    receive: ignore,
+    ended: ignore,
+    drained: ignore,
+    leave() {
+      backend.receive = backend.ended = backend.drained = ignore
+      stream.resume()
+    },
+    ask: (messages, cycles, limitMs) => ask(backend, messages, cycles, limitMs),
+    get cancelling() {
+      return cancelling
+    },
+    cancel() {
+      cancelling ??= sendCancel(admission, processId, secret).finally(() => (cancelling = null))
+    },
+    close() {
+      if (closed) return
+      closed = true
+      stream.end(terminateMessage)
+      stream.resume()
+      setTimeout(() => stream.destroy(), closeLimitMs).unref()
+    },
+  }
+  const rest = incoming.release()
+  stream.on('data', (chunk: Buffer) => backend.receive(chunk))
+  stream.on('drain', () => backend.drained())
+  stream.once('close', () => {
+    closed = true
+    backend.ended()
+  })
+  stream.once('end', () => stream.destroy())
+  if (rest.length > 0) backend.receive(rest)
+  stream.resume()
+  return backend
+}
+/** A server that has something to finish for a client who left gets so long. */
+const closeLimitMs = 60_000
+
+function ignore(): void {
+  // Between two clients nothing that a server says is for anybody.
+}
+
+/** Resolves when the server has closed the connection: then the signal has reached the process. */
+async function sendCancel(admission: Admission, processId: number, secret: number): Promise<void> {
+  try {
+    const stream = await admission.connect()
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => stream.destroy(), cancelLimitMs)
+      stream.on('error', (error) => log.debug({ err: error }, 'a cancel request was cut'))
+      stream.once('close', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+      stream.once('end', () => stream.destroy())
+      stream.resume()
+      stream.write(cancelPacket(processId, secret))
+    })
+  } catch (error) {
+    log.warn({ err: error, database: admission.databaseId }, 'a cancel request did not reach the database')
+  }
+}
+const cancelLimitMs = 5_000
+
+async function ask(backend: Backend, sent: Buffer, cycles: number, limitMs: number): ReturnType<Backend['ask']> {
+  const { receive, ended } = backend
+  const messages: Message[] = []
+  const asides: Buffer[] = []
+  let arrived: Buffer = Buffer.alloc(0)
+  let left = cycles
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('the server does not answer')), limitMs)
+      const finish = (error?: Error): void => {
+        clearTimeout(timer)
+        if (error) reject(error)
+        else resolve()
+      }
+      backend.ended = () => finish(new Error('the server is gone'))
+      backend.receive = (chunk) => {
+        arrived = arrived.length === 0 ? chunk : Buffer.concat([arrived, chunk])
+        if (arrived.length > answerBytesMax) return finish(new Error('the server answers too much'))
+        while (arrived.length >= headBytes && arrived.length > arrived.readUInt32BE(1)) {
+          const whole = arrived.subarray(0, arrived.readUInt32BE(1) + 1)
+          arrived = arrived.subarray(whole.length)
+          const type = whole[0] ?? 0
+          if (isAside(type)) asides.push(whole)
+          else messages.push({ type, whole })
+          if (type === fromServer.parameterStatus) backend.parameters.set(...readParameter(whole.subarray(headBytes)))
+          if (type === fromServer.ready && --left === 0) finish()
+        }
+      }
+      if (backend.closed) return finish(new Error('the server is gone'))
+      backend.stream.write(sent)
+      backend.stream.resume()
+    })
+  } catch (error) {
+    backend.stream.destroy()
+    throw error
+  } finally {
+    backend.receive = receive
+    backend.ended = ended
+  }
+  return { messages, asides }
+}
+
+/** Whether a message may come at any time, and answers nothing. */
+function isAside(type: number): boolean {
+  return type === fromServer.notification || type === fromServer.notice || type === fromServer.parameterStatus
+}

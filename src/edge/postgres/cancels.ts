@@ -1,0 +1,33 @@
+/** The keys by which clients may cancel: the proxy's own, which say nothing of the server. */
+import { randomToken } from '#src/platform/ids.ts'
+import { backendKey } from './messages.ts'
+
+/** A client's key. */
+export type CancelKey = { processId: number; secret: number }
+
+/** Who may be cancelled now. */
+export type Cancels = {
+  /** Makes a key for a client. @returns the message that tells it, and how to forget it */
+  add(cancel: () => void): { told: Buffer; remove: () => void }
+  /** Does what the key's client would have cancelled; nothing, for a key that nobody has. */
+  request(key: CancelKey): void
+}
+
+/** Starts without anybody. */
+export function createCancels(): Cancels {
+  const keys = new Map<number, { secret: number; cancel: () => void }>() // as many as there are clients
+  return {
+    add(cancel) {
+      let bytes: Buffer
+      do bytes = Buffer.from(randomToken(8), 'base64url')
+      while (keys.has(bytes.readInt32BE(0) & 0x7fff_ffff))
+      const [processId, secret] = [bytes.readInt32BE(0) & 0x7fff_ffff, bytes.readInt32BE(4)]
+      keys.set(processId, { secret, cancel })
+      return { told: backendKey(processId, secret), remove: () => void keys.delete(processId) }
+    },
+    request({ processId, secret }) {
+      const known = keys.get(processId)
+      if (known?.secret === secret) known.cancel()
+    },
+  }
+}

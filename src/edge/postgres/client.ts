@@ -1,0 +1,315 @@
+/**
+ * A client that is logged in. While it has a backend, bytes pass between the two as they come; while it has none, it
+ * keeps what a session has outside of the server: its connection, its key, what it was told.
+ */
+import type { Socket } from 'node:net'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { openBackend, ServerRefused, type Backend } from './backend.ts'
+import type { Cancels } from './cancels.ts'
+import { keyOf, type Guest } from './guest.ts'
+import {
+  authentication,
+  authenticationMessage,
+  errorMessage,
+  fromClient,
+  parameterStatus,
+  readyForQuery,
+} from './messages.ts'
+import { followMessages, type Follower } from './message-heads.ts'
+import type { Borrower, Pool } from './pool.ts'
+import { PostgresRefusal } from './refusals.ts'
+import { findState } from './shared-state.ts'
+import { leaves } from './statements.ts'
+import { followAnswers, followRequests, newTalk, noteSetting, rests } from './talk.ts'
+import { needsUnnamed, restoreUnnamed } from './unnamed-statement.ts'
+
+/** A client. */
+export class Client implements Borrower {
+  readonly kind
+  readonly #guest: Guest
+  readonly #stream: Socket
+  readonly #pool: Pool
+  readonly #key: string
+  readonly #cancelKey: ReturnType<Cancels['add']>
+  readonly #talk = newTalk()
+  readonly #requests = followRequests(this.#talk)
+  readonly #answers = followAnswers(this.#talk, () => this.#onReady())
+  /** It has a backend; it has none; one of the two is changing; it has left. */
+  #phase: 'attached' | 'detached' | 'changing' | 'gone' = 'changing'
+  #backend: Backend | null = null
+  /** What it has said while it had no backend. */
+  #held: Buffer[]
+  #restingSinceMs = performance.now()
+  /** Something of its session was found in its backend. Until it says more, looking again is of no use. */
+  #holds = false
+  /** What described its unnamed statement, for when that is prepared again. */
+  #described: Buffer = Buffer.alloc(0)
+  /** Follows what is dropped up to the next Sync, behind an error of our own. */
+  #dropping: Follower | null = null
+  #spoke = true
+  #stalled: NodeJS.Timeout | undefined
+
+  constructor(guest: Guest, pool: Pool, cancels: Cancels) {
+    this.#guest = guest
+    this.#stream = guest.stream
+    this.#pool = pool
+    this.#held = guest.early.length > 0 ? [guest.early] : []
+    this.#key = keyOf(guest)
+    this.kind = guest.admission.kind
+    this.#cancelKey = cancels.add(() => {
+      if (this.#phase === 'attached' && !this.#isDone()) this.#backend?.cancel()
+    })
+  }
+
+  /** Gets it to work. @throws PostgresRefusal; ServerRefused, which the client is still to be told */
+  async start(): Promise<void> {
+    const { startup } = this.#guest
+    const stream = this.#stream.on('close', () => this.#leave()).on('end', () => this.#leave())
+    try {
+      this.#pool.join(this)
+      const given = await this.#acquire()
+      if (!given) return
+      for (const [name, value] of given.parameters) noteSetting(this.#talk, name, value)
+      if (startup.changesRole) this.#talk.leaves = leaves.stuck // clearing the session would not bring the role back
+      const told = [...this.#talk.told].map(([name, value]) => parameterStatus(name, value))
+      stream.write(
+        Buffer.concat([authenticationMessage(authentication.ok), ...told, this.#cancelKey.told, readyForQuery]),
+      )
+      stream.on('data', (chunk: Buffer) => this.#onRequest(chunk)).on('drain', () => this.#onDrain())
+      this.#attach(given)
+    } catch (error) {
+      this.#forget()
+      throw error
+    }
+  }
+
+  rests(): boolean {
+    return this.#phase === 'detached' || (this.#phase === 'attached' && this.#isDone())
+  }
+
+  restingSinceMs(): number | null {
+    return this.#phase === 'attached' && !this.#holds && this.#talk.leaves === leaves.nothing && this.#isDone()
+      ? this.#restingSinceMs
+      : null
+  }
+
+  async letGo(): Promise<Backend | null> {
+    const backend = this.#backend
+    if (this.restingSinceMs() === null || !backend) return null
+    if (backend.used) {
+      this.#phase = 'changing'
+      this.#stream.pause()
+      const found = await findState(backend, this.#talk.unnamed !== null).catch((error: unknown) => {
+        log.debug({ err: error }, 'a backend did not say what it holds') // it is cut, and the client's session with it
+        return null
+      })
+      if (this.#hasLeft()) {
+        const left = this.#detach()
+        if (left) this.#pool.release(left)
+        return null
+      }
+      for (const aside of found?.asides ?? []) this.#stream.write(aside)
+      this.#holds = !found?.free || found.described === null
+      if (found?.described) this.#described = found.described
+      if (found?.described?.length === 0) this.#talk.unnamed = null
+      if (this.#holds || this.#held.length > 0) {
+        this.#goOn(backend)
+        return null
+      }
+    }
+    this.#phase = 'detached'
+    this.#stream.resume()
+    return this.#detach()
+  }
+
+  end(refusal: PostgresRefusal): void {
+    if (this.#hasLeft()) return
+    if (!this.#isDone()) this.#backend?.cancel()
+    // In the middle of a message of the server's nothing can be said.
+    if (this.#answers.atBoundary()) this.#stream.write(errorMessage(refusal))
+    else this.#stream.destroy()
+    this.#leave()
+  }
+
+  beat(): void {
+    if (this.#spoke) this.#guest.admission.onActivity()
+    this.#spoke = false
+  }
+
+  /** Whether it has all its answers, and is in no transaction and in the middle of no message. */
+  #isDone(): boolean {
+    return rests(this.#talk) && this.#requests.atBoundary()
+  }
+
+  #hasLeft(): boolean {
+    return this.#phase === 'gone'
+  }
+
+  /** A backend from the pool; null when the client has left meanwhile. */
+  async #acquire(): Promise<Backend | null> {
+    const { admission, startup } = this.#guest
+    const given = await this.#pool.acquire(this.#key, () => openBackend(admission, startup.settings, this.#key))
+    if (!this.#hasLeft()) await admission.prepare?.(given.processId)
+    if (!this.#hasLeft()) return given
+    this.#pool.release(given)
+    return null
+  }
+
+  /** Bytes of the client. Hot. */
+  #onRequest(chunk: Buffer): void {
+    if (this.#phase === 'attached') return this.#dropping ? this.#drop(chunk, this.#dropping) : this.#pass(chunk)
+    if (this.#phase === 'gone') return
+    this.#held.push(chunk)
+    this.#stream.pause()
+    if (this.#phase === 'detached') void this.#reattach()
+  }
+
+  #pass(chunk: Buffer): void {
+    let ends: number
+    try {
+      ends = this.#requests.follow(chunk)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    this.#spoke = true
+    this.#holds = false
+    if (this.#backend && ends > 0) {
+      this.#backend.used = true
+      if (!this.#backend.stream.write(ends === chunk.length ? chunk : chunk.subarray(0, ends))) this.#stream.pause()
+    }
+    if (ends < chunk.length) this.#leave()
+  }
+
+  #drop(chunk: Buffer, dropping: Follower): void {
+    const ends = dropping.follow(chunk)
+    if (ends === chunk.length) return
+    this.#dropping = null
+    this.#pass(chunk.subarray(ends))
+  }
+
+  /** Bytes of the server. Hot. */
+  #onAnswer(chunk: Buffer): void {
+    try {
+      this.#answers.follow(chunk)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    if (this.#stream.write(chunk)) return
+    this.#backend?.stream.pause()
+    this.#stalled ??= setTimeout(() => this.#stream.destroy(), limits.postgresStalledSeconds * 1000).unref()
+  }
+
+  #onDrain(): void {
+    clearTimeout(this.#stalled)
+    this.#stalled = undefined
+    this.#backend?.stream.resume()
+  }
+
+  #onReady(): void {
+    if (!this.#isDone()) return
+    this.#restingSinceMs = performance.now()
+    if (this.#talk.changesDefaults) {
+      this.#talk.changesDefaults = false
+      this.#pool.renew()
+    }
+    this.#pool.rests()
+  }
+
+  #attach(given: Backend): void {
+    this.#backend = given
+    given.receive = (chunk) => this.#onAnswer(chunk)
+    given.ended = () => this.#onBackendEnded()
+    given.drained = () => this.#stream.resume()
+    this.#restingSinceMs = performance.now()
+    this.#goOn(given)
+  }
+
+  /** Lets bytes pass, first those that were held back. */
+  #goOn(given: Backend): void {
+    this.#phase = 'attached'
+    const held = this.#held
+    this.#held = []
+    for (const chunk of held) this.#onRequest(chunk)
+    if (given.closed) return this.#onBackendEnded()
+    if (this.#stalled === undefined) given.stream.resume()
+    if (!given.stream.writableNeedDrain) this.#stream.resume()
+  }
+
+  #detach(): Backend | null {
+    const given = this.#backend
+    this.#backend = null
+    given?.leave()
+    return given
+  }
+
+  async #reattach(): Promise<void> {
+    this.#phase = 'changing'
+    const talk = this.#talk
+    try {
+      const given = await this.#acquire()
+      if (!given) return
+      for (const [name, value] of given.parameters) {
+        if (talk.told.get(name) !== value) this.#stream.write(parameterStatus(name, value))
+        noteSetting(talk, name, value)
+      }
+      const failed =
+        talk.unnamed && needsUnnamed(this.#held[0]) ? await restoreUnnamed(given, talk.unnamed, this.#described) : null
+      if (this.#hasLeft()) return this.#pool.release(given)
+      if (failed) {
+        this.#stream.write(failed)
+        this.#dropping = followMessages(noTypes, nobody, fromClient.sync)
+      }
+      this.#attach(given)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** The client leaves, or is made to: what it has said before is still done. */
+  #leave(): void {
+    if (this.#hasLeft()) return
+    this.#forget()
+    this.#stream.end()
+    setTimeout(() => this.#stream.destroy(), limits.postgresEndSeconds * 1000).unref()
+  }
+
+  /** Gives back what it has, and says nothing more. */
+  #forget(): void {
+    if (this.#hasLeft()) return
+    const changing = this.#phase === 'changing'
+    this.#phase = 'gone'
+    this.#held = []
+    clearTimeout(this.#stalled)
+    this.#pool.leave(this)
+    this.#cancelKey.remove()
+    if (changing) return // whoever looks into its backend, or gets it one, gives that back
+    const given = this.#detach()
+    if (!given) return
+    const done = this.#isDone()
+    given.stuck ||= this.#talk.leaves === leaves.stuck || !done
+    if (done) this.#pool.release(given)
+    else given.close()
+  }
+
+  #onBackendEnded(): void {
+    if (this.#phase !== 'attached') return
+    this.#detach()
+    if (this.#talk.fatal) return this.#leave()
+    this.end(new PostgresRefusal('crash_shutdown', 'the database ended the connection: connect again'))
+  }
+
+  #fail(error: unknown): void {
+    if (this.#hasLeft()) return
+    if (error instanceof PostgresRefusal) return this.end(error)
+    if (error instanceof ServerRefused) {
+      this.#stream.write(error.whole)
+      return this.#leave()
+    }
+    log.error({ err: error, database: this.#guest.admission.databaseId }, 'a client of a database had to be cut')
+    this.end(new PostgresRefusal('internal_error', 'something went wrong on our side: connect again'))
+  }
+}
+
+const noTypes = new Uint8Array(256)
+const nobody = { begins: () => false, gathered: () => undefined }

@@ -1,0 +1,77 @@
+/**
+ * What the proxy must be told about databases: who may log in to which, and where the database is. The noun implements
+ * it; the proxy knows neither its tables nor its VMs.
+ */
+import type { Duplex } from 'node:stream'
+import type { PostgresRefusal } from './refusals.ts'
+
+/** Finds databases, and says when one changes. */
+export type Directory = {
+  /**
+   * The database that a client asks for, and how the client proves who it is. Whoever is not there is null; the proxy
+   * answers as if the password were wrong, after the same exchange. So nobody learns which users and databases there are.
+   * It must take as long for what is not there as for what is.
+   */
+  find(asked: Asked): Promise<Found | null>
+  /** Calls back at each change of a database; answers how to stop that. */
+  watch(changed: (change: DatabaseChange) => void): () => void
+}
+
+/** What a client has said of itself; nothing of it is proved. */
+export type Asked = {
+  user: string
+  database: string
+  /** The host name that the client expects behind TLS, such as `<id>.db.<domain>`; null without one. */
+  serverName: string | null
+}
+
+/** How a client proves who it is. */
+export type Found = {
+  /** The database, for counting failed logins. */
+  databaseId: string
+  login:
+    | { by: 'password'; verifier: string; admission: Admission }
+    /** A token such as a JWT, sent as a password inside TLS. Null when it is not valid. */
+    | { by: 'token'; check: (token: string) => Promise<Admission | null> }
+    | { by: 'nothing'; admission: Admission }
+}
+
+/** Which kind of client it is; a change may end the clients of some kinds only. */
+export type ClientKind = 'owner' | 'authenticated' | 'anonymous'
+
+/**
+ * What a client that has proved itself gets.
+ *
+ * Its backend must be logged in as the very role whose rights it has. A role that the proxy takes on by `SET ROLE` after
+ * it logged in as a more powerful one can be undone by the client with `RESET ROLE`. So `authenticated` and `anonymous`
+ * clients need a LOGIN role each, a member of `authenticated` or of `anon` and of nothing else.
+ *
+ * For the same reason claims of a token do not belong into a setting such as `request.jwt.claims`: every client may set it.
+ * `prepare` is told the backend's process id before the client gets it, so that the claims can be written where only the
+ * owner of the database may write, in a row of that process id, and policies read them by a function with the definer's rights.
+ */
+export type Admission = {
+  databaseId: string
+  kind: ClientKind
+  /** Why the database takes nobody now, such as one that is being restored; said to those who proved themselves. */
+  refusal: PostgresRefusal | null
+  /** As whom the proxy logs in to the server. Password null: the server asks for none on this way. */
+  server: { user: string; database: string; password: string | null }
+  /** Backends of this database that may be open, all users together; below the server's own `max_connections`. */
+  backendsMax: number
+  /** Sessions with different claims never share a backend; null where there are none. */
+  claims: string | null
+  /** Is waited for whenever a backend is given to a client. */
+  prepare: ((processId: number) => Promise<void>) | null
+  /** A new connection to the server; wakes one that sleeps. @throws PostgresRefusal that the client is told; any other error is logged */
+  connect(): Promise<Duplex>
+  /** A client of the database has asked something; called every few seconds at most. */
+  onActivity(): void
+}
+
+/** Something about a database changed. */
+export type DatabaseChange =
+  /** Clients of these kinds (all without them) are told the refusal and leave, within 5 s: client access was switched off, the password was changed, the database is deleted. */
+  | { databaseId: string; change: 'closed'; kinds?: readonly ClientKind[]; refusal: PostgresRefusal }
+  /** Backends that no client needs are closed: settings of its roles have changed, or it is about to sleep. Clients stay. */
+  | { databaseId: string; change: 'renewed' }

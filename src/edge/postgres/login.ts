@@ -1,0 +1,104 @@
+/** Lets a client prove who it is. What is not there and what is wrong look the same. */
+import type { Socket } from 'node:net'
+import { limits } from '#src/platform/limits.ts'
+import type { Admission, Directory, Found } from './directory.ts'
+import type { FailedLogins } from './failed-logins.ts'
+import type { Incoming } from './incoming.ts'
+import { authentication, authenticationMessage, fromClient, int32 } from './messages.ts'
+import { loginRefused, PostgresRefusal, violation } from './refusals.ts'
+import { mechanisms, mockVerifier, readVerifier, scramServer, type Verifier } from './scram.ts'
+import type { Startup } from './startup.ts'
+
+/** Who wants in, and how to reach them. */
+export type Newcomer = {
+  stream: Socket
+  incoming: Incoming
+  startup: Startup
+  tls: { serverName: string | null; endPoint: Buffer } | null
+  address: string
+}
+
+/** What a login needs beside the newcomer. */
+export type LoginSupport = { directory: Directory; failedLogins: FailedLogins; derive: (purpose: string) => string }
+
+/** Runs the login up to AuthenticationOk, which it does not send. @throws PostgresRefusal; Ended */
+export async function logIn(newcomer: Newcomer, { directory, failedLogins, derive }: LoginSupport): Promise<Admission> {
+  const { startup, tls, address } = newcomer
+  const { user, database } = startup
+  const found = await directory.find({ user, database, serverName: tls?.serverName ?? null })
+  // What is not there is counted by the name that was asked for.
+  const counted = found?.databaseId ?? `${user} ${database}`
+  failedLogins.check(address, counted)
+  const admission = await prove(newcomer, found, derive)
+  if (!admission) {
+    failedLogins.count(address, counted)
+    throw loginRefused(user)
+  }
+  if (admission.refusal) throw admission.refusal
+  return admission
+}
+
+async function prove(
+  newcomer: Newcomer,
+  found: Found | null,
+  derive: (purpose: string) => string,
+): Promise<Admission | null> {
+  const { startup, tls } = newcomer
+  switch (found?.login.by) {
+    case 'nothing':
+      return found.login.admission
+    case 'token': {
+      if (!tls)
+        throw new PostgresRefusal(
+          'invalid_authorization_specification',
+          'a token is taken on an encrypted connection only',
+          'Add sslmode=require to the connection string.',
+        )
+      return found.login.check(await askPassword(newcomer))
+    }
+    case 'password':
+      return (await exchange(newcomer, readVerifier(found.login.verifier))) ? found.login.admission : null
+    default:
+      await exchange(newcomer, mockVerifier(derive, `${startup.user} ${startup.database}`))
+      return null
+  }
+}
+
+/** SCRAM with this verifier; whether the client knows the password. */
+async function exchange({ stream, incoming, tls }: Newcomer, verifier: Verifier): Promise<boolean> {
+  const offered = tls ? [mechanisms.bound, mechanisms.plain] : [mechanisms.plain]
+  stream.write(authenticationMessage(authentication.sasl, `${offered.join('\0')}\0\0`))
+  const server = scramServer(verifier, tls?.endPoint ?? null)
+  const initial = await readLogin(incoming)
+  const nameEnds = initial.indexOf(0)
+  if (
+    nameEnds < 0 ||
+    initial.length < nameEnds + 5 ||
+    initial.readInt32BE(nameEnds + 1) !== initial.length - nameEnds - 5
+  )
+    throw violation('malformed SASL message')
+  const first = server.first(initial.toString('latin1', 0, nameEnds), initial.toString('utf8', nameEnds + 5))
+  stream.write(authenticationMessage(authentication.saslContinue, first))
+  const final = server.final((await readLogin(incoming)).toString('utf8'))
+  if (final === null) return false
+  stream.write(authenticationMessage(authentication.saslFinal, final))
+  return true
+}
+
+async function askPassword({ stream, incoming }: Newcomer): Promise<string> {
+  stream.write(authenticationMessage(authentication.password))
+  const content = await readLogin(incoming, limits.tokenLength)
+  if (content.at(-1) !== 0) throw violation('malformed password message')
+  return content.toString('utf8', 0, content.length - 1)
+}
+
+async function readLogin(incoming: Incoming, bytesMax: number = limits.postgresLoginBytes): Promise<Buffer> {
+  const { type, content } = await incoming.message(bytesMax)
+  if (type !== fromClient.login) throw violation('expected a password response')
+  return content
+}
+
+/** The client's first answer to an offer of SASL, for logging in to a server. */
+export function saslInitial(mechanism: string, text: string): Buffer {
+  return Buffer.concat([Buffer.from(`${mechanism}\0`), int32(Buffer.byteLength(text)), Buffer.from(text)])
+}

@@ -1,0 +1,262 @@
+/**
+ * The backends of one database. A client keeps the backend it has for as long as nobody else wants it: it is taken back
+ * from whoever has rested longest, when another client waits or some seconds have passed, and only if nothing of the
+ * client's session is in it. Between two clients it is cleared; what cannot be cleared is closed.
+ */
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import type { Backend } from './backend.ts'
+import type { ClientKind } from './directory.ts'
+import { PostgresRefusal } from './refusals.ts'
+import { clearState } from './shared-state.ts'
+
+/** A client, as the pool knows it. */
+export type Borrower = {
+  readonly kind: ClientKind
+  /** Since when it has rested with a backend that it may be able to give back; null while it works, or is known to need it. */
+  restingSinceMs(): number | null
+  /** Whether it has asked for nothing that is not answered, and is in no transaction. */
+  rests(): boolean
+  /** Gives its backend back, if nothing of its session is in it. */
+  letGo(): Promise<Backend | null>
+  /** Tells it why it must leave, and sees to it that it does. */
+  end(refusal: PostgresRefusal): void
+  /** Called every second: says so where the database is used. */
+  beat(): void
+}
+
+/** How many there are of what, for metrics and for whoever decides whether a database may sleep. */
+export type PoolCounts = { clients: number; backends: number; free: number; waiting: number }
+
+/** Those whom nobody waits for give their backend back after so long. */
+const restMs = 2_000
+/** A client that has rested less than this is in the middle of something: another backend is opened before it is asked. */
+const pressMs = 200
+/** Backends beyond the shared ones are kept so long for clients that come and go. */
+const beyondSharedMs = 5_000
+
+/** Somebody in the queue. */
+type Waiting = { retry: () => void }
+
+/** The pool of a database whose server takes so many backends. */
+export class Pool {
+  readonly #backendsMax: number
+  readonly #shared: number
+  readonly #backends = new Set<Backend>()
+  readonly #free: Backend[] = [] // the one that was used last is at the end
+  readonly #clients = new Set<Borrower>()
+  readonly #queue: Waiting[] = []
+  #opening = 0
+  #generation = 0
+  #sweeping = false
+
+  constructor(backendsMax: number) {
+    this.#backendsMax = backendsMax
+    this.#shared = Math.min(limits.postgresBackendsShared, backendsMax)
+  }
+
+  /** Adds a client. @throws PostgresRefusal when there are too many */
+  join(client: Borrower): void {
+    if (this.#clients.size >= limits.postgresClientsPerDatabase)
+      throw new PostgresRefusal(
+        'too_many_connections',
+        'too many clients are connected to this database: close some of them',
+      )
+    this.#clients.add(client)
+  }
+
+  /** Takes a client away. */
+  leave(client: Borrower): void {
+    this.#clients.delete(client)
+  }
+
+  /** A backend for this key, which `open` makes where none is free. @throws PostgresRefusal; ServerRefused */
+  async acquire(key: string, open: () => Promise<Backend>): Promise<Backend> {
+    const backend = this.#queue.length === 0 ? await this.#tryAcquire(key, open, false) : null
+    return backend ?? this.#waitFor(key, open)
+  }
+
+  /** Takes a backend back that its client has no use for, outside of a transaction. */
+  release(backend: Backend): void {
+    void this.#clear(backend).then((ready) => {
+      if (!ready) return
+      backend.freeSinceMs = performance.now()
+      this.#free.push(backend)
+      this.#queue[0]?.retry()
+    })
+  }
+
+  /** A client begins to rest: for those who wait. Hot. */
+  rests(): void {
+    this.#queue[0]?.retry()
+  }
+
+  /** Backends that are open now are not given to anybody else: new ones know the newest settings. */
+  renew(): void {
+    this.#generation++
+    for (const backend of [...this.#free]) this.#drop(backend)
+    void this.#takeBack(0)
+  }
+
+  /** Ends the clients of these kinds, or all. */
+  close(kinds: readonly ClientKind[] | undefined, refusal: PostgresRefusal): void {
+    this.#generation++
+    for (const backend of [...this.#free]) this.#drop(backend)
+    for (const client of [...this.#clients]) if (!kinds || kinds.includes(client.kind)) client.end(refusal)
+  }
+
+  /** Ends those who rest, even if their sessions hold something. */
+  endResting(refusal: PostgresRefusal): void {
+    for (const client of [...this.#clients]) if (client.rests()) client.end(refusal)
+  }
+
+  /** Takes back what has rested long, closes what nobody needs; called every second. */
+  async sweep(): Promise<void> {
+    if (this.#sweeping) return
+    this.#sweeping = true
+    try {
+      for (const client of this.#clients) client.beat()
+      await this.#takeBack(restMs)
+      const nowMs = performance.now()
+      for (const backend of [...this.#free]) {
+        const restedMs = nowMs - backend.freeSinceMs
+        const beyond = this.#backends.size > this.#shared && restedMs > beyondSharedMs
+        if (beyond || restedMs > limits.postgresBackendIdleSeconds * 1000 || !this.#isFit(backend)) this.#drop(backend)
+      }
+    } finally {
+      this.#sweeping = false
+    }
+  }
+
+  /** What there is now. */
+  counts(): PoolCounts {
+    return {
+      clients: this.#clients.size,
+      backends: this.#size(),
+      free: this.#free.length,
+      waiting: this.#queue.length,
+    }
+  }
+
+  #size(): number {
+    return this.#backends.size + this.#opening
+  }
+
+  #isFit(backend: Backend): boolean {
+    return (
+      !backend.closed &&
+      !backend.stuck &&
+      backend.generation === this.#generation &&
+      performance.now() - backend.openedAtMs < limits.postgresBackendMinutes * 60_000
+    )
+  }
+
+  #drop(backend: Backend): void {
+    backend.close()
+    this.#forget(backend)
+  }
+
+  #forget(backend: Backend): void {
+    this.#backends.delete(backend)
+    const at = this.#free.indexOf(backend)
+    if (at >= 0) this.#free.splice(at, 1)
+    this.#queue[0]?.retry()
+  }
+
+  async #openOne(open: () => Promise<Backend>): Promise<Backend> {
+    const born = this.#generation
+    this.#opening++
+    try {
+      const backend = await open()
+      backend.generation = born
+      this.#backends.add(backend)
+      backend.stream.once('close', () => this.#forget(backend))
+      return backend
+    } finally {
+      this.#opening--
+    }
+  }
+
+  /** Makes it ready for another client; closes it where that cannot be. */
+  async #clear(backend: Backend): Promise<boolean> {
+    try {
+      await backend.cancelling
+      if (this.#isFit(backend) && (!backend.used || (await clearState(backend))) && this.#isFit(backend)) {
+        backend.used = false
+        return true
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'a backend could not be cleared')
+    }
+    this.#drop(backend)
+    return false
+  }
+
+  /** The client that has rested longest, for at least so long. */
+  #longestResting(atLeastMs: number): Borrower | null {
+    let found: Borrower | null = null
+    let sinceMs = performance.now() - atLeastMs
+    for (const client of this.#clients) {
+      const restingSinceMs = client.restingSinceMs()
+      if (restingSinceMs !== null && restingSinceMs <= sinceMs) [found, sinceMs] = [client, restingSinceMs]
+    }
+    return found
+  }
+
+  /** A backend without waiting for anybody who works; null where there is none. */
+  async #tryAcquire(key: string, open: () => Promise<Backend>, pressed: boolean): Promise<Backend | null> {
+    for (;;) {
+      const at = this.#free.findLastIndex((backend) => backend.key === key)
+      const [warm] = at < 0 ? [] : this.#free.splice(at, 1)
+      if (warm && this.#isFit(warm)) return warm
+      if (warm) this.#drop(warm)
+      else if (this.#size() < this.#shared) return this.#openOne(open)
+      else if (this.#free[0]) this.#drop(this.#free[0])
+      else {
+        const client = this.#longestResting(pressed ? 0 : pressMs)
+        if (!client) return this.#size() < this.#backendsMax ? this.#openOne(open) : null
+        const given = await client.letGo()
+        if (given?.key === key && (await this.#clear(given))) return given
+        if (given && given.key !== key) this.#drop(given)
+      }
+    }
+  }
+
+  /** Waits in the queue; only the first in it tries. */
+  async #waitFor(key: string, open: () => Promise<Backend>): Promise<Backend> {
+    let isLate = false
+    const turn: Waiting = { retry: () => undefined }
+    const timer = setTimeout(() => {
+      isLate = true
+      turn.retry()
+    }, limits.postgresQueueSeconds * 1000)
+    this.#queue.push(turn)
+    try {
+      for (;;) {
+        const event = new Promise<void>((resolve) => (turn.retry = resolve))
+        const backend = this.#queue[0] === turn ? await this.#tryAcquire(key, open, true) : null
+        if (backend) return backend
+        if (isLate) throw tooMany()
+        await event
+      }
+    } finally {
+      clearTimeout(timer)
+      this.#queue.splice(this.#queue.indexOf(turn), 1)
+      this.#queue[0]?.retry()
+    }
+  }
+
+  async #takeBack(atLeastMs: number): Promise<void> {
+    for (let client = this.#longestResting(atLeastMs); client; client = this.#longestResting(atLeastMs)) {
+      const given = await client.letGo()
+      if (given) this.release(given)
+    }
+  }
+}
+
+function tooMany(): PostgresRefusal {
+  return new PostgresRefusal(
+    'too_many_connections',
+    'every connection that this database has is in use: end transactions that are open for long, or close connections that hold prepared statements, temporary tables or locks',
+  )
+}

@@ -1,0 +1,195 @@
+/** The wire proxy: takes the connections of Postgres' clients, lets them prove who they are, and serves them. */
+import { createServer, type Server, type Socket } from 'node:net'
+import { log } from '#src/platform/log.ts'
+import { ServerRefused } from './backend.ts'
+import { createCancels, type Cancels } from './cancels.ts'
+import type { Certificates } from './certificates.ts'
+import { Client } from './client.ts'
+import type { Admission, Directory } from './directory.ts'
+import { countFailedLogins, type FailedLogins } from './failed-logins.ts'
+import { greet } from './greeting.ts'
+import { Ended } from './incoming.ts'
+import { logIn } from './login.ts'
+import { errorMessage, negotiateVersion } from './messages.ts'
+import { openRooms, type Rooms } from './rooms.ts'
+import { Pool, type PoolCounts } from './pool.ts'
+import { PostgresRefusal } from './refusals.ts'
+
+/** What the proxy needs. */
+export type ProxyOptions = {
+  host: string
+  /** 0 takes any that is free. */
+  port: number
+  directory: Directory
+  certificates: Certificates
+  /** What only this installation can make of a text (`Sealer.derive`). */
+  derive: (purpose: string) => string
+  /** Whether connections without TLS are taken; where something in front has ended it. */
+  plainText?: boolean
+}
+
+/** A proxy that listens. */
+export type PostgresProxy = {
+  port: number
+  /** What is going on in a database; nothing where nobody is. */
+  counts(databaseId: string): PoolCounts | null
+  /** The sum of all databases. */
+  totals(): PoolCounts
+  /** Takes nobody any more; those who rest are told to leave at once, others when their time is over. */
+  close(limitMs: number): Promise<void>
+}
+
+type House = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive'> & {
+  plainText: boolean
+  pools: Map<string, Pool>
+  cancels: Cancels
+  failedLogins: FailedLogins
+  rooms: Rooms
+}
+
+const sweepMs = 1_000
+const keepAliveMs = 60_000
+
+/** Opens the proxy. @throws Error when the port is taken */
+export async function openProxy(options: ProxyOptions): Promise<PostgresProxy> {
+  const house: House = {
+    ...options,
+    plainText: options.plainText ?? false,
+    pools: new Map(),
+    cancels: createCancels(),
+    failedLogins: countFailedLogins(),
+    rooms: openRooms(),
+  }
+  const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }, (socket) =>
+    receive(socket, house),
+  )
+  await listen(server, options)
+  const unwatch = options.directory.watch((change) => {
+    const pool = house.pools.get(change.databaseId)
+    if (change.change === 'closed') pool?.close(change.kinds, change.refusal)
+    else pool?.renew()
+  })
+  const sweeping = setInterval(() => sweep(house.pools), sweepMs).unref()
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address ? address.port : options.port,
+    counts: (databaseId) => house.pools.get(databaseId)?.counts() ?? null,
+    totals: () => sum([...house.pools.values()].map((pool) => pool.counts())),
+    async close(limitMs) {
+      unwatch()
+      clearInterval(sweeping)
+      await closeAll(server, house, limitMs)
+    },
+  }
+}
+
+function listen(server: Server, { port, host }: ProxyOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** One connection from its first byte to its last. */
+function receive(socket: Socket, house: House): void {
+  socket.on('error', (error) => log.debug({ err: error }, 'a connection to the Postgres port was cut'))
+  const seat = house.rooms.enter(socket)
+  if (!seat)
+    return refuse(
+      socket,
+      new PostgresRefusal(
+        'too_many_connections',
+        'too many connections from this address are open: close some, or use a pool',
+      ),
+    )
+  let stream = socket
+  serve(socket, house, seat, (secured) => {
+    stream = secured.on('error', (error) => log.debug({ err: error }, 'a connection to the Postgres port was cut'))
+  }).catch((error: unknown) => {
+    if (error instanceof Ended) return void stream.destroy()
+    if (error instanceof ServerRefused) {
+      stream.write(error.whole)
+      return leaveBehind(stream)
+    }
+    if (error instanceof PostgresRefusal) return refuse(stream, error)
+    log.error({ err: error }, 'a connection to the Postgres port failed')
+    refuse(stream, new PostgresRefusal('internal_error', 'something went wrong on our side: try again'))
+  })
+}
+
+async function serve(
+  socket: Socket,
+  house: House,
+  seat: { address: string; proved: () => void },
+  told: (stream: Socket) => void,
+): Promise<void> {
+  const { stream, incoming, wants } = await greet(
+    socket,
+    { certificate: await house.certificates(), plainText: house.plainText },
+    told,
+  )
+  if (wants.asks === 'cancel') {
+    house.cancels.request(wants)
+    stream.destroy()
+    return
+  }
+  const { startup, tls } = wants
+  if (startup.newer || startup.unknownOptions.length > 0) stream.write(negotiateVersion(startup.unknownOptions))
+  const admission = await logIn({ stream, incoming, startup, tls, address: seat.address }, house)
+  seat.proved()
+  const guest = { stream, early: incoming.release(), startup, admission }
+  await new Client(guest, poolOf(house, admission), house.cancels).start()
+}
+
+function poolOf({ pools }: House, { databaseId, backendsMax }: Admission): Pool {
+  const known = pools.get(databaseId)
+  if (known) return known
+  const pool = new Pool(backendsMax)
+  pools.set(databaseId, pool)
+  return pool
+}
+
+function sweep(pools: Map<string, Pool>): void {
+  for (const [databaseId, pool] of pools) {
+    void pool.sweep().catch((error: unknown) => log.error({ err: error }, 'idle backends could not be taken back'))
+    const { clients, backends } = pool.counts()
+    if (clients === 0 && backends === 0) pools.delete(databaseId)
+  }
+}
+
+/** Says why, and closes. */
+function refuse(stream: Socket, refusal: PostgresRefusal): void {
+  if (!stream.destroyed) stream.write(errorMessage(refusal))
+  leaveBehind(stream)
+}
+
+/** Closes once everything is sent, and waits for nobody to read it. */
+function leaveBehind(stream: Socket): void {
+  stream.end()
+  stream.resume() // what still comes is thrown away; unread, it would make the kernel cut off what was said
+  setTimeout(() => stream.destroy(), lingerMs).unref()
+}
+const lingerMs = 2_000
+
+async function closeAll(server: Server, { pools, rooms }: House, limitMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  const refusal = new PostgresRefusal('admin_shutdown', 'terminating connection due to administrator command')
+  for (const pool of pools.values()) pool.endResting(refusal)
+  const timer = setTimeout(() => {
+    for (const pool of pools.values()) pool.close(undefined, refusal)
+    rooms.empty()
+  }, limitMs)
+  rooms.emptyUnproved()
+  await closed
+  clearTimeout(timer)
+  for (const pool of pools.values()) pool.close(undefined, refusal)
+}
+
+function sum(counts: readonly PoolCounts[]): PoolCounts {
+  const all = { clients: 0, backends: 0, free: 0, waiting: 0 }
+  for (const one of counts)
+    for (const name of ['clients', 'backends', 'free', 'waiting'] as const) all[name] += one[name]
+  return all
+}

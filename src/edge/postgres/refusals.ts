@@ -1,0 +1,49 @@
+/** What the proxy says when it refuses: a sentence, and the SQLSTATE that Postgres has for it. */
+
+/** SQLSTATEs that the proxy itself answers, by their names in Postgres' documentation. */
+export const sqlStates = {
+  feature_not_supported: '0A000',
+  connection_failure: '08006',
+  protocol_violation: '08P01',
+  invalid_parameter_value: '22023',
+  invalid_authorization_specification: '28000',
+  invalid_password: '28P01',
+  invalid_catalog_name: '3D000',
+  insufficient_privilege: '42501',
+  too_many_connections: '53300',
+  admin_shutdown: '57P01',
+  crash_shutdown: '57P02',
+  cannot_connect_now: '57P03',
+  internal_error: 'XX000',
+} as const
+
+/** A refusal that a client of Postgres is shown. Never put a secret into its sentence. */
+export class PostgresRefusal extends Error {
+  readonly sqlState: string
+  /** What to do about it; null where the sentence says it already. */
+  readonly hint: string | null
+
+  constructor(state: keyof typeof sqlStates, sentence: string, hint: string | null = null) {
+    super(sentence)
+    this.name = 'PostgresRefusal'
+    this.sqlState = sqlStates[state]
+    this.hint = hint
+  }
+}
+
+/** A wrong password, a user that is not there, a token that has ended: all of them look like this. */
+export function loginRefused(user: string): PostgresRefusal {
+  return new PostgresRefusal('invalid_password', `password authentication failed for user "${shortened(user)}"`)
+}
+
+/** What arrived is not the protocol. */
+export function violation(sentence: string): PostgresRefusal {
+  return new PostgresRefusal('protocol_violation', sentence)
+}
+
+const nameShown = 63 // characters; names in Postgres have no more
+
+/** A name that a client chose, as it is shown: short, and on one line. */
+export function shortened(name: string): string {
+  return name.slice(0, nameShown).replaceAll(/[\u0000-\u001f\u007f]/g, '?')
+}

@@ -1,0 +1,70 @@
+/**
+ * How many connections there may be: of one address and together. Those that have not logged in have little room: the one
+ * that has said nothing for longest makes way for the next, so nobody keeps others out by being silent.
+ */
+import type { Socket } from 'node:net'
+import { neighbourhood } from '#src/drivers/addresses.ts'
+import { limits } from '#src/platform/limits.ts'
+
+/** Who is there. */
+export type Rooms = {
+  /** Lets a connection in, until it closes; null when it must leave. It is cut when it has not proved itself in time. */
+  enter(socket: Socket): { address: string; proved: () => void } | null
+  /** Cuts those that have not logged in; or all. */
+  emptyUnproved(): void
+  empty(): void
+}
+
+/** Makes empty ones. */
+export function openRooms(): Rooms {
+  const all = new Set<Socket>()
+  const unproved = new Set<Socket>() // the oldest first
+  const byAddress = new Map<string, { all: number; unproved: Set<Socket> }>()
+
+  function leave(socket: Socket, address: string): void {
+    const room = byAddress.get(address)
+    all.delete(socket)
+    unproved.delete(socket)
+    room?.unproved.delete(socket)
+    if (room && --room.all === 0) byAddress.delete(address)
+  }
+  function makeWay(crowd: Set<Socket>, most: number): void {
+    for (const oldest of crowd) {
+      if (crowd.size <= most) return
+      crowd.delete(oldest)
+      oldest.destroy()
+    }
+  }
+
+  return {
+    enter(socket) {
+      const address = neighbourhood(socket.remoteAddress ?? '')
+      const room = byAddress.get(address) ?? { all: 0, unproved: new Set() }
+      if (room.all >= limits.postgresClientsPerAddress || all.size >= limits.postgresClientsMax) return null
+      byAddress.set(address, room)
+      room.all++
+      all.add(socket)
+      unproved.add(socket)
+      room.unproved.add(socket)
+      makeWay(room.unproved, limits.postgresUnprovenPerAddress)
+      makeWay(unproved, limits.postgresUnprovenMax)
+      const late = setTimeout(() => socket.destroy(), limits.postgresLoginSeconds * 1000).unref()
+      socket.once('close', () => {
+        clearTimeout(late)
+        leave(socket, address)
+      })
+      return {
+        address,
+        proved() {
+          clearTimeout(late)
+          unproved.delete(socket)
+          room.unproved.delete(socket)
+        },
+      }
+    },
+    emptyUnproved: () => makeWay(unproved, 0),
+    empty() {
+      for (const socket of all) socket.destroy()
+    },
+  }
+}

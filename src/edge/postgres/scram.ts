@@ -1,0 +1,166 @@
+/**
+ * SCRAM-SHA-256 (RFC 5802, 7677), both sides: the server's, which knows a verifier only, and the client's. With a verifier
+ * nobody can log in; with what the server hears, nobody can log in elsewhere.
+ */
+import { pbkdf2 } from 'node:crypto'
+import { promisify } from 'node:util'
+import { randomToken } from '#src/platform/ids.ts'
+import { hmacSha256, sameDigest, sha256 } from '#src/platform/secrets.ts'
+import { PostgresRefusal, violation } from './refusals.ts'
+
+/** What is stored of a password: nobody can log in with it. */
+export type Verifier = { iterations: number; salt: Buffer; storedKey: Buffer; serverKey: Buffer }
+
+/** Names of the two mechanisms; the second one is bound to the TLS connection. */
+export const mechanisms = { plain: 'SCRAM-SHA-256', bound: 'SCRAM-SHA-256-PLUS' } as const
+
+/** As many as Postgres takes itself; some clients refuse fewer. */
+export const usualIterations = 4096
+const iterationsMax = 1_000_000 // of a server that we log in to
+const nonceBytes = 18
+const keyBytes = 32
+const bindingName = 'tls-server-end-point'
+
+/** Reads a verifier as Postgres stores it: `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`. @throws Error when it is none */
+export function readVerifier(text: string): Verifier {
+  const [, iterations = '', salt = '', stored = '', server = ''] =
+    /^SCRAM-SHA-256\$([0-9]{1,7}):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]{44}):([A-Za-z0-9+/=]{44})$/.exec(text) ?? []
+  const verifier = {
+    iterations: Number(iterations),
+    salt: Buffer.from(salt, 'base64'),
+    storedKey: Buffer.from(stored, 'base64'),
+    serverKey: Buffer.from(server, 'base64'),
+  }
+  if (!(verifier.iterations > 0) || verifier.storedKey.length !== keyBytes || verifier.serverKey.length !== keyBytes)
+    throw new Error('this is not a SCRAM-SHA-256 verifier')
+  return verifier
+}
+
+/** The verifier of a password of ASCII characters, in the form that Postgres stores and `readVerifier` reads. */
+export async function makeVerifier(password: string, iterations: number = usualIterations): Promise<string> {
+  const salt = Buffer.from(randomToken(16), 'base64url')
+  const { clientKey, serverKey } = await keysOf(password, salt, iterations)
+  const base64 = (bytes: Buffer): string => bytes.toString('base64')
+  return `SCRAM-SHA-256$${iterations}:${base64(salt)}$${base64(sha256(clientKey))}:${base64(serverKey)}`
+}
+
+/** A verifier for a user that is not there: the same at every attempt, and fitting no password. */
+export function mockVerifier(derive: (purpose: string) => string, user: string): Verifier {
+  const bytes = sha256(derive(`postgres mock verifier ${user}`))
+  return { iterations: usualIterations, salt: bytes.subarray(0, 16), storedKey: sha256(bytes), serverKey: bytes }
+}
+
+type Keys = { clientKey: Buffer; serverKey: Buffer }
+
+async function keysOf(password: string, salt: Buffer, iterations: number): Promise<Keys> {
+  const salted = await promisify(pbkdf2)(password, salt, iterations, keyBytes, 'sha256')
+  return { clientKey: hmacSha256(salted, 'Client Key'), serverKey: hmacSha256(salted, 'Server Key') }
+}
+
+/** The parts of a SCRAM message by their letters, in their order. @throws PostgresRefusal */
+function attributes(text: string): [letter: string, value: string][] {
+  return text.split(',').map((part) => {
+    if (!/^[A-Za-z]=/.test(part)) throw violation('malformed SCRAM message')
+    return [part[0] ?? '', part.slice(2)]
+  })
+}
+
+/** The server's side of one login. */
+export type ScramServer = {
+  /** Answers the client's first message. @throws PostgresRefusal */
+  first(mechanism: string, text: string): string
+  /** Whether the client's second message proves that it knows the password; the answer that proves who we are, or null. @throws PostgresRefusal */
+  final(text: string): string | null
+}
+
+/**
+ * Begins the server's side.
+ * @param endPoint what a client on TLS may bind its login to; null without TLS.
+ */
+export function scramServer(verifier: Verifier, endPoint: Buffer | null): ScramServer {
+  let nonce = ''
+  let header = ''
+  let firstBare = ''
+  let serverFirst = ''
+  let bound = false
+  return {
+    first(mechanism, text) {
+      bound = mechanism === mechanisms.bound && endPoint !== null
+      if (!bound && mechanism !== mechanisms.plain)
+        throw violation('client selected an invalid SASL authentication mechanism')
+      const parts = /^((?:[ny]|p=([A-Za-z0-9.-]+)),([^,]*),)([^]*)$/.exec(text)
+      if (!parts) throw violation('malformed SCRAM message')
+      const [, gs2 = '', binding, authorizesAs, bare = ''] = parts
+      if (authorizesAs)
+        throw new PostgresRefusal(
+          'feature_not_supported',
+          'client uses authorization identity, but it is not supported',
+        )
+      if (bound !== (binding !== undefined))
+        throw violation('malformed SCRAM message: channel binding does not fit the mechanism')
+      if (binding !== undefined && binding !== bindingName) throw violation('unsupported SCRAM channel-binding type')
+      // It can bind and believes that we cannot: somebody in between has changed what we offered.
+      if (gs2.startsWith('y') && endPoint)
+        throw new PostgresRefusal('invalid_authorization_specification', 'SCRAM channel binding negotiation error')
+      const [[userLetter = ''] = [], [nonceLetter = '', clientNonce = ''] = []] = attributes(bare)
+      if (userLetter !== 'n' || nonceLetter !== 'r' || !/^[!-+\x2d-~]+$/.test(clientNonce))
+        throw violation('malformed SCRAM message')
+      ;[header, firstBare] = [gs2, bare]
+      nonce = `${clientNonce}${randomToken(nonceBytes)}`
+      return (serverFirst = `r=${nonce},s=${verifier.salt.toString('base64')},i=${verifier.iterations}`)
+    },
+    final(text) {
+      const proofAt = text.lastIndexOf(',p=')
+      const [[bindingLetter = '', binding = ''] = [], [nonceLetter = '', answered = ''] = []] = attributes(
+        text.slice(0, Math.max(proofAt, 0)),
+      )
+      const proof = Buffer.from(text.slice(proofAt + 3), 'base64')
+      if (proofAt < 0 || bindingLetter !== 'c' || nonceLetter !== 'r' || proof.length !== keyBytes)
+        throw violation('malformed SCRAM message')
+      const expected = Buffer.concat([Buffer.from(header), bound && endPoint ? endPoint : Buffer.alloc(0)])
+      if (binding !== expected.toString('base64'))
+        throw new PostgresRefusal('invalid_authorization_specification', 'SCRAM channel binding check failed')
+      if (answered !== nonce) throw violation('invalid SCRAM response: nonce does not match')
+      const signed = `${firstBare},${serverFirst},${text.slice(0, proofAt)}`
+      const clientKey = xor(proof, hmacSha256(verifier.storedKey, signed))
+      if (!sameDigest(sha256(clientKey), verifier.storedKey)) return null
+      return `v=${hmacSha256(verifier.serverKey, signed).toString('base64')}`
+    },
+  }
+}
+
+/** The client's side of one login. */
+export type ScramClient = {
+  first: string
+  /** Answers the server's first message. @throws Error when it is none, or another's */
+  final(serverFirst: string): Promise<string>
+  /** Whether the server knows the password too. */
+  proves(serverFinal: string): boolean
+}
+
+/** Begins the client's side, without a binding to TLS. */
+export function scramClient(password: string): ScramClient {
+  const nonce = randomToken(nonceBytes)
+  const bare = `n=,r=${nonce}`
+  let signature = ''
+  return {
+    first: `n,,${bare}`,
+    async final(serverFirst) {
+      const [, whole = '', salt = '', count = ''] =
+        /^r=([!-+\x2d-~]+),s=([A-Za-z0-9+/=]+),i=([0-9]{1,7})$/.exec(serverFirst) ?? []
+      const iterations = Number(count)
+      if (!whole.startsWith(nonce) || iterations < 1 || iterations > iterationsMax)
+        throw new Error('the server does not speak SCRAM as it should')
+      const { clientKey, serverKey } = await keysOf(password, Buffer.from(salt, 'base64'), iterations)
+      const unproved = `c=${Buffer.from('n,,').toString('base64')},r=${whole}`
+      const signed = `${bare},${serverFirst},${unproved}`
+      signature = hmacSha256(serverKey, signed).toString('base64')
+      return `${unproved},p=${xor(clientKey, hmacSha256(sha256(clientKey), signed)).toString('base64')}`
+    },
+    proves: (serverFinal) => signature !== '' && serverFinal === `v=${signature}`,
+  }
+}
+
+function xor(one: Buffer, other: Buffer): Buffer {
+  return Buffer.from(one.map((byte, at) => byte ^ (other[at] ?? 0)))
+}

@@ -1,0 +1,176 @@
+/** What is known of the talk between a client and its backend from the messages that pass: whether it rests, and what it may have left behind. */
+import { limits } from '#src/platform/limits.ts'
+import { errorField, fromClient, fromServer, headBytes, readParameter, transaction } from './messages.ts'
+import { followMessages, type Follower } from './message-heads.ts'
+import { violation } from './refusals.ts'
+import { leaves, readStatements } from './statements.ts'
+
+/** The state of a talk. */
+export type Talk = {
+  /** How often ReadyForQuery is still to come. */
+  cycles: number
+  /** Whether messages were sent that no Sync has ended. */
+  unsynced: boolean
+  /** Whether messages of extended queries were sent since it rested. */
+  extended: boolean
+  /** The transaction's status at the last ReadyForQuery. */
+  status: number
+  /** One of `leaves`, for all that was said. */
+  leaves: number
+  /** Whether something was said that may change how new sessions begin. */
+  changesDefaults: boolean
+  /** The message that prepared the unnamed statement; null without one. */
+  unnamed: Buffer | null
+  /** Whether the server has said why it ends the connection. */
+  fatal: boolean
+  /** What the client has been told of its session's settings. */
+  told: Map<string, string>
+}
+
+/** A talk that has not begun. */
+export function newTalk(): Talk {
+  return {
+    cycles: 0,
+    unsynced: false,
+    extended: false,
+    status: transaction.none,
+    leaves: leaves.nothing,
+    changesDefaults: false,
+    unnamed: null,
+    fatal: false,
+    told: new Map(),
+  }
+}
+
+/** Whether nothing is under way: the client has its answers, and is in no transaction. */
+export function rests({ cycles, unsynced, status }: Talk): boolean {
+  return cycles === 0 && !unsynced && status === transaction.none
+}
+
+/** Encodings in which a byte of ASCII may be a part of another letter: statements in them cannot be read. */
+const unreadableEncodings: ReadonlySet<string> = new Set([
+  'BIG5',
+  'GB18030',
+  'GBK',
+  'JOHAB',
+  'SHIFT_JIS_2004',
+  'SJIS',
+  'UHC',
+])
+
+/** Takes note of a setting that the server reports. Where statements cannot be read any more, the session is nobody else's. */
+export function noteSetting(talk: Talk, name: string, value: string): void {
+  talk.told.set(name, value)
+  if (name === 'standard_conforming_strings' && value !== 'on') talk.leaves = leaves.stuck
+  if (name === 'client_encoding' && unreadableEncodings.has(value)) talk.leaves = leaves.stuck
+}
+
+function tableOf(types: readonly number[]): Uint8Array {
+  const table = new Uint8Array(256)
+  for (const type of types) table[type] = 1
+  return table
+}
+
+const everyType = new Uint8Array(256).fill(1)
+const inExtendedQueries = tableOf([
+  fromClient.bind,
+  fromClient.close,
+  fromClient.describe,
+  fromClient.execute,
+  fromClient.flush,
+  fromClient.parse,
+])
+const inCopies = tableOf([fromClient.copyData, fromClient.copyDone, fromClient.copyFail])
+
+/** Follows what the client says. It stops at Terminate. */
+export function followRequests(talk: Talk): Follower {
+  return followMessages(
+    everyType,
+    {
+      begins(type, size) {
+        const readable = size <= limits.postgresStatementBytes
+        if (type === fromClient.query) {
+          // Where an earlier message failed, the server skips all until Sync, this too: it is not known which answers come.
+          if (talk.unsynced) talk.leaves = leaves.stuck
+          talk.cycles++
+          talk.unnamed = null
+        } else if (type === fromClient.sync) {
+          talk.cycles++
+          talk.unsynced = false
+          return false
+        } else if (inExtendedQueries[type] === 1) {
+          talk.unsynced = talk.extended = true
+          if (type !== fromClient.parse && type !== fromClient.close) return false
+        } else if (type === fromClient.functionCall) {
+          talk.cycles++
+          talk.leaves = leaves.stuck
+          return false
+        } else if (inCopies[type] === 1) return false
+        else throw violation(`invalid frontend message type ${type}`)
+        if (!readable) talk.leaves = leaves.stuck
+        return readable
+      },
+      gathered(type, bytes, from, to) {
+        if (type === fromClient.query) note(talk, bytes, from, to)
+        else if (type === fromClient.parse) noteParse(talk, bytes, from, to)
+        else if (bytes[from] === letterS && bytes[from + 1] === 0) talk.unnamed = null
+      },
+    },
+    fromClient.terminate,
+  )
+}
+const letterS = 'S'.charCodeAt(0)
+
+function noteParse(talk: Talk, bytes: Buffer, from: number, to: number): void {
+  const nameEnds = bytes.indexOf(0, from)
+  const textEnds = nameEnds < 0 ? -1 : bytes.indexOf(0, nameEnds + 1)
+  if (textEnds < 0 || textEnds >= to) return // the server says what is wrong with it
+  note(talk, bytes, nameEnds + 1, textEnds)
+  if (nameEnds !== from) return // one with a name is found by asking the server
+  if (to - from > limits.postgresPlanBytes) talk.leaves = Math.max(talk.leaves, leaves.kept)
+  const whole = Buffer.allocUnsafe(headBytes + to - from)
+  whole[0] = fromClient.parse
+  whole.writeInt32BE(to - from + 4, 1)
+  bytes.copy(whole, headBytes, from, to)
+  talk.unnamed = whole
+}
+
+function note(talk: Talk, bytes: Buffer, from: number, to: number): void {
+  if (talk.leaves === leaves.stuck && talk.changesDefaults) return // there is nothing more to learn
+  const reading = readStatements(bytes, from, to)
+  talk.leaves = Math.max(talk.leaves, reading.leaves)
+  talk.changesDefaults ||= reading.changesDefaults
+}
+
+const toldOf = tableOf([
+  fromServer.ready,
+  fromServer.parameterStatus,
+  fromServer.error,
+  fromServer.copyIn,
+  fromServer.copyBoth,
+])
+const answerBytes = 64 * 1024
+
+/** Follows what the server answers; `ready` is called at each ReadyForQuery. */
+export function followAnswers(talk: Talk, ready: () => void): Follower {
+  return followMessages(toldOf, {
+    begins(type, size) {
+      // Sync is not answered while rows are copied in, so it is not known any more when the talk rests.
+      if (type === fromServer.copyBoth || (type === fromServer.copyIn && talk.extended))
+        talk.leaves = Math.max(talk.leaves, leaves.kept)
+      return size <= answerBytes
+    },
+    gathered(type, bytes, from, to) {
+      if (type === fromServer.ready) {
+        talk.status = bytes[from] ?? 0
+        if (talk.cycles > 0) talk.cycles--
+        if (talk.cycles === 0 && !talk.unsynced) talk.extended = false
+        ready()
+      } else if (type === fromServer.parameterStatus) noteSetting(talk, ...readParameter(bytes.subarray(from, to)))
+      else if (type === fromServer.error) {
+        const severity = errorField(bytes.subarray(from, to), 'V')
+        talk.fatal = severity === 'FATAL' || severity === 'PANIC'
+      }
+    },
+  })
+}
