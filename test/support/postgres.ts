@@ -79,12 +79,12 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   }
 }
 
-/** A fresh database: on the run's shared server, or on the given one. Drop it in afterAll. */
-export async function createDatabase(on?: TestPostgres): Promise<TestDatabase> {
+/** A fresh database: on the run's shared server, or on the given one; a copy of `template1` is empty. Drop it in afterAll. */
+export async function createDatabase(on?: TestPostgres, template: string = templateName): Promise<TestDatabase> {
   const address = on?.address ?? (await import('vitest')).inject('postgres') // imported late: benchmarks run outside vitest
   const name = `test_${newUuid().replaceAll('-', '')}`
   await asAdmin(address, async (admin) => {
-    await admin.query(`create database ${name} template ${templateName} owner berth`)
+    await admin.query(`create database ${name} template ${template} owner berth`)
   })
   return {
     url: urlOf(address, name),

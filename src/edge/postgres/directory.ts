@@ -59,6 +59,8 @@ export type Admission = {
   server: { user: string; database: string; password: string | null }
   /** Backends of this database that may be open, all users together; below the server's own `max_connections`. */
   backendsMax: number
+  /** How many of them its clients share before more are opened; `limits.postgresBackendsShared` fits a small server. */
+  backendsShared: number
   /** Sessions with different claims never share a backend; null where there are none. */
   claims: string | null
   /** Is waited for whenever a backend is given to a client. */

@@ -28,20 +28,26 @@ export type Borrower = {
 /** How many there are of what, for metrics and for whoever decides whether a database may sleep. */
 export type PoolCounts = { clients: number; backends: number; free: number; waiting: number }
 
-/** Those whom nobody waits for give their backend back after so long. */
-const restMs = 2_000
-/** A client that has rested less than this is in the middle of something: another backend is opened before it is asked. */
-const pressMs = 200
+/** When a pool does what. */
+export type PoolTimes = {
+  /** Those whom nobody waits for give their backend back after so long. */
+  restMs: number
+  /** A client that has rested less than this is in the middle of something: another backend is opened before it is asked. */
+  pressMs: number
+}
+
+const usualTimes: PoolTimes = { restMs: 2_000, pressMs: 200 }
 /** Backends beyond the shared ones are kept so long for clients that come and go. */
 const beyondSharedMs = 5_000
 
 /** Somebody in the queue. */
 type Waiting = { retry: () => void }
 
-/** The pool of a database whose server takes so many backends. */
+/** The pool of a database. */
 export class Pool {
   readonly #backendsMax: number
   readonly #shared: number
+  readonly #times: PoolTimes
   readonly #backends = new Set<Backend>()
   readonly #free: Backend[] = [] // the one that was used last is at the end
   readonly #clients = new Set<Borrower>()
@@ -50,9 +56,13 @@ export class Pool {
   #generation = 0
   #sweeping = false
 
-  constructor(backendsMax: number) {
-    this.#backendsMax = backendsMax
-    this.#shared = Math.min(limits.postgresBackendsShared, backendsMax)
+  /**
+   * @param room how many backends the server takes from us, and how many of them clients share before more are opened
+   */
+  constructor(room: { backendsMax: number; backendsShared: number }, times: PoolTimes = usualTimes) {
+    this.#backendsMax = room.backendsMax
+    this.#shared = Math.min(room.backendsShared, room.backendsMax)
+    this.#times = times
   }
 
   /** Adds a client. @throws PostgresRefusal when there are too many */
@@ -116,7 +126,7 @@ export class Pool {
     this.#sweeping = true
     try {
       for (const client of this.#clients) client.beat()
-      await this.#takeBack(restMs)
+      await this.#takeBack(this.#times.restMs)
       const nowMs = performance.now()
       for (const backend of [...this.#free]) {
         const restedMs = nowMs - backend.freeSinceMs
@@ -213,7 +223,7 @@ export class Pool {
       else if (this.#size() < this.#shared) return this.#openOne(open)
       else if (this.#free[0]) this.#drop(this.#free[0])
       else {
-        const client = this.#longestResting(pressed ? 0 : pressMs)
+        const client = this.#longestResting(pressed ? 0 : this.#times.pressMs)
         if (!client) return this.#size() < this.#backendsMax ? this.#openOne(open) : null
         const given = await client.letGo()
         if (given?.key === key && (await this.#clear(given))) return given

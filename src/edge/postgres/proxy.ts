@@ -12,7 +12,7 @@ import { Ended } from './incoming.ts'
 import { logIn } from './login.ts'
 import { errorMessage, negotiateVersion } from './messages.ts'
 import { openRooms, type Rooms } from './rooms.ts'
-import { Pool, type PoolCounts } from './pool.ts'
+import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
 import { PostgresRefusal } from './refusals.ts'
 
 /** What the proxy needs. */
@@ -26,6 +26,8 @@ export type ProxyOptions = {
   derive: (purpose: string) => string
   /** Whether connections without TLS are taken; where something in front has ended it. */
   plainText?: boolean
+  /** When backends change hands; for tests. */
+  times?: PoolTimes
 }
 
 /** A proxy that listens. */
@@ -39,7 +41,7 @@ export type PostgresProxy = {
   close(limitMs: number): Promise<void>
 }
 
-type House = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive'> & {
+type House = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive' | 'times'> & {
   plainText: boolean
   pools: Map<string, Pool>
   cancels: Cancels
@@ -143,11 +145,11 @@ async function serve(
   await new Client(guest, poolOf(house, admission), house.cancels).start()
 }
 
-function poolOf({ pools }: House, { databaseId, backendsMax }: Admission): Pool {
-  const known = pools.get(databaseId)
+function poolOf({ pools, times }: House, admission: Admission): Pool {
+  const known = pools.get(admission.databaseId)
   if (known) return known
-  const pool = new Pool(backendsMax)
-  pools.set(databaseId, pool)
+  const pool = new Pool(admission, times)
+  pools.set(admission.databaseId, pool)
   return pool
 }
 

@@ -1,0 +1,169 @@
+/** A database behind the wire proxy, for tests: a real one of the run's Postgres, and a directory that knows it. */
+import { connect, type Socket } from 'node:net'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import pg from 'pg'
+import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
+import { ownCertificate } from '#src/edge/postgres/certificates.ts'
+import type { Admission, DatabaseChange, Directory, Found } from '#src/edge/postgres/directory.ts'
+import type { PoolTimes } from '#src/edge/postgres/pool.ts'
+import { openProxy, type PostgresProxy } from '#src/edge/postgres/proxy.ts'
+import { makeVerifier } from '#src/edge/postgres/scram.ts'
+import { limits } from '#src/platform/limits.ts'
+import { createSealer } from '#src/platform/secrets.ts'
+import { createDatabase, type TestDatabase, type TestPostgres } from '../support/postgres.ts'
+
+/** What a client of the world's database needs. */
+export const clientUser = 'app_alice'
+/** Its database. */
+export const clientDatabase = 'app'
+/** What its password is. */
+export const clientToken = 'bdb_0123456789012345678901234567890123456789abc'
+/** The name behind which its certificate stands. */
+export const serverName = 'db1.db.berth.localhost'
+
+/** The proxy, and what tests change behind it. */
+export type ProxyWorld = {
+  proxy: PostgresProxy
+  port: number
+  /** How a client connects, as the settings of libpq. */
+  environment: Record<string, string>
+  /** A client of node-postgres, connected. */
+  client(options?: pg.ClientConfig): Promise<pg.Client>
+  /** The same without the proxy. */
+  direct(options?: pg.ClientConfig): Promise<pg.Client>
+  /** What the directory answers; may be changed. */
+  admission: Admission
+  found: (user: string, database: string) => Found | null
+  /** What the directory was asked and told. */
+  asked: { user: string; database: string; serverName: string | null }[]
+  activities: number
+  /** Connections that the proxy has made to the server, open ones. */
+  connections: Set<Socket>
+  change(change: DatabaseChange): void
+  /** The authority's certificate, a file. */
+  authorityFile: string
+  databaseId: string
+  database: TestDatabase
+  close(): Promise<void>
+}
+
+/** Opens one. @param on the server on which its database is; the run's own without it */
+export async function openProxyWorld(
+  options: {
+    on?: TestPostgres
+    plainText?: boolean
+    backendsMax?: number
+    backendsShared?: number
+    times?: PoolTimes
+    iterations?: number
+  } = {},
+): Promise<ProxyWorld> {
+  const database = await createDatabase(options.on, 'template1')
+  const url = new URL(database.url.replace('@/', '@localhost/'))
+  const socket = `${url.searchParams.get('host')}/.s.PGSQL.5432`
+  const folder = mkdtempSync(join(tmpdir(), 'berth-proxy-'))
+  const authorityFile = join(folder, 'authority.pem')
+  writeFileSync(authorityFile, await createAuthority(folder).certificate())
+  const verifier = await makeVerifier(clientToken, options.iterations)
+  const watchers = new Set<(change: DatabaseChange) => void>()
+  const connections = new Set<Socket>()
+  const admission: Admission = {
+    databaseId: database.url,
+    kind: 'owner',
+    refusal: null,
+    server: { user: url.username, database: url.pathname.slice(1), password: url.password },
+    backendsMax: options.backendsMax ?? 40,
+    backendsShared: options.backendsShared ?? limits.postgresBackendsShared,
+    claims: null,
+    prepare: null,
+    connect: () => openSocket(socket, connections),
+    onActivity: () => void world.activities++,
+  }
+  const directory: Directory = {
+    find: async (asked) => {
+      world.asked.push(asked)
+      return world.found(asked.user, asked.database)
+    },
+    watch(changed) {
+      watchers.add(changed)
+      return () => watchers.delete(changed)
+    },
+  }
+  const proxy = await openProxy({
+    host: '127.0.0.1',
+    port: 0,
+    directory,
+    certificates: ownCertificate(folder, 'berth.localhost'),
+    derive: createSealer([Buffer.alloc(32, 7)]).derive,
+    plainText: options.plainText,
+    times: options.times,
+  })
+  const open = async (config: pg.ClientConfig): Promise<pg.Client> => {
+    const client = new pg.Client(config)
+    client.on('error', () => {
+      // Tests that cut it say so themselves.
+    })
+    await client.connect()
+    return client
+  }
+  const world: ProxyWorld = {
+    proxy,
+    port: proxy.port,
+    environment: {
+      PGHOST: '127.0.0.1',
+      PGPORT: String(proxy.port),
+      PGUSER: clientUser,
+      PGDATABASE: clientDatabase,
+      PGPASSWORD: clientToken,
+      PGSSLMODE: options.plainText ? 'disable' : 'require',
+      PGGSSENCMODE: 'disable',
+    },
+    client: (config) =>
+      open({
+        host: '127.0.0.1',
+        port: proxy.port,
+        user: clientUser,
+        database: clientDatabase,
+        password: clientToken,
+        ssl: options.plainText ? false : { rejectUnauthorized: false },
+        ...config,
+      }),
+    direct: (config) => open({ connectionString: database.url, ...config }),
+    admission,
+    found: (user, name) =>
+      user === clientUser && name === clientDatabase
+        ? { databaseId: admission.databaseId, login: { by: 'password', verifier, admission } }
+        : null,
+    asked: [],
+    activities: 0,
+    connections,
+    change(change) {
+      for (const changed of watchers) changed(change)
+    },
+    authorityFile,
+    databaseId: admission.databaseId,
+    database,
+    async close() {
+      await proxy.close(100)
+      for (const connection of connections) connection.destroy()
+      await database.drop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  return world
+}
+
+function openSocket(path: string, connections: Set<Socket>): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    socket.once('error', reject).once('connect', () => {
+      socket.off('error', reject)
+      connections.add(socket)
+      socket.once('close', () => connections.delete(socket))
+      resolve(socket)
+    })
+  })
+}
