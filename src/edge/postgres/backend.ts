@@ -192,6 +192,11 @@ function makeBackend(stream: Duplex, incoming: Incoming, key: string, session: S
     close() {
       if (closed) return
       closed = true
+      let unread = 0
+      backend.receive = (chunk) => {
+        unread += chunk.length
+        if (unread > unreadBytesMax) stream.destroy()
+      }
       stream.end(terminateMessage)
       stream.resume()
       setTimeout(() => stream.destroy(), closeLimitMs).unref()
@@ -211,6 +216,8 @@ function makeBackend(stream: Duplex, incoming: Incoming, key: string, session: S
 }
 /** A server that has something to finish for a client who left gets so long. */
 const closeLimitMs = 60_000
+/** And what it still answers is not read beyond this: then it sees that nobody listens, and stops. */
+const unreadBytesMax = 1024 * 1024
 
 function ignore(): void {
   // Between two clients nothing that a server says is for anybody.

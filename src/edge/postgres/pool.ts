@@ -34,9 +34,11 @@ export type PoolTimes = {
   restMs: number
   /** A client that has rested less than this is in the middle of something: another backend is opened before it is asked. */
   pressMs: number
+  /** Whoever gets no backend for so long is refused. */
+  queueMs: number
 }
 
-const usualTimes: PoolTimes = { restMs: 2_000, pressMs: 200 }
+const usualTimes: PoolTimes = { restMs: 2_000, pressMs: 200, queueMs: limits.postgresQueueSeconds * 1000 }
 /** Backends beyond the shared ones are kept so long for clients that come and go. */
 const beyondSharedMs = 5_000
 
@@ -239,7 +241,7 @@ export class Pool {
     const timer = setTimeout(() => {
       isLate = true
       turn.retry()
-    }, limits.postgresQueueSeconds * 1000)
+    }, this.#times.queueMs)
     this.#queue.push(turn)
     try {
       for (;;) {
