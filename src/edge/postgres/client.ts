@@ -84,6 +84,10 @@ export class Client implements Borrower {
     }
   }
 
+  generation(): number | null {
+    return this.#backend?.generation ?? null
+  }
+
   rests(): boolean {
     return this.#phase === 'detached' || (this.#phase === 'attached' && this.#isDone())
   }
@@ -211,7 +215,7 @@ export class Client implements Borrower {
     this.#restingSinceMs = performance.now()
     if (this.#talk.changesDefaults) {
       this.#talk.changesDefaults = false
-      this.#pool.renew()
+      this.#pool.age()
     }
     this.#pool.rests()
   }

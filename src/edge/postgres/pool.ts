@@ -15,6 +15,8 @@ export type Borrower = {
   readonly kind: ClientKind
   /** Since when it has rested with a backend that it may be able to give back; null while it works, or is known to need it. */
   restingSinceMs(): number | null
+  /** The generation of its backend; null without one. */
+  generation(): number | null
   /** Whether it has asked for nothing that is not answered, and is in no transaction. */
   rests(): boolean
   /** Gives its backend back, if nothing of its session is in it. */
@@ -103,17 +105,24 @@ export class Pool {
     this.#queue[0]?.retry()
   }
 
-  /** Backends that are open now are not given to anybody else: new ones know the newest settings. */
-  renew(): void {
+  /**
+   * Sessions begin with other settings from now on: backends that are open are given to nobody else, and those who have one
+   * keep it, because nobody could give them another that is as old.
+   */
+  age(): void {
     this.#generation++
     for (const backend of [...this.#free]) this.#drop(backend)
-    void this.#takeBack(0)
+  }
+
+  /** The same; and those who rest give theirs back. */
+  renew(): void {
+    this.age()
+    void this.#takeBack(0, true)
   }
 
   /** Ends the clients of these kinds, or all. */
   close(kinds: readonly ClientKind[] | undefined, refusal: PostgresRefusal): void {
-    this.#generation++
-    for (const backend of [...this.#free]) this.#drop(backend)
+    this.age()
     for (const client of [...this.#clients]) if (!kinds || kinds.includes(client.kind)) client.end(refusal)
   }
 
@@ -205,10 +214,11 @@ export class Pool {
   }
 
   /** The client that has rested longest, for at least so long. */
-  #longestResting(atLeastMs: number): Borrower | null {
+  #longestResting(atLeastMs: number, aged = false): Borrower | null {
     let found: Borrower | null = null
     let sinceMs = performance.now() - atLeastMs
     for (const client of this.#clients) {
+      if (!aged && client.generation() !== this.#generation) continue
       const restingSinceMs = client.restingSinceMs()
       if (restingSinceMs !== null && restingSinceMs <= sinceMs) [found, sinceMs] = [client, restingSinceMs]
     }
@@ -258,9 +268,10 @@ export class Pool {
     }
   }
 
-  async #takeBack(atLeastMs: number): Promise<void> {
-    for (let client = this.#longestResting(atLeastMs); client; client = this.#longestResting(atLeastMs)) {
-      const given = await client.letGo()
+  async #takeBack(atLeastMs: number, aged = false): Promise<void> {
+    for (;;) {
+      const given = await this.#longestResting(atLeastMs, aged)?.letGo()
+      if (given === undefined) return
       if (given) this.release(given)
     }
   }

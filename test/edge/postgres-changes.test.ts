@@ -1,0 +1,270 @@
+/** What happens to clients when their database changes: closed to them, asleep, unreachable, full; and when the proxy ends. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { PostgresRefusal } from '#src/edge/postgres/refusals.ts'
+import { cancelPacket } from '#src/edge/postgres/messages.ts'
+import { setLogLevel } from '#src/platform/log.ts'
+import { until } from '../support/until.ts'
+import { openProxyWorld, type ProxyWorld } from './proxy-world.ts'
+import { connectRaw } from './raw-client.ts'
+
+let world: ProxyWorld
+setLogLevel('error') // what cannot be reached here is warned of, as it should be
+const times = { restMs: 60_000, pressMs: 0, queueMs: 300 }
+beforeEach(async () => {
+  world = await openProxyWorld({ plainText: true, iterations: 1, backendsShared: 1, backendsMax: 3, times })
+})
+afterEach(() => world.close())
+
+/** The error with which the client's connection ends. */
+const endOf = (client: pg.Client): Promise<{ code?: string; message: string }> =>
+  new Promise((resolve) => client.once('error', resolve))
+const one = async (client: pg.Client): Promise<unknown> => (await client.query('select 1 as one')).rows
+const shown = [{ one: 1 }]
+
+describe('a database that is closed', () => {
+  const refusal = new PostgresRefusal('admin_shutdown', 'client access was switched off')
+
+  test('ends all its clients within five seconds, with the reason: resting, working, reading, waiting', async () => {
+    const resting = await world.client()
+    const detached = await world.client() // takes the only shared backend from the one before
+    await one(detached)
+    await one(resting)
+    const working = await world.client()
+    const worked = working.query('select pg_sleep(60)').then(
+      () => null,
+      (error: { code: string }) => error.code,
+    )
+    const reading = await world.client()
+    const read = reading.query(`select repeat('x', 1000) from generate_series(1, 1000000)`).then(() => null, String)
+    await until('they are at work', async () => world.proxy.totals().backends >= 2)
+    const ends = [endOf(resting), endOf(detached)]
+    const startedMs = performance.now()
+    world.change({ databaseId: world.databaseId, change: 'closed', refusal })
+    for (const end of await Promise.all(ends)) expect(end).toMatchObject({ code: '57P01', message: refusal.message })
+    expect(await worked).toMatch(/57P01|57014/)
+    expect(await read).not.toBeNull()
+    await until('all are gone', () => world.proxy.totals().clients === 0, 5_000)
+    await until('their backends too', () => world.connections.size === 0, 5_000)
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+  })
+
+  test('to some kinds of clients leaves the others alone', async () => {
+    const owner = await world.client()
+    world.admission.kind = 'anonymous'
+    const anonymous = await world.client()
+    world.admission.kind = 'owner'
+    await one(owner)
+    const end = endOf(anonymous)
+    world.change({ databaseId: world.databaseId, change: 'closed', kinds: ['anonymous', 'authenticated'], refusal })
+    expect(await end).toMatchObject({ code: '57P01' })
+    expect(await one(owner)).toEqual(shown)
+    await owner.end()
+  })
+
+  test('is not noticed by clients of another', async () => {
+    const client = await world.client()
+    world.change({ databaseId: 'another', change: 'closed', refusal })
+    expect(await one(client)).toEqual(shown)
+    await client.end()
+  })
+})
+
+describe('settings with which sessions begin', () => {
+  test('that a client has changed are there when anybody connects next', async () => {
+    const name = world.admission.server.database
+    const client = await world.client()
+    await client.query(`alter database ${name} set work_mem = 7777`)
+    const keeps = async (): Promise<void> =>
+      expect((await client.query('show work_mem')).rows).not.toEqual([{ work_mem: '7777kB' }]) // as in Postgres
+    await keeps()
+    const next = await world.client()
+    expect((await next.query('show work_mem')).rows).toEqual([{ work_mem: '7777kB' }])
+    await keeps()
+    await next.end()
+    await client.end()
+  })
+
+  test('that changed elsewhere are there after a notice, and clients that rest stay', async () => {
+    const resting = await world.client()
+    await one(resting)
+    const keeper = await world.direct()
+    await keeper.query(`alter database ${world.admission.server.database} set work_mem = 8888`)
+    await keeper.end()
+    world.change({ databaseId: world.databaseId, change: 'renewed' })
+    await until('no backend is left', () => world.proxy.totals().backends === 0)
+    const next = await world.client()
+    expect((await next.query('show work_mem')).rows).toEqual([{ work_mem: '8888kB' }])
+    expect(await one(resting)).toEqual(shown)
+    await resting.end()
+    await next.end()
+  })
+})
+
+describe('a server', () => {
+  test('that wakes up keeps its first client waiting, and serves it then', async () => {
+    const { connect } = world.admission
+    let woken = false
+    world.admission.connect = async () => {
+      await pause(300)
+      woken = true
+      return connect()
+    }
+    const client = await world.client()
+    expect(woken).toBe(true)
+    expect(await one(client)).toEqual(shown)
+    await client.end()
+  })
+
+  test('that cannot be reached is said to be so, with the sentence of whoever knows why', async () => {
+    world.admission.connect = () => Promise.reject(new Error('secret of ours'))
+    await expect(world.client()).rejects.toMatchObject({
+      code: '57P03',
+      message: expect.not.stringContaining('secret'),
+    })
+    const known = new PostgresRefusal('cannot_connect_now', 'the database is being restored')
+    world.admission.connect = () => Promise.reject(known)
+    await expect(world.client()).rejects.toMatchObject({ code: '57P03', message: known.message })
+  })
+
+  test('that does not take our own password tells the client nothing of it', async () => {
+    world.admission.server.password = 'wrong'
+    await expect(world.client()).rejects.toMatchObject({
+      code: '57P03',
+      message: expect.not.stringContaining('password'),
+    })
+  })
+
+  test('that ends a connection says why to the client that has it; others live on', async () => {
+    const victim = await world.client()
+    const other = await world.client()
+    const end = endOf(victim)
+    const { rows } = await victim
+      .query<{ pid: number }>('begin; select pg_backend_pid() as pid')
+      .then((results) => (results as unknown as pg.QueryResult<{ pid: number }>[])[1]!)
+    const keeper = await world.direct()
+    await keeper.query('select pg_terminate_backend($1)', [rows[0]?.pid])
+    expect(await end).toMatchObject({ code: '57P01' })
+    expect(await one(other)).toEqual(shown)
+    await keeper.end()
+    await other.end()
+  })
+
+  test('that is cut off in the middle of an answer ends its client, and the next one is served', async () => {
+    const client = await world.client()
+    const failed = client
+      .query(`select repeat('x', 1000), pg_sleep(0.001) from generate_series(1, 100000)`)
+      .then(() => null, String)
+    await until('it answers', () => [...world.connections].some(({ bytesRead }) => bytesRead > 50_000))
+    for (const connection of world.connections) connection.destroy()
+    expect(await failed).not.toBeNull()
+    const next = await world.client()
+    expect(await one(next)).toEqual(shown)
+    await next.end()
+  })
+
+  test('whose connections are all held refuses one more after a while, and says what to do', async () => {
+    const holders = [await world.client(), await world.client(), await world.client()]
+    for (const holder of holders) await holder.query('begin')
+    await expect(world.client()).rejects.toMatchObject({ code: '53300' })
+    const waiting = world.client()
+    await until('it waits', () => world.proxy.totals().waiting === 1, 1_000, 5)
+    await holders[0]!.query('commit')
+    expect(await one(await waiting)).toEqual(shown)
+    for (const client of [...holders, await waiting]) await client.end()
+  })
+})
+
+describe('a cancel request', () => {
+  const keyOf = (client: pg.Client): [number, number] => {
+    const { processID, secretKey } = client as unknown as { processID: number; secretKey: number } // what it was told
+    return [processID, secretKey]
+  }
+  const cancel = async ([processId, secret]: [number, number]): Promise<void> => {
+    const client = await connectRaw(world.port)
+    client.send(cancelPacket(processId, secret))
+    await client.closed
+  }
+
+  test('ends what its client is doing; with a wrong secret nothing', async () => {
+    const client = await world.client()
+    const [processId, secret] = keyOf(client)
+    const slept = client.query('select pg_sleep(60)').then(
+      () => null,
+      (error: { code: string }) => error.code,
+    )
+    await cancel([processId, secret ^ 1])
+    await cancel([processId + 1, secret])
+    expect(await Promise.race([slept, pause(200, 'still sleeping')])).toBe('still sleeping')
+    await cancel([processId, secret])
+    expect(await slept).toBe('57014')
+    expect(await one(client)).toEqual(shown)
+    await client.end()
+  })
+
+  test('never hits another client that has the same backend next', async () => {
+    const [impatient, innocent] = [await world.client(), await world.client()]
+    let hits = 0
+    for (let round = 0; round < 40; round++) {
+      const short = impatient.query('select pg_sleep(0.002)').then(
+        () => null,
+        () => hits++,
+      )
+      const cancelled = Array.from({ length: 3 }, () => cancel(keyOf(impatient)))
+      await short
+      expect((await innocent.query('select pg_sleep(0.002), 1 as one')).rows).toMatchObject(shown)
+      expect(world.proxy.totals().backends).toBe(1)
+      await Promise.all(cancelled)
+    }
+    expect(hits).toBeGreaterThan(0)
+    await impatient.end()
+    await innocent.end()
+  })
+})
+
+describe('the proxy', () => {
+  test('says before each hand-over of a backend which process it is, and that its database is used', async () => {
+    const told: number[] = []
+    world.admission.prepare = async (processId) => void told.push(processId)
+    const [first, second] = [await world.client(), await world.client()]
+    await one(first)
+    await one(second)
+    await one(first)
+    expect(told.length).toBe(5)
+    const { rows } = await first.query<{ pid: number }>('select pg_backend_pid() as pid')
+    expect(told.at(-1)).toBe(rows[0]?.pid)
+    await until('the use is told', () => world.activities > 0)
+    await first.end()
+    await second.end()
+  })
+
+  test('that ends tells those who rest at once, and lets the others finish', async () => {
+    const [resting, working] = [await world.client(), await world.client()]
+    await one(resting)
+    await working.query('begin')
+    const end = endOf(resting)
+    const closed = world.proxy.close(2_000)
+    expect(await end).toMatchObject({ code: '57P01' })
+    expect(await one(working)).toEqual(shown)
+    await working.query('commit')
+    await working.end()
+    await closed
+    await expect(world.client()).rejects.toThrow('ECONNREFUSED')
+  })
+})
+
+describe('the pool', () => {
+  test('holds five hundred clients that rest on sixteen backends, and every one of them is served', async () => {
+    const crowded = await openProxyWorld({ plainText: true, iterations: 1 })
+    const clients: pg.Client[] = []
+    for (let batch = 0; batch < 20; batch++)
+      clients.push(...(await Promise.all(Array.from({ length: 25 }, () => crowded.client()))))
+    for (const client of clients) await one(client)
+    await until('the rest is closed', () => crowded.connections.size <= 16)
+    expect(crowded.proxy.totals()).toMatchObject({ clients: 500, backends: 16, waiting: 0 })
+    for (const client of clients) expect(await one(client)).toEqual(shown)
+    for (const client of clients) await client.end()
+    await crowded.close()
+  }, 60_000)
+})
