@@ -8,21 +8,14 @@ import { log } from '#src/platform/log.ts'
 import { openBackend, ServerRefused, type Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
 import { keyOf, type Guest } from './guest.ts'
-import {
-  authentication,
-  authenticationMessage,
-  errorMessage,
-  fromClient,
-  parameterStatus,
-  readyForQuery,
-} from './messages.ts'
-import { followMessages, type Follower } from './message-heads.ts'
+import { errorMessage, parameterStatus, welcome } from './messages.ts'
+import type { Follower } from './message-heads.ts'
 import type { Borrower, Pool } from './pool.ts'
-import { PostgresRefusal } from './refusals.ts'
+import { PostgresRefusal, refusalOf } from './refusals.ts'
 import { findState } from './shared-state.ts'
 import { leaves } from './statements.ts'
 import { followAnswers, followRequests, newTalk, noteSetting, rests } from './talk.ts'
-import { needsUnnamed, restoreUnnamed } from './unnamed-statement.ts'
+import { followToSync, needsUnnamed, restoreUnnamed } from './unnamed-statement.ts'
 
 /** A client. */
 export class Client implements Borrower {
@@ -72,10 +65,7 @@ export class Client implements Borrower {
       if (!given) return
       for (const [name, value] of given.parameters) noteSetting(this.#talk, name, value)
       if (startup.changesRole) this.#talk.leaves = leaves.stuck // clearing the session would not bring the role back
-      const told = [...this.#talk.told].map(([name, value]) => parameterStatus(name, value))
-      stream.write(
-        Buffer.concat([authenticationMessage(authentication.ok), ...told, this.#cancelKey.told, readyForQuery]),
-      )
+      stream.write(welcome(this.#talk.told, this.#cancelKey.told))
       stream.on('data', (chunk: Buffer) => this.#onRequest(chunk)).on('drain', () => this.#onDrain())
       this.#attach(given)
     } catch (error) {
@@ -162,16 +152,20 @@ export class Client implements Borrower {
 
   /** Bytes of the client. Hot. */
   #onRequest(chunk: Buffer): void {
-    if (this.#phase === 'attached') return this.#dropping ? this.#drop(chunk, this.#dropping) : this.#pass(chunk)
+    if (this.#phase === 'attached') return this.#pass(chunk)
     if (this.#phase === 'gone') return
     this.#held.push(chunk)
     this.#stream.pause()
     if (this.#phase === 'detached') void this.#reattach()
   }
 
-  #pass(chunk: Buffer): void {
+  #pass(arrived: Buffer): void {
+    let chunk = arrived
     let ends: number
     try {
+      if (this.#dropping) chunk = chunk.subarray(this.#dropping.follow(chunk))
+      if (chunk.length === 0) return
+      this.#dropping = null
       ends = this.#requests.follow(chunk)
     } catch (error) {
       return this.#fail(error)
@@ -183,13 +177,6 @@ export class Client implements Borrower {
       if (!this.#backend.stream.write(ends === chunk.length ? chunk : chunk.subarray(0, ends))) this.#stream.pause()
     }
     if (ends < chunk.length) this.#leave()
-  }
-
-  #drop(chunk: Buffer, dropping: Follower): void {
-    const ends = dropping.follow(chunk)
-    if (ends === chunk.length) return
-    this.#dropping = null
-    this.#pass(chunk.subarray(ends))
   }
 
   /** Bytes of the server. Hot. */
@@ -262,7 +249,7 @@ export class Client implements Borrower {
       if (this.#hasLeft()) return this.#pool.release(given)
       if (failed) {
         this.#stream.write(failed)
-        this.#dropping = followMessages(noTypes, nobody, fromClient.sync)
+        this.#dropping = followToSync()
       }
       this.#attach(given)
     } catch (error) {
@@ -305,15 +292,8 @@ export class Client implements Borrower {
 
   #fail(error: unknown): void {
     if (this.#hasLeft()) return
-    if (error instanceof PostgresRefusal) return this.end(error)
-    if (error instanceof ServerRefused) {
-      this.#stream.write(error.whole)
-      return this.#leave()
-    }
-    log.error({ err: error, database: this.#guest.admission.databaseId }, 'a client of a database had to be cut')
-    this.end(new PostgresRefusal('internal_error', 'something went wrong on our side: connect again'))
+    if (!(error instanceof ServerRefused)) return this.end(refusalOf(error))
+    this.#stream.write(error.whole)
+    this.#leave()
   }
 }
-
-const noTypes = new Uint8Array(256)
-const nobody = { begins: () => false, gathered: () => undefined }

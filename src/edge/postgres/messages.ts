@@ -105,8 +105,15 @@ export function backendKey(processId: number, secret: number): Buffer {
   return message(fromServer.backendKey, int32(processId), int32(secret))
 }
 
-/** Tells a client that it may go on, outside of a transaction. */
-export const readyForQuery: Buffer = message(fromServer.ready, 'I')
+/** Lets a client in: the settings of its session, how it may cancel, and that it may begin. */
+export function welcome(settings: Iterable<readonly [string, string]>, key: Buffer): Buffer {
+  return Buffer.concat([
+    authenticationMessage(authentication.ok),
+    ...[...settings].map(([name, value]) => parameterStatus(name, value)),
+    key,
+    message(fromServer.ready, 'I'),
+  ])
+}
 
 /** Tells a client of a newer protocol that 3.0 is spoken, and which of its options are not known. */
 export function negotiateVersion(unknownOptions: readonly string[]): Buffer {

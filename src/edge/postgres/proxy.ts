@@ -13,7 +13,7 @@ import { logIn } from './login.ts'
 import { errorMessage, negotiateVersion } from './messages.ts'
 import { openRooms, type Rooms } from './rooms.ts'
 import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
-import { PostgresRefusal } from './refusals.ts'
+import { PostgresRefusal, refusalOf } from './refusals.ts'
 
 /** What the proxy needs. */
 export type ProxyOptions = {
@@ -115,9 +115,7 @@ function receive(socket: Socket, house: House): void {
       stream.write(error.whole)
       return leaveBehind(stream)
     }
-    if (error instanceof PostgresRefusal) return refuse(stream, error)
-    log.error({ err: error }, 'a connection to the Postgres port failed')
-    refuse(stream, new PostgresRefusal('internal_error', 'something went wrong on our side: try again'))
+    refuse(stream, refusalOf(error))
   })
 }
 

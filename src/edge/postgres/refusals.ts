@@ -1,4 +1,5 @@
 /** What the proxy says when it refuses: a sentence, and the SQLSTATE that Postgres has for it. */
+import { log } from '#src/platform/log.ts'
 
 /** SQLSTATEs that the proxy itself answers, by their names in Postgres' documentation. */
 export const sqlStates = {
@@ -46,4 +47,11 @@ const nameShown = 63 // characters; names in Postgres have no more
 /** A name that a client chose, as it is shown: short, and on one line. */
 export function shortened(name: string): string {
   return name.slice(0, nameShown).replaceAll(/[\u0000-\u001f\u007f]/g, '?')
+}
+
+/** What a client is told of any thrown value; one that is no refusal is a fault of ours, and logged. */
+export function refusalOf(error: unknown): PostgresRefusal {
+  if (error instanceof PostgresRefusal) return error
+  log.error({ err: error }, 'a connection to a database failed')
+  return new PostgresRefusal('internal_error', 'something went wrong on our side: connect again')
 }

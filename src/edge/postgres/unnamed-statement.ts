@@ -1,5 +1,6 @@
 /** The unnamed prepared statement of a client: it is made again where the client gets another backend and goes on with it. */
 import type { Backend } from './backend.ts'
+import { followMessages, type Follower } from './message-heads.ts'
 import { errorMessage, fromClient, headBytes } from './messages.ts'
 import { PostgresRefusal } from './refusals.ts'
 import { prepareAgain } from './shared-state.ts'
@@ -21,4 +22,9 @@ export async function restoreUnnamed(backend: Backend, parse: Buffer, described:
   const failed = await prepareAgain(backend, parse, described)
   if (failed !== 'changed') return failed
   return errorMessage(new PostgresRefusal('feature_not_supported', 'cached plan must not change result type'), 'ERROR')
+}
+
+/** Follows what a client sends up to its next Sync: behind an error a server skips it. */
+export function followToSync(): Follower {
+  return followMessages(new Uint8Array(256), { begins: () => false, gathered: () => undefined }, fromClient.sync)
 }
