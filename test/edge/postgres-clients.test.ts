@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { givenCertificate } from '#src/edge/postgres/certificates.ts'
 import { int32, message, queryMessage, syncMessage } from '#src/edge/postgres/messages.ts'
 import { until } from '../support/until.ts'
 import { clientDatabase, clientUser, openProxyWorld, serverName, type ProxyWorld } from './proxy-world.ts'
@@ -49,6 +50,29 @@ describe('psql', () => {
     await expect(run('psql', [address.replace(serverName, 'elsewhere.example'), '-c', 'select 1'])).rejects.toThrow(
       'does not match host name',
     )
+  })
+
+  test.each(['sha256', 'sha512'])('takes a certificate of the operator’s that is signed with %s', async (digest) => {
+    const [certificate, key] = [join(folder, `${digest}.pem`), join(folder, `${digest}.key`)]
+    await promisify(execFile)('openssl', [
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        `-${digest}`,
+        '-subj',
+        '/CN=db',
+        '-addext',
+        `subjectAltName=DNS:*.db.berth.localhost`,
+      ],
+      ...['-keyout', key, '-out', certificate],
+    ])
+    const given = await openProxyWorld({ certificates: givenCertificate(certificate, key) })
+    const address = `host=${serverName} hostaddr=127.0.0.1 port=${given.port} sslmode=verify-full sslrootcert=${certificate} channel_binding=require`
+    expect(await run('psql', [address, '-Atc', 'select 6 * 7'])).toBe('42')
+    await given.close()
   })
 
   test('works without a binding too, and shows its options', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
-import { ownCertificate } from '#src/edge/postgres/certificates.ts'
+import { ownCertificate, type Certificates } from '#src/edge/postgres/certificates.ts'
 import type { Admission, DatabaseChange, Directory, Found } from '#src/edge/postgres/directory.ts'
 import type { PoolTimes } from '#src/edge/postgres/pool.ts'
 import { openProxy, type PostgresProxy } from '#src/edge/postgres/proxy.ts'
@@ -59,6 +59,7 @@ export async function openProxyWorld(
     backendsShared?: number
     times?: PoolTimes
     iterations?: number
+    certificates?: Certificates
   } = {},
 ): Promise<ProxyWorld> {
   const database = await createDatabase(options.on, 'template1')
@@ -96,7 +97,7 @@ export async function openProxyWorld(
     host: '127.0.0.1',
     port: 0,
     directory,
-    certificates: ownCertificate(folder, 'berth.localhost'),
+    certificates: options.certificates ?? ownCertificate(folder, 'berth.localhost'),
     derive: createSealer([Buffer.alloc(32, 7)]).derive,
     plainText: options.plainText,
     times: options.times,

@@ -1,7 +1,8 @@
 /** The certificate that the proxy shows: a given one, or one of the node's own authority for `*.db.<domain>`. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
+import { log } from '#src/platform/log.ts'
 
 /** What TLS needs. */
 export type Certificate = { context: SecureContext }
@@ -9,14 +10,34 @@ export type Certificate = { context: SecureContext }
 /** Gives the certificate of the moment. */
 export type Certificates = () => Promise<Certificate>
 
-/** A certificate of the operator's, for `*.db.<domain>`; files in PEM, the chain behind the certificate. @throws Error when they do not fit together */
+/** How often it is looked whether the files of a certificate are newer. */
+const lookMs = 60_000
+
+/**
+ * A certificate of the operator's, for `*.db.<domain>`: files in PEM, the chain behind the certificate. Where they are
+ * replaced, the new one is shown within a minute.
+ * @throws Error when they cannot be read, or do not fit together
+ */
 export function givenCertificate(certificateFile: string, keyFile: string): Certificates {
-  const context = createSecureContext({
-    cert: readFileSync(certificateFile),
-    key: readFileSync(keyFile),
-    minVersion: 'TLSv1.2',
+  const read = (): Certificate => ({
+    context: createSecureContext({
+      cert: readFileSync(certificateFile),
+      key: readFileSync(keyFile),
+      minVersion: 'TLSv1.2',
+    }),
   })
-  return () => Promise.resolve({ context })
+  const age = (): number => Math.max(statSync(certificateFile).mtimeMs, statSync(keyFile).mtimeMs)
+  let [shown, shownAge, lookedAtMs] = [read(), age(), performance.now()]
+  return async () => {
+    if (performance.now() - lookedAtMs < lookMs) return shown
+    lookedAtMs = performance.now()
+    try {
+      if (age() !== shownAge) [shown, shownAge] = [read(), age()]
+    } catch (error) {
+      log.error({ err: error }, 'the new certificate of databases cannot be used: the one from before is still shown')
+    }
+    return shown
+  }
 }
 
 /** Certificates of the node's own authority; they are renewed by themselves. */

@@ -102,25 +102,23 @@ export function scramServer(verifier: Verifier, endPoint: Buffer | null): ScramS
       // It can bind and believes that we cannot: somebody in between has changed what we offered.
       if (gs2.startsWith('y') && endPoint)
         throw new PostgresRefusal('invalid_authorization_specification', 'SCRAM channel binding negotiation error')
-      const [[userLetter = ''] = [], [nonceLetter = '', clientNonce = ''] = []] = attributes(bare)
-      if (userLetter !== 'n' || nonceLetter !== 'r' || !/^[!-+\x2d-~]+$/.test(clientNonce))
-        throw violation('malformed SCRAM message')
+      const [user, proposed] = attributes(bare)
+      const clientNonce = proposed?.[0] === 'r' ? proposed[1] : ''
+      if (user?.[0] !== 'n' || !/^[!-+\x2d-~]+$/.test(clientNonce)) throw violation('malformed SCRAM message')
       ;[header, firstBare] = [gs2, bare]
       nonce = `${clientNonce}${randomToken(nonceBytes)}`
       return (serverFirst = `r=${nonce},s=${verifier.salt.toString('base64')},i=${verifier.iterations}`)
     },
     final(text) {
       const proofAt = text.lastIndexOf(',p=')
-      const [[bindingLetter = '', binding = ''] = [], [nonceLetter = '', answered = ''] = []] = attributes(
-        text.slice(0, Math.max(proofAt, 0)),
-      )
+      const [binding, answered] = attributes(text.slice(0, Math.max(proofAt, 0)))
       const proof = Buffer.from(text.slice(proofAt + 3), 'base64')
-      if (proofAt < 0 || bindingLetter !== 'c' || nonceLetter !== 'r' || proof.length !== keyBytes)
+      if (proofAt < 0 || binding?.[0] !== 'c' || answered?.[0] !== 'r' || proof.length !== keyBytes)
         throw violation('malformed SCRAM message')
       const expected = Buffer.concat([Buffer.from(header), bound && endPoint ? endPoint : Buffer.alloc(0)])
-      if (binding !== expected.toString('base64'))
+      if (binding[1] !== expected.toString('base64'))
         throw new PostgresRefusal('invalid_authorization_specification', 'SCRAM channel binding check failed')
-      if (answered !== nonce) throw violation('invalid SCRAM response: nonce does not match')
+      if (answered[1] !== nonce) throw violation('invalid SCRAM response: nonce does not match')
       const signed = `${firstBare},${serverFirst},${text.slice(0, proofAt)}`
       const clientKey = xor(proof, hmacSha256(verifier.storedKey, signed))
       if (!sameDigest(sha256(clientKey), verifier.storedKey)) return null
