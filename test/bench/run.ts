@@ -11,12 +11,24 @@ import { builds } from './builds.ts'
 import { chats } from './chats.ts'
 import { jobs } from './jobs.ts'
 import { graphql } from './graphql.ts'
+import { postgres } from './postgres.ts'
 import { sessionSteps } from './session-steps.ts'
 import { sessions } from './sessions.ts'
 import { streams } from './streams.ts'
 import { vms } from './vms.ts'
 
-const benchmarks: readonly Benchmark[] = [graphql, jobs, streams, buildLogs, sessions, sessionSteps, vms, builds, chats]
+const benchmarks: readonly Benchmark[] = [
+  graphql,
+  jobs,
+  streams,
+  buildLogs,
+  sessions,
+  sessionSteps,
+  vms,
+  builds,
+  chats,
+  postgres,
+]
 const full: Effort = { quick: false, rounds: 7, secondsPerRound: 4 }
 const quick: Effort = { quick: true, rounds: 2, secondsPerRound: 1 }
 

@@ -4,12 +4,12 @@
  */
 import type { Socket } from 'node:net'
 import { limits } from '#src/platform/limits.ts'
-import { log } from '#src/platform/log.ts'
 import { openBackend, ServerRefused, type Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
 import { keyOf, type Guest } from './guest.ts'
 import { errorMessage, parameterStatus, welcome } from './messages.ts'
 import type { Follower } from './message-heads.ts'
+import { refusalsTold } from './metrics.ts'
 import type { Borrower, Pool } from './pool.ts'
 import { PostgresRefusal, refusalOf } from './refusals.ts'
 import { findState } from './shared-state.ts'
@@ -94,10 +94,7 @@ export class Client implements Borrower {
     if (backend.used) {
       this.#phase = 'changing'
       this.#stream.pause()
-      const found = await findState(backend, this.#talk.unnamed !== null).catch((error: unknown) => {
-        log.debug({ err: error }, 'a backend did not say what it holds') // it is cut, and the client's session with it
-        return null
-      })
+      const found = await findState(backend, this.#talk.unnamed !== null) // null: the session is gone with its backend
       if (this.#hasLeft()) {
         const left = this.#detach()
         if (left) this.#pool.release(left)
@@ -121,6 +118,7 @@ export class Client implements Borrower {
     if (this.#hasLeft()) return
     if (!this.#isDone()) this.#backend?.cancel()
     // In the middle of a message of the server's nothing can be said.
+    refusalsTold.inc({ sqlstate: refusal.sqlState })
     if (this.#answers.atBoundary()) this.#stream.write(errorMessage(refusal))
     else this.#stream.destroy()
     this.#leave()
@@ -144,7 +142,12 @@ export class Client implements Borrower {
   async #acquire(): Promise<Backend | null> {
     const { admission, startup } = this.#guest
     const given = await this.#pool.acquire(this.#key, () => openBackend(admission, startup.settings, this.#key))
-    if (!this.#hasLeft()) await admission.prepare?.(given.processId)
+    try {
+      if (!this.#hasLeft()) await admission.prepare?.(given.processId)
+    } catch (error) {
+      this.#pool.release(given)
+      throw error
+    }
     if (!this.#hasLeft()) return given
     this.#pool.release(given)
     return null

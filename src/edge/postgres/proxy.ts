@@ -11,6 +11,7 @@ import { greet } from './greeting.ts'
 import { Ended } from './incoming.ts'
 import { logIn } from './login.ts'
 import { errorMessage, negotiateVersion } from './messages.ts'
+import { loginsTaken, refusalsTold, reportProxy } from './metrics.ts'
 import { openRooms, type Rooms } from './rooms.ts'
 import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
 import { PostgresRefusal, refusalOf } from './refusals.ts'
@@ -72,11 +73,13 @@ export async function openProxy(options: ProxyOptions): Promise<PostgresProxy> {
     else pool?.renew()
   })
   const sweeping = setInterval(() => sweep(house.pools), sweepMs).unref()
+  const totals = (): PoolCounts => sum([...house.pools.values()].map((pool) => pool.counts()))
+  reportProxy(totals)
   const address = server.address()
   return {
     port: typeof address === 'object' && address ? address.port : options.port,
     counts: (databaseId) => house.pools.get(databaseId)?.counts() ?? null,
-    totals: () => sum([...house.pools.values()].map((pool) => pool.counts())),
+    totals,
     async close(limitMs) {
       unwatch()
       clearInterval(sweeping)
@@ -139,6 +142,7 @@ async function serve(
   if (startup.newer || startup.unknownOptions.length > 0) stream.write(negotiateVersion(startup.unknownOptions))
   const admission = await logIn({ stream, incoming, startup, tls, address: seat.address }, house)
   seat.proved()
+  loginsTaken.inc()
   const guest = { stream, early: incoming.release(), startup, admission }
   await new Client(guest, poolOf(house, admission), house.cancels).start()
 }
@@ -161,6 +165,7 @@ function sweep(pools: Map<string, Pool>): void {
 
 /** Says why, and closes. */
 function refuse(stream: Socket, refusal: PostgresRefusal): void {
+  refusalsTold.inc({ sqlstate: refusal.sqlState })
   if (!stream.destroyed) stream.write(errorMessage(refusal))
   leaveBehind(stream)
 }

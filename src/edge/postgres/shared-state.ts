@@ -2,6 +2,7 @@
  * Asks a backend whether its session holds anything that belongs to its client, and clears it. The questions are asked
  * between two of the client's own, by the extended protocol, so that the client's unnamed prepared statement survives them.
  */
+import { log } from '#src/platform/log.ts'
 import type { Backend } from './backend.ts'
 import { describeUnnamed, fromServer, queryMessage, runNamed, syncMessage } from './messages.ts'
 
@@ -51,16 +52,21 @@ export type Found = {
   asides: Buffer[]
 }
 
-/** Looks into the session. @throws Error when the backend is gone */
-export async function findState(backend: Backend, hasUnnamed: boolean): Promise<Found> {
+/** Looks into the session; null when the backend does not say, and is cut. */
+export async function findState(backend: Backend, hasUnnamed: boolean): Promise<Found | null> {
   const asked = hasUnnamed ? Buffer.concat([describeUnnamed, syncMessage, probe]) : probe
-  const { messages, asides } = await backend.ask(asked, hasUnnamed ? 2 : 1, probeLimitMs)
-  const described = Buffer.concat(messages.filter(({ type }) => describing.has(type)).map(({ whole }) => whole))
-  const answer = messages.findLast(({ type }) => type === fromServer.dataRow)
-  return {
-    free: answer !== undefined && answer.whole.at(-1) === yes && !failedIn(messages, hasUnnamed ? 1 : 0),
-    described: described.length > planMax ? null : described,
-    asides,
+  try {
+    const { messages, asides } = await backend.ask(asked, hasUnnamed ? 2 : 1, probeLimitMs)
+    const described = Buffer.concat(messages.filter(({ type }) => describing.has(type)).map(({ whole }) => whole))
+    const answer = messages.findLast(({ type }) => type === fromServer.dataRow)
+    return {
+      free: answer !== undefined && answer.whole.at(-1) === yes && !failedIn(messages, hasUnnamed ? 1 : 0),
+      described: described.length > planMax ? null : described,
+      asides,
+    }
+  } catch (error) {
+    log.debug({ err: error }, 'a backend did not say what it holds')
+    return null
   }
 }
 const describing: ReadonlySet<number> = new Set([
