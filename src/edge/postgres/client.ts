@@ -250,10 +250,8 @@ export class Client implements Borrower {
       const failed =
         talk.unnamed && needsUnnamed(this.#held[0]) ? await restoreUnnamed(given, talk.unnamed, this.#described) : null
       if (this.#hasLeft()) return this.#pool.release(given)
-      if (failed) {
-        this.#stream.write(failed)
-        this.#dropping = followToSync()
-      }
+      if (failed) this.#stream.write(failed)
+      this.#dropping = failed ? followToSync() : null
       this.#attach(given)
     } catch (error) {
       this.#fail(error)
