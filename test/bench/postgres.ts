@@ -143,7 +143,7 @@ async function startPgbouncer(
 }
 
 async function startNode(script: string, ...words: string[]): Promise<Command> {
-  const command = startCommand([`test/bench/${script}`, ...words])
+  const command = startCommand([`test/bench/peers/${script}`, ...words])
   await command.line(/listens/)
   return command
 }

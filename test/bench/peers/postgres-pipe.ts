@@ -1,4 +1,4 @@
-/** What any proxy in Node costs at least: `node postgres-pipe.ts <server port> <port>` passes bytes on and looks at none. */
+/** What any proxy in Node costs at least: `node test/bench/peers/postgres-pipe.ts <server port> <port>` passes bytes on and looks at none. */
 import { connect, createServer } from 'node:net'
 
 const [serverPort = '', port = ''] = process.argv.slice(2)

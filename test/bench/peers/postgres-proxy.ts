@@ -1,4 +1,4 @@
-/** The wire proxy as a process of its own, for benchmarks: `node postgres-proxy.ts <server port> <port> [secured]`. */
+/** The wire proxy as a process of its own, for benchmarks: `node test/bench/peers/postgres-proxy.ts <server port> <port> [secured]`. */
 import { connect } from 'node:net'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
