@@ -38,14 +38,14 @@ async function enterServer(world: ProxyWorld): Promise<RawClient> {
 }
 
 const of = (type: string, ...content: (string | Buffer)[]): Buffer => message(type.charCodeAt(0), ...content)
-const names = fc.constantFrom('', '', '', 'named')
+const names = fc.oneof({ weight: 12, arbitrary: fc.constant('') }, { weight: 1, arbitrary: fc.constant('named') })
 const texts = fc.constantFrom(
   'select 1',
   'select $1::int + 1',
   'select a from t order by a',
   'insert into t values ($1)',
   'select 1 / 0',
-  'nonsense',
+  'select nonsense',
   'begin',
   'commit',
   'rollback',
@@ -69,6 +69,11 @@ const close = fc.tuple(fc.constantFrom('S', 'P'), names).map(([what, name]) => o
 const execute = fc.tuple(names, fc.constantFrom(0, 1)).map(([portal, rows]) => of('E', `${portal}\0`, int32(rows)))
 /** Messages up to a Sync, or one simple query: after either there is one ReadyForQuery. */
 const batch = fc.oneof(
+  // What prepares in one batch and executes in the next, as several drivers do.
+  fc
+    .tuple(parse, fc.boolean())
+    .map(([one, described]) => Buffer.concat([one, ...(described ? [of('D', 'S\0')] : []), syncMessage])),
+  fc.tuple(bind, execute).map((parts) => Buffer.concat([...parts, syncMessage])),
   fc
     .array(fc.oneof(parse, bind, execute, describeOne, close, fc.constant(of('H'))), { maxLength: 6 })
     .map((parts) => Buffer.concat([...parts, syncMessage])),
@@ -115,3 +120,23 @@ test('batches of messages are answered as by the server, whoever has had the con
     { numRuns: 40, endOnFailure: true },
   )
 }, 60_000)
+
+test('an unnamed statement that an earlier error kept from being replaced is still the one before', async () => {
+  const times = { restMs: 60_000, pressMs: 0, queueMs: 10_000 }
+  const world = await openProxyWorld({ plainText: true, backendsShared: 1, times })
+  const [one, rival] = [await enter(world), await enter(world)]
+  const run = Buffer.concat([of('B', '\0\0\0\0\0\0\0\0'), of('E', '\0', int32(0)), syncMessage])
+  one.send(of('P', '\0select 1\0\0\0'), syncMessage)
+  await one.until('Z')
+  one.send(of('P', 'named\0select nonsense\0\0\0'), of('P', '\0select 2\0\0\0'), syncMessage)
+  expect((await one.until('Z')).map(({ type }) => type).join('')).toBe('EZ')
+  await ask(rival, 'select 3')
+  one.send(run)
+  expect(
+    (await one.until('Z'))
+      .find(({ type }) => type === 'D')
+      ?.content.toString('latin1')
+      .at(-1),
+  ).toBe('1')
+  for (const { socket } of [one, rival]) socket.destroy()
+})

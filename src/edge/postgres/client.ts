@@ -83,9 +83,9 @@ export class Client implements Borrower {
   }
 
   restingSinceMs(): number | null {
-    return this.#phase === 'attached' && !this.#holds && this.#talk.leaves === leaves.nothing && this.#isDone()
-      ? this.#restingSinceMs
-      : null
+    const { unsure, leaves: left } = this.#talk
+    if (this.#phase !== 'attached' || this.#holds || unsure || left !== leaves.nothing || !this.#isDone()) return null
+    return this.#restingSinceMs
   }
 
   async letGo(): Promise<Backend | null> {

@@ -25,6 +25,7 @@ export const fromClient = {
 export const fromServer = {
   authentication: code('R'),
   backendKey: code('K'),
+  closeComplete: code('3'),
   copyIn: code('G'),
   copyBoth: code('W'),
   dataRow: code('D'),
@@ -35,6 +36,7 @@ export const fromServer = {
   notification: code('A'),
   parameterDescription: code('t'),
   parameterStatus: code('S'),
+  parseComplete: code('1'),
   ready: code('Z'),
   rowDescription: code('T'),
 } as const

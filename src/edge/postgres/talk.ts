@@ -21,6 +21,12 @@ export type Talk = {
   changesDefaults: boolean
   /** The message that prepared the unnamed statement; null without one. */
   unnamed: Buffer | null
+  /** How many messages that make or drop prepared statements have no answer yet. */
+  changes: number
+  /** Whether an error came before some of them, so that it is not known which statement is the unnamed one. */
+  unsure: boolean
+  /** Whether the server skips what the client sends, up to a Sync. */
+  failing: boolean
   /** Whether the server has said why it ends the connection. */
   fatal: boolean
   /** What the client has been told of its session's settings. */
@@ -37,6 +43,9 @@ export function newTalk(): Talk {
     leaves: leaves.nothing,
     changesDefaults: false,
     unnamed: null,
+    changes: 0,
+    unsure: false,
+    failing: false,
     fatal: false,
     told: new Map(),
   }
@@ -93,7 +102,7 @@ export function followRequests(talk: Talk): Follower {
           // Where an earlier message failed, the server skips all until Sync, this too: it is not known which answers come.
           if (talk.unsynced) talk.leaves = leaves.stuck
           talk.cycles++
-          talk.unnamed = null
+          nameUnnamed(talk, null)
         } else if (type === fromClient.sync) {
           talk.cycles++
           talk.unsynced = false
@@ -101,6 +110,7 @@ export function followRequests(talk: Talk): Follower {
         } else if (inExtendedQueries[type] === 1) {
           talk.unsynced = talk.extended = true
           if (type !== fromClient.parse && type !== fromClient.close) return false
+          talk.changes++
         } else if (type === fromClient.functionCall) {
           talk.cycles++
           talk.leaves = leaves.stuck
@@ -113,7 +123,7 @@ export function followRequests(talk: Talk): Follower {
       gathered(type, bytes, from, to) {
         if (type === fromClient.query) note(talk, bytes, from, to)
         else if (type === fromClient.parse) noteParse(talk, bytes, from, to)
-        else if (bytes[from] === letterS && bytes[from + 1] === 0) talk.unnamed = null
+        else if (bytes[from] === letterS && bytes[from + 1] === 0) nameUnnamed(talk, null)
       },
     },
     fromClient.terminate,
@@ -132,7 +142,13 @@ function noteParse(talk: Talk, bytes: Buffer, from: number, to: number): void {
   whole[0] = fromClient.parse
   whole.writeInt32BE(to - from + 4, 1)
   bytes.copy(whole, headBytes, from, to)
-  talk.unnamed = whole
+  nameUnnamed(talk, whole)
+}
+
+/** Takes note of what the unnamed statement is from now on. */
+function nameUnnamed(talk: Talk, parse: Buffer | null): void {
+  talk.unnamed = parse
+  if (!talk.failing) talk.unsure = false
 }
 
 function note(talk: Talk, bytes: Buffer, from: number, to: number): void {
@@ -161,14 +177,21 @@ export function followAnswers(talk: Talk, ready: () => void): Follower {
       return size <= answerBytes
     },
     gathered(type, bytes, from, to) {
-      if (type === fromServer.ready) {
+      if (type === fromServer.parseComplete || type === fromServer.closeComplete) talk.changes--
+      else if (type === fromServer.ready) {
+        talk.failing = false
         talk.status = bytes[from] ?? 0
         if (talk.cycles > 0) talk.cycles--
-        if (talk.cycles === 0 && !talk.unsynced) talk.extended = false
+        if (talk.cycles === 0 && !talk.unsynced) {
+          talk.extended = false
+          talk.changes = 0
+        }
         ready()
       } else if (type === fromServer.parameterStatus) noteSetting(talk, ...readParameter(bytes.subarray(from, to)))
       else if (type === fromServer.error) {
         const severity = errorField(bytes.subarray(from, to), 'V')
+        talk.failing = talk.extended
+        talk.unsure ||= talk.extended && talk.changes > 0
         talk.fatal = severity === 'FATAL' || severity === 'PANIC'
       }
     },
