@@ -208,7 +208,7 @@ describe('an unnamed prepared statement', () => {
     syncMessage,
   ])
   const enter = async (tight: ProxyWorld): Promise<RawClient> => {
-    tight.found = () => ({ databaseId: tight.databaseId, login: { by: 'nothing', admission: tight.admission } })
+    tight.found = () => ({ by: 'nothing', admission: tight.admission })
     const client = await connectSecured(tight.port)
     client.send(startup({ user: clientUser, database: clientDatabase }))
     await client.until('Z')

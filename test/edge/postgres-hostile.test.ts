@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresRefusal } from '#src/edge/postgres/refusals.ts'
 import { message, requestCodes } from '#src/edge/postgres/messages.ts'
@@ -30,10 +31,7 @@ const whole = { user: clientUser, database: clientDatabase }
 /** Opens a session without a password, for what comes behind the login. */
 async function enter(settings: Record<string, string> = {}): Promise<{ client: RawClient; answers: Answer[] }> {
   const { found } = world
-  world.found = () => ({
-    databaseId: world.databaseId,
-    login: { by: 'nothing', admission: world.admission },
-  })
+  world.found = () => ({ by: 'nothing', admission: world.admission })
   const client = await connectSecured(world.port)
   client.send(startup({ ...whole, ...settings }))
   const answers = await client.until('Z')
@@ -154,6 +152,28 @@ describe('before there is a session', () => {
   })
 })
 
+test('any bytes, before and behind TLS, end their own connection and nothing else', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uint8Array({ minLength: 8, maxLength: 300 }),
+      fc.boolean(),
+      fc.nat(40),
+      async (bytes, secured, length) => {
+        const client = secured ? await connectSecured(world.port) : await connectRaw(world.port)
+        // Half of them with a length that is believed.
+        const sized = Buffer.from(bytes)
+        if (length > 20) sized.writeUInt32BE(Math.min(sized.length, length), 0)
+        client.socket.on('error', () => undefined)
+        client.socket.end(sized)
+        client.socket.resume()
+        await client.closed
+      },
+    ),
+    { numRuns: 150 },
+  )
+  await serves()
+}, 60_000)
+
 describe('a login', () => {
   /** All that a client hears when it tries, without what is random. */
   async function tried(user: string, database: string): Promise<string[]> {
@@ -238,17 +258,14 @@ describe('a login', () => {
       message: expect.stringContaining('too many failed logins'),
     })
     const { found } = other
-    other.found = (user, database) => ({ ...found(user, database)!, databaseId: 'another' })
-    await (await other.client()).end()
+    other.found = (user) => found(user, clientDatabase)
+    await (await other.client({ database: 'another' })).end()
     await other.close()
   })
 
   test('with a token needs TLS, and a token that is not valid looks like a wrong password', async () => {
     const { found } = world
-    world.found = () => ({
-      databaseId: world.databaseId,
-      login: { by: 'token', check: async (token) => (token === clientToken ? world.admission : null) },
-    })
+    world.found = () => ({ by: 'token', check: async (token) => (token === clientToken ? world.admission : null) })
     await (await world.client()).end()
     await expect(world.client({ password: 'another' })).rejects.toMatchObject({ code: '28P01' })
     world.found = found

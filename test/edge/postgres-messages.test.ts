@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 async function enter(world: ProxyWorld): Promise<RawClient> {
-  world.found = () => ({ databaseId: world.databaseId, login: { by: 'nothing', admission: world.admission } })
+  world.found = () => ({ by: 'nothing', admission: world.admission })
   const client = await connectRaw(world.port)
   client.send(startup({ user: clientUser, database: clientDatabase }))
   await client.until('Z')

@@ -150,10 +150,7 @@ describe('a verifier', () => {
           'select rolpassword as verifier from pg_authid where rolname = $1',
           [role],
         )
-        world.found = () => ({
-          databaseId: world.databaseId,
-          login: { by: 'password', verifier: rows[0]?.verifier ?? '', admission: world.admission },
-        })
+        world.found = () => ({ by: 'password', verifier: rows[0]?.verifier ?? '', admission: world.admission })
         await (await world.client({ user: role, password: 'of Postgres' })).end()
         await admin.query(`alter role ${role} password ${admin.escapeLiteral(await makeVerifier('of ours'))}`)
         const direct = new URL(inject('postgres').databaseUrl.replace('@/', '@localhost/'))

@@ -135,9 +135,7 @@ export async function openProxyWorld(
     direct: (config) => open({ connectionString: database.url, ...config }),
     admission,
     found: (user, name) =>
-      user === clientUser && name === clientDatabase
-        ? { databaseId: admission.databaseId, login: { by: 'password', verifier, admission } }
-        : null,
+      user === clientUser && name === clientDatabase ? { by: 'password', verifier, admission } : null,
     asked: [],
     activities: 0,
     connections,

@@ -25,16 +25,12 @@ export type Asked = {
   serverName: string | null
 }
 
-/** How a client proves who it is. */
-export type Found = {
-  /** The database, for counting failed logins. */
-  databaseId: string
-  login:
-    | { by: 'password'; verifier: string; admission: Admission }
-    /** A token such as a JWT, sent as a password inside TLS. Null when it is not valid. */
-    | { by: 'token'; check: (token: string) => Promise<Admission | null> }
-    | { by: 'nothing'; admission: Admission }
-}
+/** How a client proves who it is, and what it gets then. */
+export type Found =
+  | { by: 'password'; verifier: string; admission: Admission }
+  /** A token such as a JWT, sent as a password inside TLS. Null when it is not valid. */
+  | { by: 'token'; check: (token: string) => Promise<Admission | null> }
+  | { by: 'nothing'; admission: Admission }
 
 /** Which kind of client it is; a change may end the clients of some kinds only. */
 export type ClientKind = 'owner' | 'authenticated' | 'anonymous'

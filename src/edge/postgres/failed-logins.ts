@@ -1,13 +1,14 @@
 /** Bounds how often an address may fail to log in to a database. */
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { limits } from '#src/platform/limits.ts'
+import type { Asked } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
 
-/** Failures by address and database, in this process. */
+/** Failures by address and by what was asked for, in this process. */
 export type FailedLogins = {
   /** @throws PostgresRefusal when the address has failed too often. */
-  check(address: string, database: string): void
-  count(address: string, database: string): void
+  check(address: string, asked: Asked): void
+  count(address: string, asked: Asked): void
 }
 
 const bucketsMax = 20_000
@@ -23,16 +24,20 @@ export function countFailedLogins(perMinute: number = limits.postgresFailuresPer
     return perMinute - Math.max(0, bucket.failures - forgiven)
   }
   return {
-    check(address, database) {
-      if (left(`${address} ${database}`) < 1)
+    check(address, asked) {
+      if (left(nameOf(address, asked)) < 1)
         throw new PostgresRefusal(
           'invalid_authorization_specification',
           'too many failed logins from this address: wait a minute, and check the password',
         )
     },
-    count(address, database) {
-      const name = `${address} ${database}`
+    count(address, asked) {
+      const name = nameOf(address, asked)
       buckets.set(name, { failures: perMinute - left(name) + 1, atMs: performance.now() })
     },
   }
+}
+
+function nameOf(address: string, { user, database, serverName }: Asked): string {
+  return JSON.stringify([address, user, database, serverName])
 }

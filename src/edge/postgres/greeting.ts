@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
 import { digestOf } from '#src/platform/secrets.ts'
 import type { Certificate } from './certificates.ts'
 import { readIncoming, type Incoming } from './incoming.ts'
@@ -80,9 +81,10 @@ function openTls(socket: Socket, { context }: Certificate): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const secured = new TLSSocket(socket, { isServer: true, secureContext: context, ALPNProtocols: [protocolName] })
     const failed = (): void => reject(violation('the TLS handshake failed'))
-    secured.on('error', failed).once('close', failed)
+    secured.on('error', (error) => log.debug({ err: error }, 'a connection to the Postgres port was cut'))
+    secured.once('close', failed)
     secured.once('secure', () => {
-      secured.off('error', failed).off('close', failed)
+      secured.off('close', failed)
       resolve(secured)
     })
   })

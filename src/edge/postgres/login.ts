@@ -25,13 +25,13 @@ export type LoginSupport = { directory: Directory; failedLogins: FailedLogins; d
 export async function logIn(newcomer: Newcomer, { directory, failedLogins, derive }: LoginSupport): Promise<Admission> {
   const { startup, tls, address } = newcomer
   const { user, database } = startup
-  const found = await directory.find({ user, database, serverName: tls?.serverName ?? null })
-  // What is not there is counted by the name that was asked for.
-  const counted = found?.databaseId ?? `${user} ${database}`
-  failedLogins.check(address, counted)
+  const asked = { user, database, serverName: tls?.serverName ?? null }
+  const found = await directory.find(asked)
+  // By what was asked for, and not by what was found: nobody learns from it which names belong together.
+  failedLogins.check(address, asked)
   const admission = await prove(newcomer, found, derive)
   if (!admission) {
-    failedLogins.count(address, counted)
+    failedLogins.count(address, asked)
     throw loginRefused(user)
   }
   if (admission.refusal) throw admission.refusal
@@ -44,9 +44,9 @@ async function prove(
   derive: (purpose: string) => string,
 ): Promise<Admission | null> {
   const { startup, tls } = newcomer
-  switch (found?.login.by) {
+  switch (found?.by) {
     case 'nothing':
-      return found.login.admission
+      return found.admission
     case 'token': {
       if (!tls)
         throw new PostgresRefusal(
@@ -54,10 +54,10 @@ async function prove(
           'a token is taken on an encrypted connection only',
           'Add sslmode=require to the connection string.',
         )
-      return found.login.check(await askPassword(newcomer))
+      return found.check(await askPassword(newcomer))
     }
     case 'password':
-      return (await exchange(newcomer, readVerifier(found.login.verifier))) ? found.login.admission : null
+      return (await exchange(newcomer, readVerifier(found.verifier))) ? found.admission : null
     default:
       await exchange(newcomer, mockVerifier(derive, `${startup.user} ${startup.database}`))
       return null

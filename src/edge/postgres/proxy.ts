@@ -111,7 +111,7 @@ function receive(socket: Socket, house: House): void {
     )
   let stream = socket
   serve(socket, house, seat, (secured) => {
-    stream = secured.on('error', (error) => log.debug({ err: error }, 'a connection to the Postgres port was cut'))
+    stream = secured
   }).catch((error: unknown) => {
     if (error instanceof Ended) return void stream.destroy()
     if (error instanceof ServerRefused) {

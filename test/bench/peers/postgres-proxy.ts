@@ -40,10 +40,7 @@ await openProxy({
   host: '127.0.0.1',
   port: Number(port),
   directory: {
-    find: async () => ({
-      databaseId: 'bench',
-      login: secured ? { by: 'password', verifier, admission } : { by: 'nothing', admission },
-    }),
+    find: async () => (secured ? { by: 'password', verifier, admission } : { by: 'nothing', admission }),
     watch: () => () => undefined,
   },
   certificates: ownCertificate(mkdtempSync(join(tmpdir(), 'berth-bench-')), 'berth.localhost'),
