@@ -93,6 +93,7 @@ async function startServer(folder: string): Promise<{ port: number; stop: () => 
 
 async function connect(port: number, database = 'bench'): Promise<pg.Client> {
   const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database })
+  client.on('error', (error) => process.stderr.write(`${error.message}\n`)) // the next query fails, and says what was measured
   await client.connect()
   return client
 }

@@ -1,9 +1,10 @@
 /** What happens to clients when their database changes: closed to them, asleep, unreachable, full; and when the proxy ends. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { duplexPair } from 'node:stream'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PostgresRefusal } from '#src/edge/postgres/refusals.ts'
-import { cancelPacket } from '#src/edge/postgres/messages.ts'
+import { cancelPacket, errorMessage } from '#src/edge/postgres/messages.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { until } from '../support/until.ts'
 import { openProxyWorld, type ProxyWorld } from './proxy-world.ts'
@@ -176,6 +177,24 @@ describe('a server', () => {
   })
 })
 
+test('a client waits where the server has no room for another connection, until somebody gives theirs back', async () => {
+  const { connect } = world.admission
+  const [holder, other] = [await world.client(), await world.client()]
+  await holder.query('begin')
+  await other.query('begin')
+  world.admission.connect = async () => {
+    const [ours, theirs] = duplexPair()
+    theirs.resume().write(errorMessage(new PostgresRefusal('too_many_connections', 'sorry, too many clients already')))
+    return ours
+  }
+  const waiting = world.client()
+  await until('it waits', () => world.proxy.totals().waiting === 1, 1_000, 5)
+  world.admission.connect = connect
+  await other.end()
+  expect(await one(await waiting)).toEqual(shown)
+  for (const client of [holder, await waiting]) await client.end()
+})
+
 describe('a cancel request', () => {
   const keyOf = (client: pg.Client): [number, number] => {
     const { processID, secretKey } = client as unknown as { processID: number; secretKey: number } // what it was told
@@ -207,7 +226,7 @@ describe('a cancel request', () => {
     const [impatient, innocent] = [await world.client(), await world.client()]
     let hits = 0
     for (let round = 0; round < 40; round++) {
-      const short = impatient.query('select pg_sleep(0.002)').then(
+      const short = impatient.query(`select pg_sleep(${(round % 8) * 0.003})`).then(
         () => null,
         () => hits++,
       )

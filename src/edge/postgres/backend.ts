@@ -17,7 +17,7 @@ import {
   startupPacket,
   terminateMessage,
 } from './messages.ts'
-import { PostgresRefusal } from './refusals.ts'
+import { PostgresRefusal, sqlStates } from './refusals.ts'
 import { mechanisms, scramClient } from './scram.ts'
 
 /** A message as it came. */
@@ -61,10 +61,13 @@ export type Backend = {
 /** The server refuses: its own words are for the client. */
 export class ServerRefused extends Error {
   readonly whole: Buffer
+  /** Whether it has no room for another backend. */
+  readonly isFull: boolean
 
   constructor(content: Buffer) {
     super(errorField(content, 'M') ?? 'the server refused the connection')
     this.whole = message(fromServer.error, content)
+    this.isFull = errorField(content, 'C') === sqlStates.too_many_connections
   }
 }
 

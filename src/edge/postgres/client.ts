@@ -85,7 +85,7 @@ export class Client implements Borrower {
   restingSinceMs(): number | null {
     const { unsure, leaves: left } = this.#talk
     if (this.#phase !== 'attached' || this.#holds || unsure || left !== leaves.nothing || !this.#isDone()) return null
-    return this.#restingSinceMs
+    return this.#backend?.used ? this.#restingSinceMs : 0
   }
 
   async letGo(): Promise<Backend | null> {

@@ -5,7 +5,7 @@
  */
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import type { Backend } from './backend.ts'
+import { ServerRefused, type Backend } from './backend.ts'
 import type { ClientKind } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
 import { clearState } from './shared-state.ts'
@@ -13,7 +13,10 @@ import { clearState } from './shared-state.ts'
 /** A client, as the pool knows it. */
 export type Borrower = {
   readonly kind: ClientKind
-  /** Since when it has rested with a backend that it may be able to give back; null while it works, or is known to need it. */
+  /**
+   * Since when it has rested with a backend that it may be able to give back, 0 when it has said nothing on it yet; null while
+   * it works, or is known to need it.
+   */
   restingSinceMs(): number | null
   /** The generation of its backend; null without one. */
   generation(): number | null
@@ -184,7 +187,8 @@ export class Pool {
     this.#queue[0]?.retry()
   }
 
-  async #openOne(open: () => Promise<Backend>): Promise<Backend> {
+  /** Opens another; null when the server has no room, and somebody may give theirs back. */
+  async #openOne(open: () => Promise<Backend>): Promise<Backend | null> {
     const born = this.#generation
     this.#opening++
     try {
@@ -193,6 +197,9 @@ export class Pool {
       this.#backends.add(backend)
       backend.stream.once('close', () => this.#forget(backend))
       return backend
+    } catch (error) {
+      if (error instanceof ServerRefused && error.isFull && this.#backends.size > 0) return null
+      throw error
     } finally {
       this.#opening--
     }
