@@ -18,6 +18,7 @@ import { inRounds, median, ratioOf, shown, shownRatio } from './rounds.ts'
 const clients = 8
 const idleClients = 500
 const restMs = 10_000
+const restingName = 'resting'
 const serverConnectionsMax = 100
 const programLimitMs = 60_000
 const scale = '10'
@@ -91,8 +92,8 @@ async function startServer(folder: string): Promise<{ port: number; stop: () => 
   return { port, stop: () => end(server, 'SIGINT') }
 }
 
-async function connect(port: number, database = 'bench'): Promise<pg.Client> {
-  const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database })
+async function connect(port: number, database = 'bench', name?: string): Promise<pg.Client> {
+  const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database, application_name: name })
   client.on('error', (error) => process.stderr.write(`${error.message}\n`)) // the next query fails, and says what was measured
   await client.connect()
   return client
@@ -157,7 +158,7 @@ async function measureIdle(
 ): Promise<{ backends: number; firstMb: number; thenMb: number }> {
   const resting: pg.Client[] = []
   for (let batch = 0; batch < idleClients / 25; batch++)
-    resting.push(...(await Promise.all(Array.from({ length: 25 }, () => connect(target.port)))))
+    resting.push(...(await Promise.all(Array.from({ length: 25 }, () => connect(target.port, 'bench', restingName)))))
   for (const client of resting) await client.query('select 1')
   await pause(restMs)
   const firstMb = residentMemoryMb(pid)
@@ -165,7 +166,7 @@ async function measureIdle(
   const thenMb = residentMemoryMb(pid)
   const admin = await connect(server, 'postgres')
   const { rows } = await admin.query<{ many: number }>(
-    `select count(*)::int as many from pg_stat_activity where datname = 'bench'`,
+    `select count(*)::int as many from pg_stat_activity where application_name = '${restingName}'`,
   )
   await admin.end()
   for (const client of resting) await client.end()

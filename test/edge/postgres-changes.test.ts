@@ -1,5 +1,6 @@
 /** What happens to clients when their database changes: closed to them, asleep, unreachable, full; and when the proxy ends. */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { EventEmitter } from 'node:events'
 import { duplexPair } from 'node:stream'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -200,6 +201,8 @@ describe('a cancel request', () => {
     const { processID, secretKey } = client as unknown as { processID: number; secretKey: number } // what it was told
     return [processID, secretKey]
   }
+  const connectionOf = (client: pg.Client): EventEmitter =>
+    (client as unknown as { connection: EventEmitter }).connection // where messages arrive
   const cancel = async ([processId, secret]: [number, number]): Promise<void> => {
     const client = await connectRaw(world.port)
     client.send(cancelPacket(processId, secret))
@@ -232,6 +235,8 @@ describe('a cancel request', () => {
       )
       const cancelled = Array.from({ length: 3 }, () => cancel(keyOf(impatient)))
       await short
+      const { readyForQuery } = impatient as unknown as { readyForQuery: boolean } // an error is told before it is ready
+      if (!readyForQuery) await new Promise((ready) => connectionOf(impatient).once('readyForQuery', ready))
       expect((await innocent.query('select pg_sleep(0.002), 1 as one')).rows).toMatchObject(shown)
       expect(world.proxy.totals().backends).toBe(1)
       await Promise.all(cancelled)

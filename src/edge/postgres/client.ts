@@ -1,7 +1,4 @@
-/**
- * A client that is logged in. While it has a backend, bytes pass between the two as they come; while it has none, it
- * keeps what a session has outside of the server: its connection, its key, what it was told.
- */
+/** A client that is logged in: while it has a backend, bytes pass as they come; while it has none, its connection waits here. */
 import type { Socket } from 'node:net'
 import { limits } from '#src/platform/limits.ts'
 import { openBackend, ServerRefused, type Backend } from './backend.ts'
@@ -40,6 +37,8 @@ export class Client implements Borrower {
   #described: Buffer = Buffer.alloc(0)
   /** Follows what is dropped up to the next Sync, behind an error of our own. */
   #dropping: Follower | null = null
+  /** What it has said while it had no backend is to be cancelled. */
+  #cancelled = false
   #spoke = true
   #stalled: NodeJS.Timeout | undefined
 
@@ -51,20 +50,20 @@ export class Client implements Borrower {
     this.#key = keyOf(guest)
     this.kind = guest.admission.kind
     this.#cancelKey = cancels.add(() => {
+      this.#cancelled = this.#phase === 'changing' && this.#held.length > 0
       if (this.#phase === 'attached' && !this.#isDone()) this.#backend?.cancel()
     })
   }
 
   /** Gets it to work. @throws PostgresRefusal; ServerRefused, which the client is still to be told */
   async start(): Promise<void> {
-    const { startup } = this.#guest
     const stream = this.#stream.on('close', () => this.#leave()).on('end', () => this.#leave())
     try {
       this.#pool.join(this)
       const given = await this.#acquire()
       if (!given) return
       for (const [name, value] of given.parameters) noteSetting(this.#talk, name, value)
-      if (startup.changesRole) this.#talk.leaves = leaves.stuck // clearing the session would not bring the role back
+      if (this.#guest.startup.changesRole) this.#talk.leaves = leaves.stuck // clearing the session would not bring the role back
       stream.write(welcome(this.#talk.told, this.#cancelKey.told))
       stream.on('data', (chunk: Buffer) => this.#onRequest(chunk)).on('drain', () => this.#onDrain())
       this.#attach(given)
@@ -117,10 +116,9 @@ export class Client implements Borrower {
   end(refusal: PostgresRefusal): void {
     if (this.#hasLeft()) return
     if (!this.#isDone()) this.#backend?.cancel()
-    // In the middle of a message of the server's nothing can be said.
     refusalsTold.inc({ sqlstate: refusal.sqlState })
     if (this.#answers.atBoundary()) this.#stream.write(errorMessage(refusal))
-    else this.#stream.destroy()
+    else this.#stream.destroy() // in the middle of a message of the server's nothing can be said
     this.#leave()
   }
 
@@ -225,6 +223,8 @@ export class Client implements Borrower {
     const held = this.#held
     this.#held = []
     for (const chunk of held) this.#onRequest(chunk)
+    if (this.#cancelled) given.cancel()
+    this.#cancelled = false
     if (given.closed) return this.#onBackendEnded()
     if (this.#stalled === undefined) given.stream.resume()
     if (!given.stream.writableNeedDrain) this.#stream.resume()

@@ -56,6 +56,7 @@ export type Found = {
 export async function findState(backend: Backend, hasUnnamed: boolean): Promise<Found | null> {
   const asked = hasUnnamed ? Buffer.concat([describeUnnamed, syncMessage, probe]) : probe
   try {
+    await backend.cancelling // or it would be the question that is cancelled
     const { messages, asides } = await backend.ask(asked, hasUnnamed ? 2 : 1, probeLimitMs)
     const described = Buffer.concat(messages.filter(({ type }) => describing.has(type)).map(({ whole }) => whole))
     const answer = messages.findLast(({ type }) => type === fromServer.dataRow)
