@@ -202,7 +202,8 @@ function makeBackend(stream: Duplex, incoming: Incoming, key: string, session: S
       }
       stream.end(terminateMessage)
       stream.resume()
-      setTimeout(() => stream.destroy(), closeLimitMs).unref()
+      const late = setTimeout(() => stream.destroy(), closeLimitMs).unref()
+      stream.once('close', () => clearTimeout(late))
     },
   }
   const rest = incoming.release()

@@ -28,8 +28,9 @@ export class Client implements Borrower {
   /** It has a backend; it has none; one of the two is changing; it has left. */
   #phase: 'attached' | 'detached' | 'changing' | 'gone' = 'changing'
   #backend: Backend | null = null
-  /** What it has said while it had no backend. */
+  /** What it has said while it had no backend, and whether that is to be cancelled. */
   #held: Buffer[]
+  #cancelled = false
   #restingSinceMs = performance.now()
   /** Something of its session was found in its backend. Until it says more, looking again is of no use. */
   #holds = false
@@ -37,8 +38,6 @@ export class Client implements Borrower {
   #described: Buffer = Buffer.alloc(0)
   /** Follows what is dropped up to the next Sync, behind an error of our own. */
   #dropping: Follower | null = null
-  /** What it has said while it had no backend is to be cancelled. */
-  #cancelled = false
   #spoke = true
   #stalled: NodeJS.Timeout | undefined
 
@@ -263,7 +262,8 @@ export class Client implements Borrower {
     if (this.#hasLeft()) return
     this.#forget()
     this.#stream.end()
-    setTimeout(() => this.#stream.destroy(), limits.postgresEndSeconds * 1000).unref()
+    const late = setTimeout(() => this.#stream.destroy(), limits.postgresEndSeconds * 1000).unref()
+    this.#stream.once('close', () => clearTimeout(late))
   }
 
   /** Gives back what it has, and says nothing more. */
