@@ -52,8 +52,8 @@ type Waiting = { retry: () => void }
 
 /** The pool of a database. */
 export class Pool {
-  readonly #backendsMax: number
-  readonly #shared: number
+  #backendsMax = 0
+  #shared = 0
   readonly #times: PoolTimes
   readonly #backends = new Set<Backend>()
   readonly #free: Backend[] = [] // the one that was used last is at the end
@@ -63,13 +63,14 @@ export class Pool {
   #generation = 0
   #sweeping = false
 
-  /**
-   * @param room how many backends the server takes from us, and how many of them clients share before more are opened
-   */
-  constructor(room: { backendsMax: number; backendsShared: number }, times: PoolTimes = usualTimes) {
-    this.#backendsMax = room.backendsMax
-    this.#shared = Math.min(room.backendsShared, room.backendsMax)
+  constructor(times: PoolTimes = usualTimes) {
     this.#times = times
+  }
+
+  /** Sets how many backends the server takes from us, and how many of them clients share before more are opened. */
+  resize({ backendsMax, backendsShared }: { backendsMax: number; backendsShared: number }): void {
+    this.#backendsMax = backendsMax
+    this.#shared = Math.min(backendsShared, backendsMax)
   }
 
   /** Adds a client. @throws PostgresRefusal when there are too many */

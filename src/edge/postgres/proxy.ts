@@ -51,6 +51,8 @@ type House = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive' | 'times
 }
 
 const sweepMs = 1_000
+/** How often it is looked whether somebody rests while the proxy ends. */
+const lookMs = 50
 const keepAliveMs = 60_000
 
 /** Opens the proxy. @throws Error when the port is taken */
@@ -148,10 +150,9 @@ async function serve(
 }
 
 function poolOf({ pools, times }: House, admission: Admission): Pool {
-  const known = pools.get(admission.databaseId)
-  if (known) return known
-  const pool = new Pool(admission, times)
+  const pool = pools.get(admission.databaseId) ?? new Pool(times)
   pools.set(admission.databaseId, pool)
+  pool.resize(admission)
   return pool
 }
 
@@ -181,13 +182,16 @@ const lingerMs = 2_000
 async function closeAll(server: Server, { pools, rooms }: House, limitMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const refusal = new PostgresRefusal('admin_shutdown', 'terminating connection due to administrator command')
-  for (const pool of pools.values()) pool.endResting(refusal)
+  const endResting = (): void => pools.values().forEach((pool) => pool.endResting(refusal))
+  endResting()
+  const looking = setInterval(endResting, lookMs)
   const timer = setTimeout(() => {
     for (const pool of pools.values()) pool.close(undefined, refusal)
     rooms.empty()
   }, limitMs)
   rooms.emptyUnproved()
   await closed
+  clearInterval(looking)
   clearTimeout(timer)
   for (const pool of pools.values()) pool.close(undefined, refusal)
 }

@@ -159,6 +159,8 @@ function note(talk: Talk, bytes: Buffer, from: number, to: number): void {
 }
 
 const toldOf = tableOf([
+  fromServer.parseComplete,
+  fromServer.closeComplete,
   fromServer.ready,
   fromServer.parameterStatus,
   fromServer.error,
@@ -174,6 +176,10 @@ export function followAnswers(talk: Talk, ready: () => void): Follower {
       // Sync is not answered while rows are copied in, so it is not known any more when the talk rests.
       if (type === fromServer.copyBoth || (type === fromServer.copyIn && talk.extended))
         talk.leaves = Math.max(talk.leaves, leaves.kept)
+      if (type === fromServer.error && talk.extended) {
+        talk.failing = true
+        talk.unsure ||= talk.changes > 0
+      }
       return size <= answerBytes
     },
     gathered(type, bytes, from, to) {
@@ -190,8 +196,6 @@ export function followAnswers(talk: Talk, ready: () => void): Follower {
       } else if (type === fromServer.parameterStatus) noteSetting(talk, ...readParameter(bytes.subarray(from, to)))
       else if (type === fromServer.error) {
         const severity = errorField(bytes.subarray(from, to), 'V')
-        talk.failing = talk.extended
-        talk.unsure ||= talk.extended && talk.changes > 0
         talk.fatal = severity === 'FATAL' || severity === 'PANIC'
       }
     },
