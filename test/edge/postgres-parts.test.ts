@@ -64,6 +64,8 @@ describe('a statement', () => {
     'select $1, my_function($2)',
     'select x$y$, my_function(1), z$y$',
     'select 1 as a, f (2)',
+    'create or replace function pg_temp.f(int) returns int language sql as $$ select 1 $$',
+    'create operator pg_temp.+ (function = f, leftarg = int)',
     'flabbergast',
   ])('%j may leave what nobody could find', (text) => {
     expect(read(text).leaves).toBe(leaves.stuck)

@@ -26,6 +26,8 @@ export type Reading = {
 const beforeNames: ReadonlySet<string> = new Set(
   'aggregate as copy exists function into procedure recursive references routine table with'.split(' '),
 )
+/** Once it is made, a session may call it by an operator, a cast or a trigger of its own; so that one is not shared. */
+const calledUnseen: ReadonlySet<string> = new Set(['cast', 'function', 'operator', 'procedure'])
 const whoseDefaults: ReadonlySet<string> = new Set(['role', 'user', 'group', 'database', 'system'])
 
 /** Goes from statement to statement. */
@@ -86,8 +88,10 @@ function readWord(progress: Progress, word: string): void {
     progress.first = word
     if (!harmlessBeginnings.has(word)) progress.leaves = leaves.stuck
   } else if (progress.second === '') progress.second = word
-  // Names with an escape character of their own, and the state of random().
-  if (word === 'uescape' || (word === 'seed' && progress.first === 'set')) progress.leaves = leaves.stuck
+  // Names with an escape character of their own, the state of random(), and what may be called without its name being seen.
+  const { first } = progress
+  if (word === 'uescape' || (word === 'seed' && first === 'set') || (first === 'create' && calledUnseen.has(word)))
+    progress.leaves = leaves.stuck
   if (word === 'to') progress.assigned = true
   readName(progress, word)
 }
