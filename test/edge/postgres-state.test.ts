@@ -163,6 +163,17 @@ describe('of two clients that share one server connection', () => {
     await other.end()
   })
 
+  test('the one that is found to hold something sees nothing of how that was found', async () => {
+    const [one, other] = [await world.client(), await world.client()]
+    const keeper = await world.direct()
+    await keeper.query('create sequence if not exists looked')
+    await one.query(`select nextval('looked')`)
+    await other.query('select 1')
+    expect((await one.query('select name from pg_prepared_statements')).rows).toEqual([])
+    expect((await one.query('select lastval() is not null as kept')).rows).toEqual([{ kept: true }])
+    for (const client of [one, other, keeper]) await client.end()
+  })
+
   test.each([
     ['a setting', `set work_mem = 5555`, 'show work_mem', [{ work_mem: '5555kB' }]],
     ['a setting of its own', `set my.own = 'x'`, `select current_setting('my.own', true) as own`, [{ own: 'x' }]],

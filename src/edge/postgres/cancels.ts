@@ -13,13 +13,23 @@ export type Cancels = {
   request(key: CancelKey): void
 }
 
+const keyBytes = 8
+const randomBytesAtOnce = 4096 // asking the system for each client would take longer than all else here
+
 /** Starts without anybody. */
 export function createCancels(): Cancels {
+  let random = Buffer.alloc(0)
+  const nextKey = (): Buffer => {
+    if (random.length < keyBytes) random = Buffer.from(randomToken(randomBytesAtOnce), 'base64url')
+    const taken = random.subarray(0, keyBytes)
+    random = random.subarray(keyBytes)
+    return taken
+  }
   const keys = new Map<number, { secret: number; cancel: () => void }>() // as many as there are clients
   return {
     add(cancel) {
       let bytes: Buffer
-      do bytes = Buffer.from(randomToken(8), 'base64url')
+      do bytes = nextKey()
       while (keys.has(bytes.readInt32BE(0) & 0x7fff_ffff))
       const [processId, secret] = [bytes.readInt32BE(0) & 0x7fff_ffff, bytes.readInt32BE(4)]
       keys.set(processId, { secret, cancel })

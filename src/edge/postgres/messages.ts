@@ -107,15 +107,22 @@ export function backendKey(processId: number, secret: number): Buffer {
   return message(fromServer.backendKey, int32(processId), int32(secret))
 }
 
-/** Lets a client in: the settings of its session, how it may cancel, and that it may begin. */
+/** Lets a client in: the settings of its session, how it may cancel, and that it may begin. Written at once, because it is for every client. */
 export function welcome(settings: Iterable<readonly [string, string]>, key: Buffer): Buffer {
-  return Buffer.concat([
-    authenticationMessage(authentication.ok),
-    ...[...settings].map(([name, value]) => parameterStatus(name, value)),
-    key,
-    message(fromServer.ready, 'I'),
-  ])
+  const texts = Array.from(settings, ([name, value]) => `${name}\0${value}\0`)
+  const size = texts.reduce((sum, text) => sum + headBytes + Buffer.byteLength(text), 0)
+  const told = Buffer.allocUnsafe(size)
+  let at = 0
+  for (const text of texts) {
+    const length = told.write(text, at + headBytes)
+    told[at] = fromServer.parameterStatus
+    told.writeInt32BE(length + 4, at + 1)
+    at += headBytes + length
+  }
+  return Buffer.concat([letIn, told, key, begin])
 }
+const letIn = authenticationMessage(authentication.ok)
+const begin = message(fromServer.ready, 'I')
 
 /** Tells a client of a newer protocol that 3.0 is spoken, and which of its options are not known. */
 export function negotiateVersion(unknownOptions: readonly string[]): Buffer {
@@ -163,6 +170,11 @@ export function runNamed(name: string, text: string): Buffer {
     message(fromClient.parse, `${name}\0${text}\0\0\0`),
     message(fromClient.bind, `\0${name}\0\0\0\0\0\0\0`),
     message(fromClient.execute, `\0`, int32(0)),
-    message(fromClient.close, `S${name}\0`),
+    closeNamed(name),
   ])
+}
+
+/** The message that forgets a prepared statement, whether it is there or not. */
+export function closeNamed(name: string): Buffer {
+  return message(fromClient.close, `S${name}\0`)
 }

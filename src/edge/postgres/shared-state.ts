@@ -4,7 +4,7 @@
  */
 import { log } from '#src/platform/log.ts'
 import type { Backend } from './backend.ts'
-import { describeUnnamed, fromServer, queryMessage, runNamed, syncMessage } from './messages.ts'
+import { closeNamed, describeUnnamed, fromServer, queryMessage, runNamed, syncMessage } from './messages.ts'
 
 /** What is asked for goes by this name while it is asked. */
 const probeName = 'berth: whether this connection may be shared'
@@ -32,7 +32,12 @@ const nothingElse = `select
   )
   and current_user = session_user and pg_catalog.current_setting('role') = 'none'`
 
-const probe = Buffer.concat([runNamed(probeName, noSequences), runNamed(probeName, nothingElse), syncMessage])
+const probe = Buffer.concat([
+  ...[runNamed(probeName, noSequences), runNamed(probeName, nothingElse), syncMessage],
+  // Where one of them failed, the rest was skipped, and its name is still there for the client to see.
+  ...[closeNamed(probeName), syncMessage],
+])
+const probeCycles = 2
 const probeLimitMs = 5_000
 const clear = Buffer.concat([
   queryMessage('discard all'),
@@ -57,7 +62,7 @@ export async function findState(backend: Backend, hasUnnamed: boolean): Promise<
   const asked = hasUnnamed ? Buffer.concat([describeUnnamed, syncMessage, probe]) : probe
   try {
     await backend.cancelling // or it would be the question that is cancelled
-    const { messages, asides } = await backend.ask(asked, hasUnnamed ? 2 : 1, probeLimitMs)
+    const { messages, asides } = await backend.ask(asked, hasUnnamed ? 1 + probeCycles : probeCycles, probeLimitMs)
     const described = Buffer.concat(messages.filter(({ type }) => describing.has(type)).map(({ whole }) => whole))
     const answer = messages.findLast(({ type }) => type === fromServer.dataRow)
     return {
