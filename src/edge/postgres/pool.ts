@@ -98,6 +98,7 @@ export class Pool {
   release(backend: Backend): void {
     void this.#clear(backend).then((ready) => {
       if (!ready) return
+      if (!this.#isFit(backend)) return this.#drop(backend) // it aged meanwhile
       backend.freeSinceMs = performance.now()
       this.#free.push(backend)
       this.#queue[0]?.retry()
