@@ -1,7 +1,7 @@
 /** State of sessions: clients that share one server connection see each other's as little as clients of plain Postgres. */
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 import { openProxyWorld, type ProxyWorld } from './proxy-world.ts'
@@ -150,11 +150,6 @@ describe('of two clients that share one server connection', () => {
         ['virtualxid'],
       )
     ).rows
-
-  beforeEach(async () => {
-    world.change({ databaseId: world.databaseId, change: 'renewed' })
-    await until('no backend is left of the tests before', () => world.proxy.totals().backends === 0)
-  })
 
   test('those that hold nothing have the same one in turns', async () => {
     const [one, other] = [await world.client(), await world.client()]
