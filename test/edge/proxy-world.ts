@@ -10,7 +10,7 @@ import { ownCertificate, type Certificates } from '#src/edge/postgres/certificat
 import type { Admission, DatabaseChange, Directory, Found } from '#src/edge/postgres/directory.ts'
 import type { PoolTimes } from '#src/edge/postgres/pool.ts'
 import { openProxy, type PostgresProxy } from '#src/edge/postgres/proxy.ts'
-import { makeVerifier } from '#src/edge/postgres/scram.ts'
+import { makeVerifier } from '#src/platform/scram-verifiers.ts'
 import { limits } from '#src/platform/limits.ts'
 import { createSealer } from '#src/platform/secrets.ts'
 import { createDatabase, type TestDatabase, type TestPostgres } from '../support/postgres.ts'

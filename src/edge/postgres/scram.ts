@@ -1,60 +1,23 @@
 /**
  * SCRAM-SHA-256 (RFC 5802, 7677), both sides: the server's, which knows a verifier only, and the client's. With a verifier
- * nobody can log in; with what the server hears, nobody can log in elsewhere.
+ * nobody can log in; with what the server hears, nobody can log in elsewhere. Verifiers are in src/platform/scram-verifiers.ts.
  */
-import { pbkdf2 } from 'node:crypto'
-import { promisify } from 'node:util'
 import { randomToken } from '#src/platform/ids.ts'
+import { scramKeys, usualIterations, type Verifier } from '#src/platform/scram-verifiers.ts'
 import { hmacSha256, sameDigest, sha256 } from '#src/platform/secrets.ts'
 import { PostgresRefusal, violation } from './refusals.ts'
-
-/** What is stored of a password: nobody can log in with it. */
-export type Verifier = { iterations: number; salt: Buffer; storedKey: Buffer; serverKey: Buffer }
 
 /** Names of the two mechanisms; the second one is bound to the TLS connection. */
 export const mechanisms = { plain: 'SCRAM-SHA-256', bound: 'SCRAM-SHA-256-PLUS' } as const
 
-/** As many as Postgres takes itself; some clients refuse fewer. */
-export const usualIterations = 4096
 const iterationsMax = 1_000_000 // of a server that we log in to
 const nonceBytes = 18
-const keyBytes = 32
 const bindingName = 'tls-server-end-point'
-
-/** Reads a verifier as Postgres stores it: `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`. @throws Error when it is none */
-export function readVerifier(text: string): Verifier {
-  const [, iterations = '', salt = '', stored = '', server = ''] =
-    /^SCRAM-SHA-256\$([0-9]{1,7}):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]{44}):([A-Za-z0-9+/=]{44})$/.exec(text) ?? []
-  const verifier = {
-    iterations: Number(iterations),
-    salt: Buffer.from(salt, 'base64'),
-    storedKey: Buffer.from(stored, 'base64'),
-    serverKey: Buffer.from(server, 'base64'),
-  }
-  if (!(verifier.iterations > 0) || verifier.storedKey.length !== keyBytes || verifier.serverKey.length !== keyBytes)
-    throw new Error('this is not a SCRAM-SHA-256 verifier')
-  return verifier
-}
-
-/** The verifier of a password of ASCII characters, in the form that Postgres stores and `readVerifier` reads. */
-export async function makeVerifier(password: string, iterations: number = usualIterations): Promise<string> {
-  const salt = Buffer.from(randomToken(16), 'base64url')
-  const { clientKey, serverKey } = await keysOf(password, salt, iterations)
-  const base64 = (bytes: Buffer): string => bytes.toString('base64')
-  return `SCRAM-SHA-256$${iterations}:${base64(salt)}$${base64(sha256(clientKey))}:${base64(serverKey)}`
-}
 
 /** A verifier for a user that is not there: the same at every attempt, and fitting no password. */
 export function mockVerifier(derive: (purpose: string) => string, user: string): Verifier {
   const bytes = sha256(derive(`postgres mock verifier ${user}`))
   return { iterations: usualIterations, salt: bytes.subarray(0, 16), storedKey: sha256(bytes), serverKey: bytes }
-}
-
-type Keys = { clientKey: Buffer; serverKey: Buffer }
-
-async function keysOf(password: string, salt: Buffer, iterations: number): Promise<Keys> {
-  const salted = await promisify(pbkdf2)(password, salt, iterations, keyBytes, 'sha256')
-  return { clientKey: hmacSha256(salted, 'Client Key'), serverKey: hmacSha256(salted, 'Server Key') }
 }
 
 /** The parts of a SCRAM message by their letters, in their order. @throws PostgresRefusal */
@@ -113,7 +76,7 @@ export function scramServer(verifier: Verifier, endPoint: Buffer | null): ScramS
       const proofAt = text.lastIndexOf(',p=')
       const [binding, answered] = attributes(text.slice(0, Math.max(proofAt, 0)))
       const proof = Buffer.from(text.slice(proofAt + 3), 'base64')
-      if (proofAt < 0 || binding?.[0] !== 'c' || answered?.[0] !== 'r' || proof.length !== keyBytes)
+      if (proofAt < 0 || binding?.[0] !== 'c' || answered?.[0] !== 'r' || proof.length !== verifier.storedKey.length)
         throw violation('malformed SCRAM message')
       const expected = Buffer.concat([Buffer.from(header), bound && endPoint ? endPoint : Buffer.alloc(0)])
       if (binding[1] !== expected.toString('base64'))
@@ -149,7 +112,7 @@ export function scramClient(password: string): ScramClient {
       const iterations = Number(count)
       if (!whole.startsWith(nonce) || iterations < 1 || iterations > iterationsMax)
         throw new Error('the server does not speak SCRAM as it should')
-      const { clientKey, serverKey } = await keysOf(password, Buffer.from(salt, 'base64'), iterations)
+      const { clientKey, serverKey } = await scramKeys(password, Buffer.from(salt, 'base64'), iterations)
       const unproved = `c=${Buffer.from('n,,').toString('base64')},r=${whole}`
       const signed = `${bare},${serverFirst},${unproved}`
       signature = hmacSha256(serverKey, signed).toString('base64')
