@@ -102,6 +102,21 @@ describe('settings with which sessions begin', () => {
     await resting.end()
     await next.end()
   })
+
+  test('that changed elsewhere while a client was at work are there for it once it rests', async () => {
+    const working = await world.client()
+    await working.query('begin')
+    const keeper = await world.direct()
+    await keeper.query(`alter database ${world.admission.server.database} set work_mem = 9999`)
+    await keeper.end()
+    world.change({ databaseId: world.databaseId, change: 'renewed' })
+    expect(await one(working)).toEqual(shown)
+    expect(world.proxy.totals().backends).toBe(1)
+    await working.query('commit')
+    await until('no backend is left', () => world.proxy.totals().backends === 0)
+    expect((await working.query('show work_mem')).rows).toEqual([{ work_mem: '9999kB' }])
+    await working.end()
+  })
 })
 
 describe('a server', () => {

@@ -61,6 +61,8 @@ export class Pool {
   readonly #queue: Waiting[] = []
   #opening = 0
   #generation = 0
+  /** Backends that are older than this are taken back from their clients as soon as those rest. */
+  #renewedGeneration = 0
   #sweeping = false
 
   constructor(times: PoolTimes = usualTimes) {
@@ -119,10 +121,11 @@ export class Pool {
     for (const backend of [...this.#free]) this.#drop(backend)
   }
 
-  /** The same; and those who rest give theirs back. */
+  /** The same; and those who have one give theirs back when they rest next, unless something of their session is in it. */
   renew(): void {
     this.age()
-    void this.#takeBack(0, true)
+    this.#renewedGeneration = this.#generation
+    void this.#takeBack(0, 'renewed')
   }
 
   /** Ends the clients of these kinds, or all. */
@@ -142,7 +145,8 @@ export class Pool {
     this.#sweeping = true
     try {
       for (const client of this.#clients) client.beat()
-      await this.#takeBack(this.#times.restMs)
+      await this.#takeBack(0, 'renewed') // who worked, or was just given one, when that was asked for
+      await this.#takeBack(this.#times.restMs, 'current')
       const nowMs = performance.now()
       for (const backend of [...this.#free]) {
         const restedMs = nowMs - backend.freeSinceMs
@@ -222,12 +226,13 @@ export class Pool {
     return false
   }
 
-  /** The client that has rested longest, for at least so long. */
-  #longestResting(atLeastMs: number, aged = false): Borrower | null {
+  /** The client that has rested longest, for at least so long, with a backend of the current generation or one that was renewed. */
+  #longestResting(atLeastMs: number, age: 'current' | 'renewed'): Borrower | null {
     let found: Borrower | null = null
     let sinceMs = performance.now() - atLeastMs
     for (const client of this.#clients) {
-      if (!aged && client.generation() !== this.#generation) continue
+      const generation = client.generation() ?? this.#generation
+      if (age === 'current' ? generation !== this.#generation : generation >= this.#renewedGeneration) continue
       const restingSinceMs = client.restingSinceMs()
       if (restingSinceMs !== null && restingSinceMs <= sinceMs) [found, sinceMs] = [client, restingSinceMs]
     }
@@ -244,7 +249,7 @@ export class Pool {
       else if (this.#size() < this.#shared) return this.#openOne(open)
       else if (this.#free[0]) this.#drop(this.#free[0])
       else {
-        const client = this.#longestResting(pressed ? 0 : this.#times.pressMs)
+        const client = this.#longestResting(pressed ? 0 : this.#times.pressMs, 'current')
         if (!client) return this.#size() < this.#backendsMax ? this.#openOne(open) : null
         const given = await client.letGo()
         if (given?.key === key && (await this.#clear(given))) return given
@@ -277,9 +282,9 @@ export class Pool {
     }
   }
 
-  async #takeBack(atLeastMs: number, aged = false): Promise<void> {
+  async #takeBack(atLeastMs: number, age: 'current' | 'renewed'): Promise<void> {
     for (;;) {
-      const given = await this.#longestResting(atLeastMs, aged)?.letGo()
+      const given = await this.#longestResting(atLeastMs, age)?.letGo()
       if (given === undefined) return
       if (given) this.release(given)
     }
