@@ -5,7 +5,7 @@
 import { pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { randomToken } from './ids.ts'
-import { hmacSha256, sameDigest, sha256 } from './secrets.ts'
+import { hmacSha256, sha256 } from './secrets.ts'
 
 /** What is stored of a password. */
 export type Verifier = { iterations: number; salt: Buffer; storedKey: Buffer; serverKey: Buffer }
@@ -35,13 +35,6 @@ export async function makeVerifier(password: string, iterations: number = usualI
   const { clientKey, serverKey } = await scramKeys(password, salt, iterations)
   const base64 = (bytes: Buffer): string => bytes.toString('base64')
   return `SCRAM-SHA-256$${iterations}:${base64(salt)}$${base64(sha256(clientKey))}:${base64(serverKey)}`
-}
-
-/** Whether this is the password of that verifier. @throws Error when it is none */
-export async function checkPassword(verifier: string, password: string): Promise<boolean> {
-  const { salt, iterations, storedKey } = readVerifier(verifier)
-  const { clientKey } = await scramKeys(password, salt, iterations)
-  return sameDigest(sha256(clientKey), storedKey)
 }
 
 /** The two keys that both sides of a login derive from a password. */
