@@ -1,12 +1,16 @@
 /** All job handlers: one line for each noun with slow work. */
 import { handleEnvironments } from './agents/environments.ts'
 import { handleBuilds, type ActiveBuilds } from './infra/builds.ts'
+import { measureWatchedDatabases } from './infra/database-upkeep.ts'
+import { handleDatabases } from './infra/databases.ts'
 import { handleFolders } from './infra/folders.ts'
 import { handleVms, type VmWork } from './infra/vms.ts'
 
 /** Starts handling every kind of job. */
 export async function handleAll(work: VmWork, activeBuilds: ActiveBuilds): Promise<void> {
   await handleVms(work)
+  await handleDatabases(work)
+  measureWatchedDatabases(work)
   await handleBuilds(work, activeBuilds)
   await handleEnvironments(work)
   await handleFolders(work.services.jobs, work.compute, work.nodeId)

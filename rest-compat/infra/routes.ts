@@ -1,6 +1,7 @@
 /** Every path of the infrastructure service, by noun. */
 import type { Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
+import { databaseRoutes } from './databases.ts'
 import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
 import { vmCommandRoutes } from './vm-commands.ts'
@@ -15,6 +16,7 @@ export const infraRoutes: Routes = {
   ...vmCommandRoutes,
   ...vmFileRoutes,
   ...buildRoutes,
+  ...databaseRoutes,
   ...uploadRoutes,
   ...usageRoutes,
 }

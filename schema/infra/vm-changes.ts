@@ -39,6 +39,7 @@ mutationOf(
     gitRepoUrl: t.string({ description: 'One repository to clone, before those of `gitRepos`.' }),
     gitBranch: t.string({ description: 'The branch of `gitRepoUrl`.' }),
     gitRepos: t.field({ type: [gitRepoInput], description: 'Repositories to clone: 20 at most.' }),
+    projectId: t.id({ description: 'The project that it is in, whose databases it reaches; none by default.' }),
     externalRef: t.string({ description: 'Your own name for it, unique in the organization.' }),
     vcpuCount: t.int({ description: 'Virtual processors, 1 to 16; 2 by default.' }),
     memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 by default.' }),

@@ -5,16 +5,18 @@ import { nodeColumns } from '../columns.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArgumentsUpTo } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { followVm } from '#src/resources/infra/vms/events.ts'
 import type { Vm, VmEvent, VmStatus } from '#src/resources/infra/vms/rows.ts'
-import { findVms, getVm, getVmByExternalRef, pageVms } from '#src/resources/infra/vms.ts'
-import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
+import { findVms, getVm, getVmByExternalRef, pageVms, pageVmsOfEach } from '#src/resources/infra/vms.ts'
+import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { folderType } from './folders.ts'
 import { machineType } from './machines.ts'
+import { projectType } from './projects.ts'
 import { templateType } from './templates.ts'
 import { networkPolicyType } from './vms/network-policies.ts'
 
@@ -103,6 +105,12 @@ builder.objectType(vmType, {
       description: 'The workspace folder mounted at /home/user/workspace.',
       id: (vm) => vm.folderId,
     }),
+    ...linkTo(t, 'project', {
+      type: projectType,
+      nullable: true,
+      description: 'The project that it is in: it reaches the databases of its project.',
+      id: (vm) => vm.projectId,
+    }),
     metadata: t.field({
       type: 'TextMap',
       description: 'The caller’s own labels: pairs of key and text.',
@@ -164,6 +172,8 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
   externalRef: ['external_ref'],
   folderId: ['folder_id'],
   folder: ['folder_id'],
+  projectId: ['project_id'],
+  project: ['project_id'],
   createdAt: ['created_at'],
 }
 
@@ -172,12 +182,13 @@ const vmFilter = builder.inputType('VmFilter', {
   description: 'Narrows a list of VMs.',
   fields: (t) => ({ statuses: t.field({ type: [vmStatus], description: 'Only those with one of these statuses.' }) }),
 })
+const vmOrder = orderOf('Vm')
 const vmArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
   ...builder.args((t) => ({
     offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
     filter: t.field({ type: vmFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Vm'), description: 'Newest first by default.' }),
+    orderBy: t.field({ type: vmOrder, description: 'Newest first by default.' }),
   })),
 }
 type VmArguments = Parameters<typeof pageVms>[1] & {
@@ -218,6 +229,23 @@ builder.objectField(organizationType, 'vms', (t) =>
     description: 'Its VMs and those of your environments in it, newest first.',
     args: vmArguments,
     resolve: ({ id }, given, call, info) => vmsOf(call, id, { ...given, columns: nodeColumns(info, columnsOf) }),
+  }),
+)
+
+const vmsOfProjects = pagesOfEach((call, ids, { organizationId, orderBy, ...window }: OfEachGiven) =>
+  pageVmsOfEach(callIn(call, { id: organizationId }), ids, window, orderBy?.direction),
+)
+type OfEachGiven = Parameters<typeof pageVmsOfEach>[2] & OrderGiven & { organizationId: string }
+builder.objectField(projectType, 'vms', (t) =>
+  t.field({
+    type: vmConnection,
+    nullable: true,
+    description: 'Its VMs that you may see, newest first.',
+    args: {
+      ...pageArguments,
+      orderBy: t.arg({ type: vmOrder, description: 'Newest first by default.' }),
+    },
+    resolve: ({ id, organizationId }, given, call) => vmsOfProjects(call, id, { ...given, organizationId }),
   }),
 )
 

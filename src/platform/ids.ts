@@ -14,6 +14,8 @@ export const idPrefixes = {
   node: 'node',
   build: 'bld',
   upload: 'upl',
+  database: 'db',
+  project: 'prj',
   agent: 'agt',
   environment: 'env',
   vault: 'vlt',

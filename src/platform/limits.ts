@@ -76,6 +76,20 @@ export const limits = {
   fileListMax: 1000,
   foldersMax: 10_000, // workspace folders of an organization
 
+  // Projects and databases.
+  projectsMax: 1000, // of an organization
+  databasesMax: 1000, // of an organization, those that are not deleted
+  databaseWaitSeconds: 25, // how long a request that creates one waits for it
+  databaseCreateSecondsMax: 300, // one that is not there by then has failed
+  databaseToldSeconds: 5, // how long a change of client access waits for the processes that let clients in
+  databaseWakeSeconds: 30, // until one that slept is there again
+  databaseKeptDays: 7, // the data of a deleted one
+  databaseEventsKept: 1000, // of one database
+  databaseSleepSecondsMin: 10,
+  databaseSleepSecondsMax: 30 * 86_400,
+  databaseWatchSeconds: 5, // metrics of a database that somebody watches are this old
+  databaseMetricsSeconds: 60, // and of any other that is awake
+
   // Builds.
   buildsPerMinute: 30,
   buildsQueuedMax: 50,

@@ -172,6 +172,99 @@ create table credit_leases (
 );
 CREATE INDEX credit_leases_organization ON public.credit_leases USING btree (organization_id);
 
+create table database_events (
+  database_id uuid not null,
+  position bigint not null,
+  status text not null,
+  status_reason text,
+  created_at timestamp with time zone not null default now(),
+  constraint database_events_pkey PRIMARY KEY (database_id, "position"),
+  constraint database_events_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id) ON DELETE CASCADE
+);
+
+create table database_metrics (
+  database_id uuid not null,
+  connections integer not null,
+  size_bytes bigint not null,
+  transactions bigint not null,
+  rolled_back bigint not null,
+  rows_read bigint not null,
+  rows_written bigint not null,
+  blocks_hit bigint not null,
+  blocks_read bigint not null,
+  deadlocks bigint not null,
+  measured_at timestamp with time zone not null default now(),
+  constraint database_metrics_pkey PRIMARY KEY (database_id),
+  constraint database_metrics_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id) ON DELETE CASCADE
+);
+
+create table databases (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  name text not null,
+  status text not null,
+  status_reason text,
+  event_position bigint not null default 0,
+  vm_id uuid,
+  folder_id uuid,
+  project_id uuid,
+  network_name text,
+  native_credential_generation integer not null default 1,
+  client_mode_enabled boolean not null default false,
+  pg_database text not null default 'app'::text,
+  pg_user text not null,
+  token_verifier text,
+  token_hash bytea,
+  sealed_logins bytea,
+  vcpu_count integer not null,
+  memory_mb integer not null,
+  disk_mb integer not null,
+  settings jsonb not null default '{}'::jsonb,
+  sleep_after_seconds integer,
+  active_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  purge_after timestamp with time zone,
+  constraint databases_pg_user_key UNIQUE (pg_user),
+  constraint databases_pkey PRIMARY KEY (id),
+  constraint databases_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),
+  constraint databases_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint databases_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint databases_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint databases_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
+  constraint databases_disk_mb_check CHECK ((disk_mb > 0)),
+  constraint databases_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
+  constraint databases_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,62}$'::text)),
+  constraint databases_network_name_check CHECK ((network_name ~ '^[a-z][a-z0-9-]{0,62}$'::text)),
+  constraint databases_sleep_after_seconds_check CHECK ((sleep_after_seconds > 0)),
+  constraint databases_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'active'::text, 'updating'::text, 'restoring'::text, 'deleting'::text, 'deleted'::text, 'error'::text]))),
+  constraint databases_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
+);
+CREATE INDEX databases_deleted ON public.databases USING btree (purge_after) WHERE (purge_after IS NOT NULL);
+CREATE INDEX databases_organization ON public.databases USING btree (organization_id, id DESC);
+CREATE INDEX databases_project ON public.databases USING btree (project_id);
+CREATE INDEX databases_unsteady ON public.databases USING btree (updated_at) WHERE (status = ANY (ARRAY['creating'::text, 'updating'::text, 'deleting'::text]));
+CREATE INDEX databases_user ON public.databases USING btree (user_id);
+CREATE UNIQUE INDEX databases_folder ON public.databases USING btree (folder_id);
+CREATE UNIQUE INDEX databases_name ON public.databases USING btree (organization_id, name) WHERE (status <> ALL (ARRAY['deleting'::text, 'deleted'::text]));
+CREATE UNIQUE INDEX databases_vm ON public.databases USING btree (vm_id);
+
+create unlogged table edge_acknowledgements (
+  edge_id uuid not null,
+  database_id uuid not null,
+  position bigint not null,
+  constraint edge_acknowledgements_pkey PRIMARY KEY (edge_id, database_id),
+  constraint edge_acknowledgements_edge_id_fkey FOREIGN KEY (edge_id) REFERENCES edge_processes(id) ON DELETE CASCADE
+);
+
+create unlogged table edge_processes (
+  id uuid not null,
+  heartbeat_at timestamp with time zone not null default now(),
+  constraint edge_processes_pkey PRIMARY KEY (id)
+);
+
 create table environment_events (
   environment_id uuid not null,
   position bigint not null,
@@ -229,11 +322,13 @@ create table folders (
   created_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
   used_mb integer not null default 0,
+  purpose text,
   constraint folders_pkey PRIMARY KEY (id),
   constraint folders_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint folders_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint folders_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint folders_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  constraint folders_purpose_check CHECK ((purpose = 'database'::text)),
   constraint folders_used_mb_check CHECK ((used_mb >= 0))
 );
 CREATE INDEX folders_node ON public.folders USING btree (node_id);
@@ -401,6 +496,21 @@ create table organizations (
   constraint organizations_pkey PRIMARY KEY (id),
   constraint organizations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
 );
+
+create table projects (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  name text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint projects_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
+);
+CREATE INDEX projects_organization ON public.projects USING btree (organization_id, id DESC);
+CREATE INDEX projects_user ON public.projects USING btree (user_id);
 
 create unlogged table rate_buckets (
   bucket text not null,
@@ -756,11 +866,14 @@ create table vms (
   expires_at timestamp with time zone,
   deleted_at timestamp with time zone,
   owner_user_id uuid,
+  purpose text,
+  project_id uuid,
   constraint vms_pkey PRIMARY KEY (id),
   constraint vms_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),
   constraint vms_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint vms_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint vms_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint vms_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint vms_template_id_fkey FOREIGN KEY (template_id) REFERENCES templates(id),
   constraint vms_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint vms_desired_status_check CHECK ((desired_status = ANY (ARRAY['running'::text, 'stopped'::text, 'paused'::text, 'deleted'::text]))),
@@ -768,6 +881,7 @@ create table vms (
   constraint vms_external_ref_check CHECK (((length(external_ref) >= 1) AND (length(external_ref) <= 255))),
   constraint vms_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
   constraint vms_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  constraint vms_purpose_check CHECK ((purpose = 'database'::text)),
   constraint vms_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'starting'::text, 'pausing'::text, 'paused'::text, 'resuming'::text, 'deleting'::text, 'deleted'::text, 'error'::text]))),
   constraint vms_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
@@ -775,6 +889,7 @@ CREATE INDEX vms_expiring ON public.vms USING btree (expires_at) WHERE ((status 
 CREATE INDEX vms_node ON public.vms USING btree (node_id) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_organization ON public.vms USING btree (organization_id, created_at DESC) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_owner ON public.vms USING btree (owner_user_id);
+CREATE INDEX vms_project ON public.vms USING btree (project_id);
 CREATE INDEX vms_template ON public.vms USING btree (template_id);
 CREATE INDEX vms_unsteady ON public.vms USING btree (updated_at) WHERE (status = ANY (ARRAY['creating'::text, 'stopping'::text, 'starting'::text, 'pausing'::text, 'resuming'::text, 'deleting'::text]));
 CREATE INDEX vms_user ON public.vms USING btree (user_id);

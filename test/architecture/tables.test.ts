@@ -56,7 +56,12 @@ test('every table has a primary key, and every status column a check', async () 
   const unchecked = await client.query<{ name: string }>(`
     select c.relname as name from pg_attribute a join pg_class c on c.oid = a.attrelid where a.attname = 'status' and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
       and not exists (select from pg_constraint r where r.conrelid = c.oid and r.contype = 'c' and a.attnum = any(r.conkey)) order by 1`)
-  expect(unchecked.rows.map(({ name }) => name)).toEqual(['build_events', 'environment_events', 'vm_events']) // copies of what build_jobs, environments and vms check
+  expect(unchecked.rows.map(({ name }) => name)).toEqual([
+    'build_events',
+    'database_events',
+    'environment_events',
+    'vm_events',
+  ]) // copies of what build_jobs, databases, environments and vms check
 })
 
 test('no time is stored without its time zone, and no text column has a length', async () => {

@@ -25,14 +25,9 @@ const codesToCome = [
   'dns_not_verified',
   'backup_not_usable',
   'restore_in_progress',
-  'client_access_unavailable',
   'provider_not_connected',
   'invalid_code',
-  'org_mismatch',
-  'database_name_taken',
-  'database_not_ready',
   'backup_in_progress',
-  'client_access_in_transition',
   'domain_already_linked',
 ]
 test('every error code is thrown somewhere, or its noun does not exist yet', () => {

@@ -6,6 +6,7 @@ import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
 import type { Background } from '#src/platform/services.ts'
 import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environments/vms.ts'
 import { requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
+import { purgeDatabases, requeueStalledDatabases } from '#src/resources/infra/databases/upkeep.ts'
 import { forgetProcesses } from '#src/resources/infra/vms/processes.ts'
 import { endVmsOfLostNodes, expireVms, requeueStalledVms } from '#src/resources/infra/vms/upkeep.ts'
 import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
@@ -15,6 +16,7 @@ import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/inf
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
 import { requeueUnclaimedBuilds, sweepBuildDisks } from './build-machines.ts'
 import type { ActiveBuilds } from './builds.ts'
+import { measureDatabases, sleepIdleDatabases } from './database-upkeep.ts'
 import type { VmWork } from './vms.ts'
 
 /** The parts of a worker that runs VMs. */
@@ -42,6 +44,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
       'returning credits of lost processes',
       async () => void (await endLostProcesses(services.db)),
     ),
+    every('7 * * * *', 'removing the data of deleted databases', () => purgeDatabases(services)),
     every('17 * * * *', 'deleting old records', () => forget(services)),
     every('27 * * * *', 'rotating build logs', () => rotateLogPartitions(services.db)),
   ]
@@ -52,6 +55,9 @@ function tasksOfNode({ work, activeBuilds }: NodeWork): ScheduledTask[] {
   return [
     every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
     every('*/20 * * * * *', 'checking VMs that stand still', () => requeueStalledVms(services, nodeId)),
+    every('*/5 * * * * *', 'checking databases that stand still', () => requeueStalledDatabases(services, nodeId)),
+    every('*/5 * * * * *', 'putting idle databases to sleep', () => sleepIdleDatabases(work)),
+    every('*/10 * * * * *', 'measuring databases', () => measureDatabases(work)),
     every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),
     every('*/10 * * * * *', 'waking builds that no worker is handling', () =>
       requeueUnclaimedBuilds(work, activeBuilds),

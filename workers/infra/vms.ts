@@ -13,6 +13,7 @@ import { log } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { withoutBeginning, withoutEnding } from '#src/platform/texts.ts'
+import { noteVmChange } from '#src/resources/infra/databases/jobs.ts'
 import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
@@ -22,6 +23,7 @@ import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { countBootFailure, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
+import { waitForServer } from './database-servers.ts'
 import type { GuestEnv } from './guest-env.ts'
 
 /** More steps than any VM needs from one steady status to the next. */
@@ -29,6 +31,8 @@ const stepsMax = 12
 const vmsAtOnce = 6
 /** The time limit for all cloning; after it the VM runs without the rest, with a warning. */
 const cloneTimeoutMs = 10 * 60_000
+/** After a crash the server of a database first reads what it had logged. */
+const serverWaitMs = 120_000
 
 /** What working on VMs needs. `workerNumber` is this worker's number on its node, the fencing token. */
 export type VmWork = {
@@ -108,7 +112,8 @@ async function start(work: VmWork, vm: Vm): Promise<boolean> {
   return attempt(work, vm, async () => {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
     const machine = work.compute.find(machineId(vm)) ?? (await work.compute.boot(specOf(vm)))
-    await work.env.push(vm.id, machine, vm.envGeneration)
+    if (vm.purpose === 'database') await waitForServer(machine, serverWaitMs)
+    else await work.env.push(vm.id, machine, vm.envGeneration)
     await becomeRunning(work, vm, machine)
   })
 }
@@ -175,8 +180,9 @@ async function restart(work: VmWork, vm: Vm): Promise<boolean> {
   return (await move(work, vm, 'starting', { reason: 'Starting again from its disk.' })) !== undefined
 }
 
-/** Prepares a new guest before its VM counts as running: variables and repositories. */
+/** Prepares a new guest before its VM counts as running: variables and repositories; the server of a database answers. */
 async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<string[]> {
+  if (vm.purpose === 'database') await waitForServer(machine, serverWaitMs)
   if (vm.envGeneration > 0) await work.env.push(vm.id, machine, vm.envGeneration)
   if (!vm.sealedGitRepos) return []
   const repos = JSON.parse(work.services.sealer.open(vm.sealedGitRepos, `vms.git_repos:${vm.id}`)) as GitRepo[] // sealed by createVm
@@ -193,9 +199,11 @@ async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, warnings?: 
         userId: vm.userId,
         name: vm.name,
         nodeId: vm.nodeId,
+        purpose: vm.purpose,
       })
     const { address, folderId } = machine
     await moveVm(tx, work.services, vm.id, 'running', { machine: { address, folderId, ...(warnings && { warnings }) } })
+    await noteVmChange(work.services, tx, vm)
   })
 }
 
@@ -214,7 +222,11 @@ async function attempt(work: VmWork, vm: Vm, boot: () => Promise<void>): Promise
 }
 
 async function move(work: VmWork, vm: Vm, to: VmStatus, options: Move = {}): Promise<Vm | undefined> {
-  return moveVm(work.services.db, work.services, vm.id, to, options, [vm.status])
+  return transaction(work.services.db, async (tx) => {
+    const moved = await moveVm(tx, work.services, vm.id, to, options, [vm.status])
+    if (moved) await noteVmChange(work.services, tx, moved)
+    return moved
+  })
 }
 
 /** The machine's name: the id without its prefix. */

@@ -10,8 +10,8 @@ import type { UidRange } from '#src/platform/settings/readers.ts'
 export type MachineSpec = {
   /** The 26 base32 digits of the VM's id, without the prefix. */
   id: string
-  /** Which template its disk starts from: `base`, or the uuid of one that `keepTemplate` made on this node. */
-  template: 'base' | { templateId: string }
+  /** Which template its disk starts from: `base`, `postgres`, or the uuid of one that `keepTemplate` made on this node. */
+  template: 'base' | 'postgres' | { templateId: string }
   vcpuCount: number
   memoryMb: number
   diskMb: number

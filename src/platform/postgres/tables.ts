@@ -41,6 +41,27 @@ export type Tables = {
   credit_leases: {
     processId: string; organizationId: string; amountNanoUsd: number
   }
+  database_events: {
+    databaseId: string; position: number; status: string; statusReason: string | null; createdAt: string
+  }
+  database_metrics: {
+    databaseId: string; connections: number; sizeBytes: number; transactions: number; rolledBack: number
+    rowsRead: number; rowsWritten: number; blocksHit: number; blocksRead: number; deadlocks: number; measuredAt: string
+  }
+  databases: {
+    id: string; organizationId: string; userId: string | null; name: string; status: string; statusReason: string | null
+    eventPosition: number; vmId: string | null; folderId: string | null; projectId: string | null
+    networkName: string | null; nativeCredentialGeneration: number; clientModeEnabled: boolean; pgDatabase: string
+    pgUser: string; tokenVerifier: string | null; tokenHash: Buffer | null; sealedLogins: Buffer | null
+    vcpuCount: number; memoryMb: number; diskMb: number; settings: unknown; sleepAfterSeconds: number | null
+    activeAt: string; createdAt: string; updatedAt: string; deletedAt: string | null; purgeAfter: string | null
+  }
+  edge_acknowledgements: {
+    edgeId: string; databaseId: string; position: number
+  }
+  edge_processes: {
+    id: string; heartbeatAt: string
+  }
   environment_events: {
     environmentId: string; position: number; status: string; statusReason: string | null; vmId: string | null
     createdAt: string
@@ -53,7 +74,7 @@ export type Tables = {
   }
   folders: {
     id: string; organizationId: string; userId: string | null; name: string; nodeId: string; sizeMb: number
-    createdAt: string; deletedAt: string | null; usedMb: number
+    createdAt: string; deletedAt: string | null; usedMb: number; purpose: string | null
   }
   idempotency_keys: {
     caller: string; key: string; requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null
@@ -96,6 +117,9 @@ export type Tables = {
   }
   organizations: {
     id: string; name: string; createdAt: string; deactivatedAt: string | null
+  }
+  projects: {
+    id: string; organizationId: string; userId: string | null; name: string; createdAt: string; updatedAt: string
   }
   rate_buckets: {
     bucket: string; tokens: number; granted: number; refilledAt: string
@@ -179,6 +203,6 @@ export type Tables = {
     wantsFolder: boolean; metadata: unknown; networkPolicy: unknown; sealedGitRepos: Buffer | null; warnings: unknown
     bootFailures: number; envGeneration: number; eventPosition: number; createdAt: string; updatedAt: string
     startedAt: string | null; stoppedAt: string | null; expiresAt: string | null; deletedAt: string | null
-    ownerUserId: string | null
+    ownerUserId: string | null; purpose: string | null; projectId: string | null
   }
 }

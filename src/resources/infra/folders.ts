@@ -5,7 +5,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
 import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
-import type { Call } from '#src/platform/services.ts'
+import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** The size of every folder's disk; only what is written takes real space. */
@@ -20,6 +20,9 @@ export type Folder = Pick<
 /** Removes a deleted folder's disk from its node. */
 export const removeFolderDisk = job<{ folderId: string }>('folders-remove-disk')
 
+/** The condition for folders that callers see: the data of databases are none. */
+const listed = sql`deleted_at is null and purpose is null`
+
 const columns = sql`f.id, f.organization_id, f.user_id, f.name, f.node_id, f.size_mb, f.created_at,
   (select v.id from vms v where v.folder_id = f.id and v.status <> 'deleted') as vm_id`
 
@@ -30,7 +33,7 @@ export async function pageFolders(
   direction: Direction = 'desc',
 ): Promise<Page<Folder>> {
   const scope = allow(call.caller, 'folders:read')
-  const chosen = sql`${owned(scope)} and deleted_at is null`
+  const chosen = sql`${owned(scope)} and ${listed}`
   return readPage(
     'folder',
     window,
@@ -47,7 +50,7 @@ export async function findFolders(call: Call, ids: readonly string[]): Promise<F
   const reach = allowAnywhere(call.caller, 'folders:read')
   return findAll<Folder>(
     call.db,
-    sql`select ${columns} from folders f where f.id = any(${ids}::uuid[]) and ${owned(reach)} and deleted_at is null`,
+    sql`select ${columns} from folders f where f.id = any(${ids}::uuid[]) and ${owned(reach)} and ${listed}`,
   )
 }
 
@@ -60,7 +63,7 @@ export async function deleteFolder(call: Call, publicId: string): Promise<void> 
       id &&
       (await findOne<Folder>(
         tx,
-        sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and deleted_at is null for update`,
+        sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and ${listed} for update`,
       ))
     if (!folder) throw notFound('folder')
     if (folder.vmId)
@@ -80,7 +83,7 @@ export async function readFolder(tx: Tx, scope: Scope, publicId: string): Promis
     id &&
     (await findOne<Folder>(
       tx,
-      sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and deleted_at is null for update`,
+      sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and ${listed} for update`,
     ))
   if (!folder) throw new BerthError('invalid_request', 'folder_id names no folder of yours.')
   if (folder.vmId)
@@ -99,17 +102,26 @@ export async function isFolder(db: Db, id: string): Promise<boolean> {
 /** Records a VM's new workspace disk as a folder named after the VM. */
 export async function addFolder(
   tx: Db,
-  folder: { id: string; organizationId: string; userId: string | null; name: string; nodeId: string },
+  folder: Pick<Row<'folders'>, 'id' | 'organizationId' | 'userId' | 'name' | 'nodeId' | 'purpose'>,
 ): Promise<void> {
   await change(
     tx,
     sql`
-    insert into folders (id, organization_id, user_id, name, node_id, size_mb)
-    values (${folder.id}, ${folder.organizationId}, ${folder.userId}, ${folder.name}, ${folder.nodeId}, ${folderSizeMb}) on conflict (id) do nothing`,
+    insert into folders (id, organization_id, user_id, name, node_id, size_mb, purpose)
+    values (${folder.id}, ${folder.organizationId}, ${folder.userId}, ${folder.name}, ${folder.nodeId}, ${folderSizeMb}, ${folder.purpose}) on conflict (id) do nothing`,
   )
 }
 
 /** Records how much a folder's disk takes while no VM uses it; 0 while one does. */
 export async function setFolderUse(tx: Tx, id: string, usedMb: number): Promise<void> {
   await change(tx, sql`update folders set used_mb = ${usedMb} where id = ${id}`)
+}
+
+/** Deletes the disk of a database's data. The VM that used it must be deleted. */
+export async function removeDataFolder({ jobs }: Pick<Background, 'jobs'>, tx: Tx, id: string): Promise<void> {
+  const folder = await findOne<Pick<Folder, 'nodeId'>>(
+    tx,
+    sql`update folders set deleted_at = now() where id = ${id} and deleted_at is null returning node_id`,
+  )
+  if (folder) await jobs.enqueue(tx, onNode(removeFolderDisk, folder.nodeId), { folderId: id })
 }

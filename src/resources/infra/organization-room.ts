@@ -56,7 +56,8 @@ export function roomOfBuild({
 /** Everything that uses capacity, one row each. */
 const holders: RawBuilder<unknown> = sql`
   select node_id, organization_id, case when ${memoryIsHeld} then memory_mb else 0 end as memory_mb,
-    disk_mb + case when folder_id is not null or wants_folder then ${sql.lit(folderSizeMb)} else 0 end as disk_mb, 1 as vms
+    disk_mb + case when purpose = 'database' then (select d.disk_mb from databases d where d.vm_id = vms.id)
+      when folder_id is not null or wants_folder then ${sql.lit(folderSizeMb)} else 0 end as disk_mb, 1 as vms
   from vms where status <> 'deleted'
   union all select node_id, organization_id, memory_mb,
       ${sql.lit(limits.buildDiskMb)} * case when output_type = 'template' then 2 else 1 end + case when repo_key is null then 0 else ${sql.lit(folderSizeMb)} end, 0
@@ -161,7 +162,7 @@ function checkCount({ orgVms }: Config, held: { vms: number }, { vms }: Room): v
 async function checkFolders(tx: Tx, organizationId: string, more: number): Promise<void> {
   const { count } = await getOne<{ count: number }>(
     tx,
-    sql`select count(*) from folders where organization_id = ${organizationId} and deleted_at is null`,
+    sql`select count(*) from folders where organization_id = ${organizationId} and deleted_at is null and purpose is null`,
   )
   if (count + more > limits.foldersMax)
     throw overLimit(

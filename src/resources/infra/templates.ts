@@ -7,6 +7,7 @@ import type { Page, PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import type { MachineSpec } from '#src/drivers/compute/machine.ts'
 
 /**
  * A template; without an organization, everybody may use it. One made by a build is a disk on the node that built it.
@@ -18,6 +19,8 @@ export type Template = Pick<
 
 /** The template `base`, which the first migration of VMs inserts. */
 const baseTemplateId = '00000000-0000-7000-8000-000000000001'
+/** The template `postgres`, which databases start from, and nothing else. */
+export const postgresTemplateId = '00000000-0000-7000-8000-000000000002'
 /**
  * A replaced template's disk is kept for at least this long, because a VM that was just requested may start from it.
  */
@@ -51,7 +54,7 @@ const templateRows = rowsOf<Template>('template', 'templates', 'template')
  */
 export async function pageTemplates(call: Call, window: PageWindow): Promise<Page<Template>> {
   const scope = allow(call.caller, 'templates:read')
-  const chosen = sql`(organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null`
+  const chosen = sql`(organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null and id <> ${postgresTemplateId}`
   return templateRows.page(call.db, window, chosen, 'asc')
 }
 
@@ -78,7 +81,7 @@ export async function readTemplate(db: Db, scope: Scope, given: string | null | 
     db,
     sql`
     select * from templates where (organization_id is null or organization_id = ${scope.organizationId})
-      and deleted_at is null and ${id ? sql`id = ${id}` : sql`name = ${text}`} order by organization_id nulls first limit 1`,
+      and deleted_at is null and id <> ${postgresTemplateId} and ${id ? sql`id = ${id}` : sql`name = ${text}`} order by organization_id nulls first limit 1`,
   )
   if (!template)
     throw new BerthError('invalid_template', 'template_id names no template of yours; leave it out for `base`.')
@@ -86,7 +89,8 @@ export async function readTemplate(db: Db, scope: Scope, given: string | null | 
 }
 
 /** A template as the driver knows it. */
-export function machineTemplate(templateId: string): 'base' | { templateId: string } {
+export function machineTemplate(templateId: string): MachineSpec['template'] {
+  if (templateId === postgresTemplateId) return 'postgres'
   return templateId === baseTemplateId ? 'base' : { templateId }
 }
 

@@ -1,10 +1,11 @@
 /** VMs: create, find, list, update, delete. The work itself is done by a node: see workers/infra/vms.ts. */
-import { allow, allowAnywhere } from '#src/platform/access.ts'
+import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import type { RawBuilder } from 'kysely'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
 import {
   countRows,
   pageSql,
@@ -12,6 +13,7 @@ import {
   readPage,
   type Direction,
   type Page,
+  type PagesOf,
   type PageWindow,
 } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db } from '#src/platform/postgres.ts'
@@ -112,6 +114,24 @@ export async function pageVms(
     limits.infraListMax,
   )
 }
+
+/** The same page of the VMs of each of these projects, of the caller's organization. @throws BerthError invalid_request. */
+export async function pageVmsOfEach(
+  call: Call,
+  projectIds: readonly string[],
+  window: PageWindow,
+  direction?: Direction,
+): Promise<PagesOf<Vm>> {
+  const scope = allow(call.caller, 'vms:read')
+  return vmRows.pageOfEach(call.db, window, {
+    parents: sql`select id from projects where id = any(${projectIds}::uuid[]) and ${owned(scope)}`,
+    parentName: 'project',
+    chosen: sql`project_id = parent.id and ${knownVms(scope)} and status <> 'deleted'`,
+    direction,
+  })
+}
+
+const vmRows = rowsOf<Vm>('vm', 'vms', 'VM')
 
 /** The VMs of these stored ids that the caller may see, in any organization of theirs. */
 export async function findVms(call: Call, ids: readonly string[]): Promise<Vm[]> {

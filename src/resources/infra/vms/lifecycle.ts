@@ -2,6 +2,7 @@
 import { job, onNode } from '#src/platform/jobs.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import { noteVmChange } from '#src/resources/infra/databases/jobs.ts'
 import { setFolderUse } from '#src/resources/infra/folders.ts'
 import { holdsMemory, reserveRoom } from '#src/resources/infra/organization-room.ts'
 import type { EndReason } from '#src/resources/infra/usage.ts'
@@ -44,7 +45,8 @@ export async function endVm(
     await forgetVariables(tx, vm.id)
     await forgetProcessesOf(tx, vm.id)
     if (vm.folderId) await setFolderUse(tx, vm.folderId, folderUsedMb)
-    await moveVm(tx, services, vm.id, 'deleted')
+    const deleted = await moveVm(tx, services, vm.id, 'deleted')
+    if (deleted) await noteVmChange(services, tx, deleted)
   })
 }
 

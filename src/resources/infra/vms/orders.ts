@@ -11,6 +11,7 @@ import type { Background } from '#src/platform/services.ts'
 import { folderSizeMb, readFolder, setFolderUse } from '#src/resources/infra/folders.ts'
 import { readGitRepos } from '#src/resources/infra/git-repos.ts'
 import { defaultVm, reserveRoom } from '#src/resources/infra/organization-room.ts'
+import { readProject } from '#src/resources/infra/projects.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
 import { checkEnv, writeVariables } from '#src/resources/infra/vm-env.ts'
 import { reconcileVm } from './lifecycle.ts'
@@ -36,6 +37,7 @@ export type VmOrder = {
   metadata?: unknown
   networkPolicy?: unknown
   ttlSeconds?: number | null
+  projectId?: string | null
 }
 
 const sizes = {
@@ -80,6 +82,7 @@ export async function insertVm(
   if (typeof order.ttlSeconds === 'number')
     wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
   const template = await readTemplate(tx, scope, order.templateId)
+  const project = order.projectId ? await readProject(tx, scope, order.projectId) : null
   const folder = order.folderId && !own ? await readFolder(tx, scope, order.folderId) : null
   const wantsFolder = !own && (folder !== null || !order.skipFolderCreate)
   const node = await reserveRoom(
@@ -95,10 +98,10 @@ export async function insertVm(
     tx,
     sql`
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
-      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at)
+      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at, project_id)
     values (${id}, ${scope.organizationId}, ${scope.userId}, ${own?.userId ?? null}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
       ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${policy},
-      ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second')
+      ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second', ${project?.id ?? null})
     returning *`,
   )
   await writeVariables(call, tx, id, 'provision', env, 'secret')

@@ -31,6 +31,7 @@ export type Vm = Row<
     status: VmStatus
     desiredStatus: 'running' | 'stopped' | 'paused' | 'deleted'
     endReason: EndReason | null
+    purpose: 'database' | null
     metadata: Record<string, unknown>
     networkPolicy: NetworkPolicy
     warnings: string[]
@@ -71,15 +72,26 @@ export async function vmsOfNode(db: Db, nodeId: string): Promise<Vm[]> {
 
 /**
  * The condition for VMs that a caller may see: those shared in the organization, and their own private ones. The token
- * inside a VM sees only that one of its owner's private VMs, because others may run commands in the VM.
+ * inside a VM sees only that one of its owner's private VMs, because others may run commands in the VM. Nobody sees the
+ * VMs of databases here: whoever ran a command in one would be the database's superuser.
  */
 export function knownVms(scope: Scope | Reach): RawBuilder<boolean> {
-  return sql<boolean>`${ownedByCaller(scope)} and (owner_user_id is null or ${scope.vmId}::uuid is null or id = ${scope.vmId})`
+  return sql<boolean>`${ownedByCaller(scope)} and purpose is null and (owner_user_id is null or ${scope.vmId}::uuid is null or id = ${scope.vmId})`
 }
 
 /** Records that a VM's variables changed: its node pushes them before the next command. */
 export async function noteEnvChange(tx: Tx, id: string): Promise<void> {
   await change(tx, sql`update vms set env_generation = env_generation + 1 where id = ${id}`)
+}
+
+/** Takes the VMs of a project out of it: the deleted ones, and those of databases that have left it. */
+export async function detachVms(tx: Tx, projectId: string): Promise<void> {
+  await change(tx, sql`update vms set project_id = null where project_id = ${projectId}`)
+}
+
+/** Puts the VM of a database into its project, or into none. */
+export async function setProject(tx: Tx, id: string, projectId: string | null): Promise<void> {
+  await change(tx, sql`update vms set project_id = ${projectId} where id = ${id}`)
 }
 
 /** The caller's VM, locked until the transaction ends. @throws BerthError not_found. */

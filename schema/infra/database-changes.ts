@@ -1,0 +1,174 @@
+/** Mutations of databases in GraphQL. */
+import type { InputFieldBuilder } from '@pothos/core'
+import { builder } from '../builder.ts'
+import { actionOn, idField, mutationOf } from '../mutations.ts'
+import { setClientAccess } from '#src/resources/infra/databases/client-access.ts'
+import { moveDatabaseToProject } from '#src/resources/infra/databases/project-changes.ts'
+import { hostOf } from '#src/resources/infra/databases/rows.ts'
+import { wakeOwnDatabase } from '#src/resources/infra/databases/sleep.ts'
+import {
+  createDatabase,
+  deleteDatabase,
+  rotateDatabaseToken,
+  undeleteDatabase,
+  updateDatabase,
+  type TokenOf,
+} from '#src/resources/infra/databases.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { databaseType } from './databases.ts'
+
+type Types = (typeof builder)['$inferSchemaTypes']
+type InputFields = InputFieldBuilder<Types, 'InputObject'>
+type PayloadFields = PothosSchemaTypes.ObjectFieldBuilder<Types, TokenOf>
+
+const database = { field: 'database', type: databaseType }
+
+const credentials = builder.objectRef<TokenOf>('DatabaseCredentials').implement({
+  description: 'How its owner connects to a database. The token is shown only this once.',
+  fields: (t) => ({
+    databaseId: t.id({ description: 'Which database.', resolve: (made) => encodeId('database', made.database.id) }),
+    name: t.string({ description: 'Its name.', resolve: (made) => made.database.name }),
+    organizationId: t.id({
+      description: 'The organization that owns it.',
+      resolve: (made) => encodeId('organization', made.database.organizationId),
+    }),
+    host: t.string({
+      description: 'The host name at which clients reach it.',
+      resolve: (made, _, { config }) => hostOf(config, made.database),
+    }),
+    pgDatabase: t.string({
+      description: 'The name of the database in Postgres.',
+      resolve: (made) => made.database.pgDatabase,
+    }),
+    pgUser: t.string({ description: 'The user whose password the token is.', resolve: (made) => made.database.pgUser }),
+    clientModeEnabled: t.boolean({
+      description: 'Whether clients get in with a JWT or anonymously.',
+      resolve: (made) => made.database.clientModeEnabled,
+    }),
+    token: t.string({ description: 'The password of `pgUser`.', resolve: (made) => made.token }),
+  }),
+})
+const payload = (t: PayloadFields) => ({
+  database: t.field({
+    type: databaseType,
+    description: 'The object after the change.',
+    resolve: (made) => made.database,
+  }),
+  credentials: t.field({ type: credentials, description: 'How its owner connects.', resolve: (made) => made }),
+})
+
+const sizeFields = (t: InputFields) => ({
+  vcpuCount: t.int({ description: 'Virtual processors, 1 to 16; 2 by default.' }),
+  memoryMb: t.int({ description: 'Memory in MB, 512 to 65536; 1024 by default.' }),
+  diskMb: t.int({ description: 'The disk of its data in MB, 10240 to 204800; 10240 by default. It only grows.' }),
+  sleepAfterSeconds: t.int({
+    description:
+      'After how many seconds without a client it sleeps, 10 to 2592000, or 0 for never; as the operator says by default.',
+  }),
+})
+const nameRule = '1 to 63 lower-case letters, digits and hyphens, beginning with a letter'
+const networkRule = `The name of the project’s network for it: ${nameRule}; \`prj-\` and the end of the project’s id by default.`
+
+builder.relayMutationField(
+  'createDatabase',
+  {
+    description: 'What `createDatabase` takes.',
+    inputFields: (t) => ({
+      organizationId: t.id({ required: true, description: 'The organization of your token.' }),
+      name: t.string({ description: `${nameRule}; by default \`db-\` and six random characters.` }),
+      functionId: t.string({ description: 'There are no functions yet, so this must be empty.' }),
+      clientModeEnabled: t.boolean({ description: 'Whether client access is on; off by default.' }),
+      projectId: t.id({ description: 'The project whose VMs reach it; none by default.' }),
+      networkName: t.string({ description: networkRule }),
+      settings: t.field({
+        type: 'TextMap',
+        description: 'Settings of Postgres for its sessions, such as `work_mem` or `statement_timeout`.',
+      }),
+      ...sizeFields(t),
+    }),
+  },
+  {
+    description:
+      'Creates a database and waits up to 25 s until it is active; after that the answer shows it as it is, still `CREATING`. Requires the admin role. Errors: INVALID_REQUEST, DATABASE_NAME_TAKEN, CLIENT_ACCESS_UNAVAILABLE, CAPACITY_UNAVAILABLE.',
+    resolve: (_, { input }, call) => createDatabase(call, input),
+  },
+  { description: 'What `createDatabase` answers.', outputFields: payload },
+)
+builder.relayMutationField(
+  'rotateDatabaseToken',
+  { description: 'What `rotateDatabaseToken` takes.', inputFields: idField },
+  {
+    description:
+      'Makes a new token for a database; sessions of the old one are ended. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY.',
+    resolve: (_, { input }, call) => rotateDatabaseToken(call, input.id),
+  },
+  { description: 'What `rotateDatabaseToken` answers.', outputFields: payload },
+)
+mutationOf(
+  'updateDatabase',
+  database,
+  'Changes a database. Another size or setting is applied while it is `UPDATING`; other memory or processors start its VM again, which ends connections. Requires the admin role. Errors: NOT_FOUND, INVALID_REQUEST, DATABASE_NAME_TAKEN, DATABASE_NOT_READY.',
+  (t) => ({
+    ...idField(t),
+    name: t.string({ description: nameRule }),
+    settings: t.field({
+      type: 'TextMapPatch',
+      description: 'Settings of Postgres to set, or with null to reset; the others stay.',
+    }),
+    ...sizeFields(t),
+  }),
+  (call, { id, ...changes }) => updateDatabase(call, id, changes),
+)
+mutationOf(
+  'moveDatabaseToProject',
+  database,
+  'Moves a database into a project, or with null out of its project. Requires the admin role. Errors: NOT_FOUND, FORBIDDEN, INVALID_REQUEST, DATABASE_NOT_READY.',
+  (t) => ({
+    ...idField(t),
+    projectId: t.id({ description: 'The project, or null for none. It must be given.' }),
+    networkName: t.string({ description: networkRule }),
+  }),
+  (call, { id, ...target }) => moveDatabaseToProject(call, id, target),
+)
+builder.relayMutationField(
+  'deleteDatabase',
+  { description: 'What `deleteDatabase` takes.', inputFields: idField },
+  {
+    description: 'Deletes a database; its data is kept for 7 days. Requires the admin role. Errors: NOT_FOUND.',
+    resolve: async (_, { input: { id } }, call) => {
+      await deleteDatabase(call, id)
+      return { deletedId: id, message: 'Database deleted' }
+    },
+  },
+  {
+    description: 'What `deleteDatabase` answers.',
+    outputFields: (t) => ({
+      deletedId: t.exposeID('deletedId', { description: 'The id of the deleted object.' }),
+      message: t.exposeString('message', { description: 'The same as a sentence, as REST shows it.' }),
+    }),
+  },
+)
+actionOn(
+  'undeleteDatabase',
+  database,
+  'Brings a deleted database back, with its data and its token, and waits for it as `createDatabase` does. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY, DATABASE_NAME_TAKEN, CAPACITY_UNAVAILABLE.',
+  undeleteDatabase,
+)
+actionOn(
+  'enableDatabaseClientAccess',
+  database,
+  'Lets clients in with a JWT or anonymously. Requires the admin role. Errors: NOT_FOUND, CLIENT_ACCESS_UNAVAILABLE, CLIENT_ACCESS_IN_TRANSITION, DATABASE_NOT_READY, INTERNAL_ERROR.',
+  (call, id) => setClientAccess(call, id, true),
+)
+actionOn(
+  'disableDatabaseClientAccess',
+  database,
+  'Lets nobody in but with the token; sessions of clients are ended. Requires the admin role. Errors: NOT_FOUND, CLIENT_ACCESS_IN_TRANSITION, DATABASE_NOT_READY, INTERNAL_ERROR.',
+  (call, id) => setClientAccess(call, id, false),
+)
+actionOn(
+  'wakeDatabase',
+  database,
+  'Wakes a database that sleeps, and waits for it; a connection does so too. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY, SERVICE_UNAVAILABLE, CAPACITY_UNAVAILABLE.',
+  wakeOwnDatabase,
+)

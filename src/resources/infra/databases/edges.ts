@@ -1,0 +1,80 @@
+/**
+ * The processes that let clients in to databases, as far as others must know: which are alive, and which changes of a
+ * database each has carried out. A change that ends clients is answered once all living ones have carried it out.
+ */
+import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Background } from '#src/platform/services.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { Database } from './rows.ts'
+
+/** A process that was silent for so long counts as dead: it sends a heartbeat every few seconds. */
+const silentSeconds = 10
+
+/** Records that a process of the edge is alive. Dead ones are forgotten. */
+export async function reportEdge(db: Db, edgeId: string): Promise<void> {
+  await change(
+    db,
+    sql`insert into edge_processes (id) values (${edgeId}) on conflict (id) do update set heartbeat_at = now()`,
+  )
+  await change(
+    db,
+    sql`delete from edge_processes where heartbeat_at < now() - ${silentSeconds} * 6 * interval '1 second'`,
+  )
+}
+
+/** Records that a process of the edge has ended, so that nobody waits for it. */
+export async function forgetEdge(db: Db, edgeId: string): Promise<void> {
+  await change(db, sql`delete from edge_processes where id = ${edgeId}`)
+}
+
+/** Records that a process of the edge has carried out what the database's row says as of this event. */
+export async function acknowledgeChange(
+  db: Db,
+  edgeId: string,
+  { id, eventPosition }: Pick<Database, 'id' | 'eventPosition'>,
+): Promise<void> {
+  await change(
+    db,
+    sql`
+    insert into edge_acknowledgements as known (edge_id, database_id, position) select id, ${id}, ${eventPosition} from edge_processes where id = ${edgeId}
+    on conflict (edge_id, database_id) do update set position = greatest(known.position, excluded.position)`,
+  )
+  await publish(db, toldTopic, id)
+}
+
+const toldTopic = 'database_told'
+
+/**
+ * Makes a change of a database and waits until every living process of the edge has carried it out.
+ * @param make changes the row, and returns it.
+ * @returns the row, and whether they all have, within 5 s.
+ */
+export async function changeAndTell(
+  { db, pubsub }: Pick<Background, 'db' | 'pubsub'>,
+  databaseId: string,
+  make: () => Promise<Database>,
+): Promise<{ database: Database; isTold: boolean }> {
+  const heard = new AbortController()
+  const notices = pubsub.subscribe(toldTopic, databaseId, heard.signal) // before the change, so that none is missed
+  const timer = setTimeout(() => heard.abort(), limits.databaseToldSeconds * 1000)
+  try {
+    const database = await make()
+    if (await isTold(db, database)) return { database, isTold: true }
+    for await (const _notice of notices) if (await isTold(db, database)) return { database, isTold: true }
+    return { database, isTold: await isTold(db, database) }
+  } finally {
+    clearTimeout(timer)
+    heard.abort()
+  }
+}
+
+async function isTold(db: Db, { id, eventPosition }: Database): Promise<boolean> {
+  const waiting = await findOne(
+    db,
+    sql`
+    select 1 from edge_processes e where e.heartbeat_at > now() - ${silentSeconds} * interval '1 second' and not exists (
+      select from edge_acknowledgements a where a.edge_id = e.id and a.database_id = ${id} and a.position >= ${eventPosition}) limit 1`,
+  )
+  return waiting === undefined
+}

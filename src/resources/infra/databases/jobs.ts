@@ -1,0 +1,47 @@
+/** The job of databases. */
+import { job, onNode, type Jobs } from '#src/platform/jobs.ts'
+import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Database } from './rows.ts'
+
+/** Brings one database to the status that its row leads to. Runs on the node that has its VM, or its data. */
+export const reconcileDatabase = job<{ databaseId: string }>('databases-reconcile', {
+  retryLimit: 20,
+  expireInSeconds: 300,
+})
+
+/** Enqueues it on the database's node; without a node there is nothing to do. */
+export async function enqueueReconcile(
+  jobs: Pick<Jobs, 'enqueue'>,
+  tx: Tx,
+  database: Pick<Database, 'id' | 'vmId' | 'folderId'>,
+  options: { startAfterSeconds?: number } = {},
+): Promise<void> {
+  const nodeId = await findNodeOf(tx, database)
+  if (nodeId) await jobs.enqueue(tx, onNode(reconcileDatabase, nodeId), { databaseId: database.id }, options)
+}
+
+/** The node of a database: that of its VM, or of its data when it has none. */
+export async function findNodeOf(
+  tx: Tx,
+  { vmId, folderId }: Pick<Database, 'vmId' | 'folderId'>,
+): Promise<string | undefined> {
+  const found = await findOne<Pick<Row<'vms'>, 'nodeId'>>(
+    tx,
+    vmId
+      ? sql`select node_id from vms where id = ${vmId}`
+      : sql`select node_id from folders where id = ${folderId}::uuid`,
+  )
+  return found?.nodeId
+}
+
+/** Tells the database that runs in this VM, if one does, that its VM has changed. */
+export async function noteVmChange(
+  { jobs }: { jobs: Pick<Jobs, 'enqueue'> },
+  tx: Tx,
+  vm: { id: string; nodeId: string; purpose: string | null },
+): Promise<void> {
+  if (vm.purpose !== 'database') return
+  const database = await findOne<Pick<Database, 'id'>>(tx, sql`select id from databases where vm_id = ${vm.id}`)
+  if (database) await jobs.enqueue(tx, onNode(reconcileDatabase, vm.nodeId), { databaseId: database.id })
+}

@@ -1,0 +1,81 @@
+/** A database's row, and its queries. */
+import { owned, type Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
+import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+
+/** Steady statuses are active, deleted and error. The others lead to one of them. */
+export type DatabaseStatus = 'creating' | 'active' | 'updating' | 'restoring' | 'deleting' | 'deleted' | 'error'
+
+/** A database as it is stored; times are RFC 3339 text, ids are uuids. A setting that is null goes back to the server's own. */
+export type Database = Row<'databases', { status: DatabaseStatus; settings: Record<string, string | null> }>
+
+/** What happened to a database: positions grow by one and resume a subscription. */
+export type DatabaseEvent = Row<'database_events', { status: DatabaseStatus }>
+
+/** Databases as they are found. */
+export const databaseRows = rowsOf<Database>('database', 'databases', 'database')
+
+/** The condition for databases that are there. */
+export const notDeleted = sql<boolean>`status <> 'deleted'`
+
+/** The database, whoever owns it: for workers and the edge. */
+export async function findDatabaseRow(db: Db, id: string): Promise<Database | undefined> {
+  return findOne<Database>(db, sql`select * from databases where id = ${id}`)
+}
+
+/** The same, locked until the transaction ends. */
+export async function lockDatabaseRow(tx: Tx, id: string): Promise<Database | undefined> {
+  return findOne<Database>(tx, sql`select * from databases where id = ${id} for no key update`)
+}
+
+/** The database that runs in this VM. */
+export async function findDatabaseOfVm(db: Db, vmId: string): Promise<Database | undefined> {
+  return findOne<Database>(db, sql`select * from databases where vm_id = ${vmId}`)
+}
+
+/** The organization's database, locked until the transaction ends. @throws BerthError not_found. */
+export async function lockDatabase(tx: Tx, scope: Scope, publicId: string): Promise<Database> {
+  return databaseRows.read(tx, publicId, sql`${owned(scope)} and ${notDeleted}`, sql`for no key update`)
+}
+
+/**
+ * The database that a client asks for. A user of its own is unique in the whole installation; the users that all
+ * databases have, `authenticated` and `anon`, need the id from the host name.
+ * @param hostId the stored id that the host name says; null without one.
+ */
+export async function findDatabaseForLogin(
+  db: Db,
+  { pgUser, pgDatabase, hostId }: { pgUser: string; pgDatabase: string; hostId: string | null },
+): Promise<Database | undefined> {
+  const named = hostId === null ? sql`pg_user = ${pgUser}` : sql`id = ${hostId}`
+  return findOne<Database>(
+    db,
+    sql`select * from databases where ${named} and pg_database = ${pgDatabase} and status not in ('deleting', 'deleted')`,
+  )
+}
+
+/** Records that a client uses the database, so that it does not sleep; written every few seconds at most. */
+export async function recordActivity({ db }: { db: Db }, databaseId: string): Promise<void> {
+  await change(
+    db,
+    sql`update databases set active_at = now() where id = ${databaseId} and active_at < now() - ${activitySeconds} * interval '1 second'`,
+  )
+}
+const activitySeconds = 5
+
+/** The host name at which clients reach it. */
+export function hostOf({ domain }: { domain: string }, { id }: Pick<Database, 'id'>): string {
+  return `${encodeId('database', id).slice('db_'.length)}.db.${domain}`
+}
+
+/** @throws BerthError database_not_ready unless it is active. */
+export function checkActive({ status }: Pick<Database, 'status'>): void {
+  if (status === 'active') return
+  throw new BerthError(
+    'database_not_ready',
+    `The database is ${status}; this requires an active one. ${status === 'error' ? 'See its statusReason in GraphQL.' : 'Wait until it is active, then try again.'}`,
+  )
+}

@@ -1,0 +1,106 @@
+/** Periodic work on the databases of a node: measuring them, and putting those to sleep that nobody uses. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { encodeId } from '#src/platform/ids.ts'
+import { log } from '#src/platform/log.ts'
+import { findUnmeasured, findWatched, storeMetrics, watchedTopic } from '#src/resources/infra/databases/metrics.ts'
+import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
+import { askForRest, findIdleDatabases, putToSleep } from '#src/resources/infra/databases/sleep.ts'
+import { runSql } from './database-servers.ts'
+import { machineId, type VmWork } from './vms.ts'
+
+const queryTimeoutMs = 10_000
+/** How long the processes that let clients in have to close connections that no client needs. */
+const restMs = 500
+/** Databases that are measured, or looked at, together. */
+const atOnce = 4
+
+type Reached = Pick<Database, 'id' | 'pgDatabase' | 'vmId'>
+
+/** Puts the idle databases of this node to sleep. One to which a client is still connected counts as used. */
+export async function sleepIdleDatabases(work: VmWork): Promise<void> {
+  const { db } = work.services
+  const idle = await findIdleDatabases(db, work.nodeId)
+  if (idle.length === 0) return
+  for (const { id } of idle) await askForRest(db, id)
+  await pause(restMs)
+  await forEach(idle, 'put to sleep', async (database) => {
+    const connected = await ask(
+      work,
+      database,
+      "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
+    )
+    if (connected?.[0] === 0) await putToSleep(work.services, database.id)
+    else await recordActivity(work.services, database.id)
+  })
+}
+
+/** Measures this node's databases whose last measurement is older than a minute. */
+export async function measureDatabases(work: VmWork): Promise<void> {
+  const due = await findUnmeasured(work.services.db, work.nodeId)
+  await forEach(due, 'measured', (database) => measure(work, database))
+}
+
+/** Measures a database every few seconds for as long as somebody watches it. */
+export function measureWatchedDatabases(work: VmWork): void {
+  const { db, pubsub } = work.services
+  const busy = new Set<string>()
+  pubsub.listen(watchedTopic, (id) => {
+    if (id === null || busy.has(id) || busy.size >= watchedMax) return
+    busy.add(id)
+    findWatched(db, work.nodeId, id)
+      .then((database) => database && measure(work, database))
+      .catch((error: Error) => log.warn({ reason: error.message }, 'a database could not be measured'))
+      .finally(() => busy.delete(id))
+  })
+}
+const watchedMax = 50
+
+async function measure(work: VmWork, database: Reached): Promise<void> {
+  const said = await ask(
+    work,
+    database,
+    `select numbackends, pg_database_size(datid), xact_commit, xact_rollback, tup_returned, tup_inserted + tup_updated + tup_deleted, blks_hit, blks_read, deadlocks
+      from pg_stat_database where datname = '${database.pgDatabase}'`,
+  )
+  if (!said) return
+  const [connections, sizeBytes, transactions, rolledBack, rowsRead, rowsWritten, blocksHit, blocksRead, deadlocks] =
+    said as [number, number, number, number, number, number, number, number, number] // as many as are selected
+  await storeMetrics(work.services.db, database.id, {
+    connections,
+    sizeBytes,
+    transactions,
+    rolledBack,
+    rowsRead,
+    rowsWritten,
+    blocksHit,
+    blocksRead,
+    deadlocks,
+  })
+}
+
+/** The numbers of the first row that the server answers; undefined when it does not run here. */
+async function ask(work: VmWork, { vmId }: Reached, sql: string): Promise<number[] | undefined> {
+  const machine = vmId === null ? undefined : work.compute.find(machineId({ id: vmId }))
+  if (!machine) return undefined
+  const answer = await runSql(machine, { database: 'postgres', sql, timeoutMs: queryTimeoutMs })
+  const numbers = answer.trim().split('|').map(Number)
+  return numbers.every(Number.isSafeInteger) ? numbers : undefined
+}
+
+/** Does this to each, several at once; one that fails is tried again next time. */
+async function forEach<Each extends Reached>(
+  databases: readonly Each[],
+  done: string,
+  work: (database: Each) => Promise<void>,
+): Promise<void> {
+  const left = [...databases]
+  const next = async (): Promise<void> => {
+    for (let database = left.shift(); database; database = left.shift()) {
+      const { id } = database
+      await work(database).catch((error: Error) =>
+        log.warn({ database: encodeId('database', id), reason: error.message }, `a database was not ${done} this time`),
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, next))
+}

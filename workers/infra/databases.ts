@@ -1,0 +1,165 @@
+/**
+ * Brings databases to the status that their rows lead to. Their VMs are run by vms.ts; here a server gets its roles,
+ * rights and settings. In this worker one run at a time works on a database; every step reads the row first and may be
+ * repeated.
+ */
+import { runSql } from './database-servers.ts'
+import { machineId, type VmWork } from './vms.ts'
+import type { Machine } from '#src/drivers/compute/machine.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { transaction } from '#src/platform/postgres.ts'
+import { reconcileDatabase } from '#src/resources/infra/databases/jobs.ts'
+import { insertVmOf, keepSizeOf } from '#src/resources/infra/databases/orders.ts'
+import { findDatabaseRow, lockDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
+import { databaseSetup, serverSetup } from '#src/resources/infra/databases/setup.ts'
+import { wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
+import { moveDatabase } from '#src/resources/infra/databases/states.ts'
+import { isOverdue } from '#src/resources/infra/databases/upkeep.ts'
+import { holdsMemory } from '#src/resources/infra/organization-room.ts'
+import { markDeleted } from '#src/resources/infra/vms/lifecycle.ts'
+import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
+
+const databasesAtOnce = 6
+const setupTimeoutMs = 60_000
+
+/** Handles the node's reconcile jobs. */
+export async function handleDatabases(work: VmWork): Promise<void> {
+  const busy = new Map<string, Promise<void>>()
+  const kind = onNode(reconcileDatabase, work.nodeId)
+  await work.services.jobs.handle(kind, { concurrency: databasesAtOnce }, async ({ data: { databaseId } }) => {
+    const before = busy.get(databaseId) ?? Promise.resolve()
+    const turn = before.catch(() => undefined).then(() => reconcileOne(work, databaseId)) // the previous run reported its own failure
+    busy.set(databaseId, turn)
+    try {
+      await turn
+    } finally {
+      if (busy.get(databaseId) === turn) busy.delete(databaseId)
+    }
+  })
+}
+
+/** Takes the next step of a database, if there is one. Each ends with a change that makes the job of the one after it. */
+export async function reconcileOne(work: VmWork, databaseId: string): Promise<void> {
+  const database = await findDatabaseRow(work.services.db, databaseId)
+  if (!database) return
+  const vm = database.vmId === null ? undefined : await findVmRow(work.services.db, database.vmId)
+  switch (database.status) {
+    case 'creating':
+      return create(work, database, vm)
+    case 'updating':
+      return update(work, database, vm)
+    case 'active':
+    case 'restoring':
+      return keep(work, database, vm)
+    case 'error':
+      return mend(work, database, vm)
+    case 'deleting':
+      return remove(work, database, vm)
+    case 'deleted':
+      return
+  }
+}
+
+async function create(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
+  if (!isThere(vm)) return replaceVm(work, database, vm)
+  const machine = vm?.status === 'running' ? work.compute.find(machineId(vm)) : undefined
+  if (machine) return setUp(work, database, machine)
+  if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
+  if (await isOverdue(work.services.db, database))
+    await fail(work, database, `It was not there within ${limits.databaseCreateSecondsMax / 60} minutes.`)
+}
+
+/** A change of the row takes effect: a VM of another size, and whatever the setup says now. */
+async function update(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
+  if (!isThere(vm)) return replaceVm(work, database, vm)
+  if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
+  if (vm.memoryMb !== database.memoryMb || vm.vcpuCount !== database.vcpuCount) {
+    const { services } = work
+    return transaction(services.db, async (tx) => {
+      const locked = await lockVmRow(tx, vm.id)
+      if (locked) await markDeleted(services, tx, locked, 'request') // its data stays, and a VM of the new size gets it
+    })
+  }
+  await setUp(work, database, await databaseMachine(work, database.id))
+}
+
+/** Whether a database still has its VM. */
+function isThere(vm: Vm | undefined): vm is Vm {
+  return vm !== undefined && vm.status !== 'deleted'
+}
+
+/** Whether a VM failed and does not start again by itself. */
+function isGivenUp(vm: Vm): boolean {
+  return vm.status === 'error' && !holdsMemory(vm)
+}
+
+/** A new VM for the data of a database. Where there is no room for another size, it has the size that it had. */
+async function replaceVm({ services }: VmWork, { id }: Database, before: Vm | undefined): Promise<void> {
+  try {
+    await transaction(services.db, async (tx) => {
+      const locked = await lockDatabaseRow(tx, id)
+      if (locked && locked.vmId === (before?.id ?? null)) await insertVmOf(services, tx, locked)
+    })
+  } catch (error) {
+    if (!(error instanceof BerthError) || !before) throw error
+    log.warn({ database: encodeId('database', id), reason: error.message }, 'a database keeps the size that it had')
+    await transaction(services.db, async (tx) => {
+      const locked = await lockDatabaseRow(tx, id)
+      if (locked?.vmId === before.id) await insertVmOf(services, tx, await keepSizeOf(tx, locked, before))
+    })
+  }
+}
+
+async function setUp(work: VmWork, database: Database, machine: Machine): Promise<void> {
+  const { services } = work
+  const run = (name: string, sql: string): Promise<string> =>
+    runSql(machine, { database: name, sql, timeoutMs: setupTimeoutMs })
+  await run('postgres', await serverSetup(services.sealer, database))
+  await run(database.pgDatabase, databaseSetup(database))
+  await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId }, [database.status])
+}
+
+/** A database whose VM failed for good has failed too. */
+async function keep(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
+  if (vm && isGivenUp(vm)) await fail(work, database, vm.statusReason ?? 'Its VM ended, and did not start again.')
+}
+
+/** A failed database whose VM runs is there again. */
+async function mend(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
+  const machine = vm?.status === 'running' ? work.compute.find(machineId(vm)) : undefined
+  if (machine) await setUp(work, database, machine)
+}
+
+async function remove({ services }: VmWork, { id }: Database, vm: Vm | undefined): Promise<void> {
+  if (!isThere(vm)) return void (await moveDatabase(services.db, services, id, 'deleted'))
+  await transaction(services.db, async (tx) => {
+    const locked = await lockVmRow(tx, vm.id)
+    if (locked) await markDeleted(services, tx, locked, 'request')
+  })
+}
+
+async function fail({ services }: VmWork, { id, status }: Database, reason: string): Promise<void> {
+  await moveDatabase(services.db, services, id, 'error', { reason }, [status])
+}
+
+/**
+ * The running machine of a database of this node; one that sleeps is woken.
+ * @throws BerthError as wakeDatabase; vm_unreachable when it is on another node, or has just ended.
+ */
+export async function databaseMachine(
+  { services, compute }: Pick<VmWork, 'services' | 'compute'>,
+  databaseId: string,
+): Promise<Machine> {
+  const { vmId } = await wakeDatabase(services, databaseId)
+  const machine = compute.find(machineId({ id: vmId }))
+  if (!machine)
+    throw new BerthError(
+      'vm_unreachable',
+      'The VM of the database does not answer right now. Try again in a few seconds.',
+    )
+  return machine
+}
