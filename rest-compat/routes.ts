@@ -28,6 +28,8 @@ export type Route = {
   query?: readonly string[]
   /** Keys of the body that this path requires although the mutation does not. */
   always?: readonly string[]
+  /** Keys of the body that this path requires although the mutation does not; they may be null. */
+  present?: readonly string[]
   /** Keys of `$input` that may be omitted from the body but not be null there. Every other optional one may be null. */
   neverNull?: readonly string[]
   /** Path parameters that fill a field of `$input` with a different name. */

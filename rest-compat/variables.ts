@@ -124,6 +124,9 @@ function inputReader(
       if (Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] !== null) continue
       throw new BerthError('invalid_request', `${key} is required here.`, { field: key })
     }
+    for (const key of route.present ?? [])
+      if (!Object.hasOwn(given, key))
+        throw new BerthError('invalid_request', `${key} is required here; it may be null.`, { field: key })
     const read = fromWire(given, type, '') as Record<string, unknown> // a JSON object becomes one
     for (const { parameter, field } of queried) {
       const value = (query as Query)[parameter] // Fastify's own shape of a query

@@ -43,6 +43,7 @@ export const slowTests = [
   'test/infra/builds/without-vms.test.ts', // builds that wait for a machine
   'test/infra/compute/disk-images.test.ts', // qemu-img
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
+  'test/infra/databases.test.ts', // a process of the edge that does not answer for seconds
   'test/infra/egress.test.ts', // a real SSH connection
   'test/infra/node-client.test.ts', // a node that is silent for seconds
   'test/infra/organization-room.test.ts', // organizations that reach each of their limits

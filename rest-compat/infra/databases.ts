@@ -31,7 +31,7 @@ export const databaseRoutes: Routes = {
     status: 200,
     errors: [400, 403, 404, 409],
     into: { db_id: 'id' },
-    always: ['project_id'],
+    present: ['project_id'],
     summary: 'Moves a database into a project, or with null out of its project',
     operation: `mutation moveDatabaseToProject ($input: MoveDatabaseToProjectInput!) { moveDatabaseToProject(input: $input) { body: database { ${database} } } }`,
   },

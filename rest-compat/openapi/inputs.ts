@@ -78,10 +78,10 @@ export function requestBody(
   if (route.bodyInto)
     return { requestBody: { required: true, content: { 'application/json': { schema: route.body ?? {} } } } }
   const filled = [...filledByPath(inPath, route, namesOf(declared)), ...filledByQuery(route, named, namesOf(declared))]
-  const { always = [], neverNull = [] } = route
+  const { always = [], present = [], neverNull = [] } = route
   const without = new Set(filled.map(({ field }) => field))
   const taken = objectSchema(named, parts.components, without, [...neverNull, ...always])
-  const required = [...((taken['required'] as string[] | undefined) ?? []), ...always]
+  const required = [...((taken['required'] as string[] | undefined) ?? []), ...always, ...present]
   const fullSchema: Json = { ...taken, ...(required.length > 0 ? { required } : {}) }
   if (Object.keys(fullSchema['properties'] as Json).length === 0) return {}
   const body = parts.components.add(named.name, described(fullSchema, named.description))

@@ -3,7 +3,7 @@
  * the scope by which tenants' rows are filtered. `owned(scope)` is the one place where that filter is written.
  */
 import { sql, type RawBuilder } from 'kysely'
-import { BerthError, notFound } from './errors.ts'
+import { BerthError } from './errors.ts'
 
 /** The roles of people in an organization, lowest first. */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
@@ -231,32 +231,6 @@ export function actingIn(caller: Caller, organizationId: string | undefined): Ca
   const role = caller.kind === 'person' ? caller.memberships.get(organizationId ?? '') : undefined
   if (caller.kind !== 'person' || !role || !organizationId) throw notAMember()
   return { ...caller, organizationId, role }
-}
-
-/**
- * The organizations that the caller belongs to, the active one first. Needs no permission in them.
- * @throws BerthError 401 when there is no valid caller.
- */
-export function organizationsOf(caller: Caller): string[] {
-  if (caller.kind === 'nobody') throw caller.refusal
-  if (caller.kind === 'system') throw new Error('the system belongs to no organization')
-  const active = caller.organizationId === null ? [] : [caller.organizationId]
-  return caller.kind === 'key' || caller.vmId !== null
-    ? active
-    : [...new Set([...active, ...caller.memberships.keys()])]
-}
-
-/**
- * As allowIn, for the agents service, where an organization that the caller does not belong to counts as not found.
- * @throws BerthError 401 when there is no valid caller, 403 when they may not do this anywhere, not_found.
- */
-export function allowInKnown(caller: Caller, permission: Permission, organizationId: string | undefined): Scope {
-  const active = allow(caller, permission) // a missing permission for the operation itself comes first
-  const known =
-    organizationId === active.organizationId ||
-    (caller.kind === 'person' && caller.memberships.has(organizationId ?? ''))
-  if (!known) throw notFound('organization')
-  return allowIn(caller, permission, organizationId)
 }
 
 function notAMember(): BerthError {

@@ -2,6 +2,7 @@
  * Every setting once: its name in the environment, how its text is read, its default, and what it is for. config.ts
  * reads the process's configuration from this table, and the table in the documentation is generated from it.
  */
+import { databaseSettings } from './settings/databases.ts'
 import { besidePort, isLoopback, optional, setting } from './settings/entries.ts'
 import { defaultCacheDir, defaultDataDir, isRoot } from './settings/places.ts'
 import {
@@ -122,22 +123,7 @@ export const settings = {
     200,
     'VMs of one organization, stopped ones too; `0` is no limit',
   ),
-  domain: setting(
-    'BERTH_DOMAIN',
-    textLike(
-      /^(?=.{1,200}$)[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a-z0-9-]{0,62}))*$/,
-      'a domain in lower case, such as example.com',
-    ),
-    'berth.localhost',
-    'the domain of databases: each is at `<id>.db.` and this',
-  ),
-  databaseSleepSeconds: setting(
-    'BERTH_DATABASE_SLEEP_SECONDS',
-    count('seconds after which a database that nobody uses sleeps, 10 or more, or 0 for never'),
-    900,
-    'after so many seconds without clients a new database sleeps, unless its own setting says otherwise; `0` is never',
-  ),
-  opensSqlDoor: setting('BERTH_SQL', onOff, true, 'whether clients reach databases by `POST /sql` too'),
+  ...databaseSettings,
   orgFilesGb: optional(
     'BERTH_ORG_FILES_GB',
     count('gigabytes of uploads and build outputs that one organization may store, or 0 for no limit'),

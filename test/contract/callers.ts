@@ -9,6 +9,7 @@ import { deactivateMembership } from '#src/resources/identity/memberships.ts'
 import { makeApiKey } from '#src/resources/identity/api-keys.ts'
 import type { Berth } from '../support/berth.ts'
 import { claimOf } from '../support/builds.ts'
+import { makeDatabase } from '../support/databases.ts'
 import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
 import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-targets.ts'
 import { startStubNode } from './stub-node.ts'
@@ -63,6 +64,8 @@ export type Target = {
   vm: string
   process: string
   folder: string
+  database: string
+  project: string
   externalRef: string
   build: string
   secret: string
@@ -73,13 +76,17 @@ export type Target = {
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
 export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
-  const { vm, process, folder, externalRef, build, secret, organization, apiKey, membership } = target
+  const { vm, process, folder, database, project, externalRef, build, secret, organization, apiKey, membership } =
+    target
   const names: Readonly<Record<string, string>> = {
     vm,
     vm_id: vm,
     process,
     process_id: process,
     folder,
+    database,
+    db_id: database,
+    project,
     ref: externalRef,
     external_ref: externalRef,
     key: 'KEPT',
@@ -154,11 +161,27 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
     vm,
     process: encodeId('process', processId),
     folder: encodeId('folder', folderId),
+    ...(await makeDatabaseTarget(berth, owner, nodeId)),
     externalRef,
     organization: encodeId('organization', organizationId),
     ...(await makeBuildTarget(berth, organizationId, nodeId)),
     ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)),
   }
+}
+
+/** A database, and a project without anything in it. */
+async function makeDatabaseTarget(
+  berth: Berth,
+  owner: string,
+  nodeId: string,
+): Promise<Pick<Target, 'database' | 'project'>> {
+  const projectId = newUuid()
+  await sql`insert into projects (id, organization_id, name) values (${projectId}, ${idsOf(owner).organizationId}, ${canary})`.execute(
+    berth.services.db,
+  )
+  const name = `${canary}-${newUuid()}`
+  const { id } = await makeDatabase(berth, owner, nodeId, { name })
+  return { database: id, project: encodeId('project', projectId) }
 }
 
 /** A request to a model that the ledger has. */
@@ -197,7 +220,7 @@ async function makeBuildTarget(
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
 export async function picture(
   berth: Berth,
-  { vm, folder, build, secret, apiKey, membership, ...others }: Target,
+  { vm, folder, database, project, build, secret, apiKey, membership, ...others }: Target,
 ): Promise<string> {
   const vmId = decodeId('vm', vm)
   const buildId = decodeId('build', build)
@@ -205,6 +228,7 @@ export async function picture(
     select 'vm ' || v::text as row from vms v where id = ${vmId} union all select 'env ' || e::text from vm_env e where vm_id = ${vmId}
     union all select 'process ' || p::text from vm_processes p where vm_id = ${vmId} union all select 'event ' || e::text from vm_events e where vm_id = ${vmId}
     union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)}
+    union all select 'database ' || d::text from databases d where id = ${decodeId('database', database)} union all select 'project ' || p::text from projects p where id = ${decodeId('project', project)}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
     union all select 'key ' || k::text from api_keys k where key_id = ${apiKey} union all select 'membership ' || m::text from memberships m where id = ${decodeId('membership', membership)}

@@ -48,6 +48,14 @@ const adminsWrite = (yes: string, stranger: string): Outcomes => [
   '401 unauthorized',
 ]
 const peopleRead = (yes: string): Outcomes => [yes, yes, yes, yes, '401 unauthorized', '401 unauthorized']
+const peopleReads = (yes: string, stranger: string): Outcomes => [
+  yes,
+  yes,
+  yes,
+  stranger,
+  '401 unauthorized',
+  '401 unauthorized',
+]
 const peopleReadTheirs: Outcomes = ['200', '200', '200', foreign, '401 unauthorized', '401 unauthorized']
 const peopleWrite = (yes: string, foreign: string): Outcomes => [
   yes,
@@ -112,6 +120,20 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'POST /api/v1/build/jobs/{id}/cancel': { outcomes: writes('200', foreign), foreignIs403: true },
   'GET /api/v1/build/jobs/{id}/logs': { outcomes: reads('200', foreign), foreignIs403: true },
   'GET /api/v1/build/jobs/{id}/logs/stream': { outcomes: reads('200', foreign), foreignIs403: true },
+  'GET /api/v1/databases': {
+    outcomes: peopleReads('200', '403 org_mismatch'),
+    query: '?org_id={org}',
+    foreignIs403: true,
+  },
+  'POST /api/v1/databases': {
+    outcomes: adminsWrite('503 capacity_unavailable', '400 invalid_request'),
+    body: { organization_id: '{org}' },
+  },
+  'GET /api/v1/databases/{db_id}': { outcomes: peopleReads('200', absent) },
+  'PATCH /api/v1/databases/{db_id}': { outcomes: adminsWrite('200', absent), body: { project_id: '{project}' } },
+  'DELETE /api/v1/databases/{db_id}': { outcomes: adminsWrite('200', absent) },
+  'POST /api/v1/databases/{db_id}/client-access/enable': { outcomes: adminsWrite('200', absent) },
+  'POST /api/v1/databases/{db_id}/client-access/disable': { outcomes: adminsWrite('200', absent) },
   'POST /api/v1/compute/uploads': {
     outcomes: writes('200', '400 invalid_request'),
     body: { organization_id: '{org}' },
@@ -138,6 +160,7 @@ export const gatewayRows: Readonly<Record<string, RestRow>> = {
 /** The key without `compute:use` has the gateway's scopes. */
 const chats: Outcomes = ['200', '200', tooLittle, '200', '200', noScope]
 const vmArgument = 'id: "{vm}"'
+const databaseArgument = 'id: "{database}"'
 const inVm = 'vmId: "{vm}"'
 
 /** Every root field of GraphQL. `200` is an answer without errors. */
@@ -189,6 +212,33 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation removeVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },
   'mutation refreshVmSystemEnv': { outcomes: writes('502 vm_unreachable', absent), args: inVm },
   'mutation deleteFolder': { outcomes: writes('200', absent), args: 'id: "{folder}"' },
+  'query project': { outcomes: reads('200', absent), args: 'id: "{project}"' },
+  'query projects': { outcomes: reads('200', '200'), args: 'first: 5' },
+  'mutation createProject': { outcomes: writes('200', '200'), args: 'name: "x"' },
+  'mutation updateProject': { outcomes: writes('200', absent), args: 'id: "{project}", name: "y"' },
+  'mutation deleteProject': { outcomes: writes('200', absent), args: 'id: "{project}"' },
+  'query database': { outcomes: peopleReads('200', absent), args: databaseArgument },
+  'query databases': { outcomes: peopleRead('200'), args: 'first: 5' },
+  'mutation createDatabase': {
+    outcomes: adminsWrite('503 capacity_unavailable', '400 invalid_request'),
+    args: 'organizationId: "{org}"',
+  },
+  'mutation updateDatabase': {
+    outcomes: adminsWrite('200', absent),
+    args: `${databaseArgument}, sleepAfterSeconds: 60`,
+  },
+  'mutation moveDatabaseToProject': {
+    outcomes: adminsWrite('200', absent),
+    args: `${databaseArgument}, projectId: "{project}"`,
+  },
+  'mutation rotateDatabaseToken': { outcomes: adminsWrite('200', absent), args: databaseArgument },
+  'mutation deleteDatabase': { outcomes: adminsWrite('200', absent), args: databaseArgument },
+  'mutation undeleteDatabase': { outcomes: adminsWrite('200', absent), args: databaseArgument },
+  'mutation enableDatabaseClientAccess': { outcomes: adminsWrite('200', absent), args: databaseArgument },
+  'mutation disableDatabaseClientAccess': { outcomes: adminsWrite('200', absent), args: databaseArgument },
+  'mutation wakeDatabase': { outcomes: adminsWrite('200', absent), args: databaseArgument },
+  'subscription databaseEvents': { outcomes: peopleReads('200', absent), args: databaseArgument },
+  'subscription databaseMetricsChanged': { outcomes: peopleReads('200', absent), args: databaseArgument },
   'query build': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'query builds': { outcomes: reads('200', '200'), args: 'first: 5' },
   'query buildSecrets': { outcomes: reads('200', '200') },

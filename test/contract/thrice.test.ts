@@ -198,6 +198,7 @@ const values: Readonly<Record<string, unknown>> = {
   background: false,
   budget: { type: 'limit', max_list_cost: { amount: '1.00', currency: 'USD' } },
   builtin: undefined, // `mode` is given
+  client_mode_enabled: true,
   code: undefined, // `command` is given
   config: { type: 'self_hosted' },
   commit_sha: '0123456789abcdef0123456789abcdef01234567',
@@ -210,6 +211,7 @@ const values: Readonly<Record<string, unknown>> = {
   execution_identity: { type: 'service_account' },
   external_ref: '{fresh}',
   folder_id: '',
+  function_id: '',
   git_branch: '',
   git_ref: 'main',
   git_repo_url: '',
@@ -224,14 +226,19 @@ const values: Readonly<Record<string, unknown>> = {
   model: { id: 'berth/demo' },
   multiagent: null,
   name: '{fresh}',
+  'POST /api/v1/databases name': 'fresh',
+  network_name: 'backend',
   network_policy: { type: 'limited', allowed_hosts: ['example.com'] },
+  project_id: '{project}',
   recursive: true,
   repo_url: 'https://example.com/x',
   resources: [],
   scope: 'account',
+  settings: { work_mem: '16MB' },
   signal: 'KILL',
   skills: [],
   skip_folder_create: true,
+  sleep_after_seconds: 60,
   spec: [123, 125],
   system: 'You are short.',
   template_id: 'base',
@@ -291,8 +298,11 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   afterAll(() => berth.stop())
 
   /** Ids, moments and request ids differ between targets; all else must not. */
-  const same = (text: string, { vm, process, externalRef, environment }: Target): string =>
+  const same = (text: string, { vm, process, externalRef, environment, database, project }: Target): string =>
     text
+      .replaceAll(database.slice(-26), 'DATABASE')
+      .replaceAll(`app_${database.slice(-6)}`, 'USER')
+      .replaceAll(project.slice(-26), 'PROJECT')
       .replaceAll(vm, 'VM')
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
@@ -307,7 +317,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(
     ([key, { body }]) =>
-      !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$/.test(
+      !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs|databases)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$/.test(
         key,
       ) &&
       (variant === 'only what it needs' || fieldsOf(key).some(({ name }) => !(isObject(body) && name in body))),

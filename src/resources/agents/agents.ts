@@ -1,5 +1,6 @@
 /** Agents: versioned definitions. Create, read, update into a new version, archive, delete. */
-import { allow, allowAnywhere, allowInKnown, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allowInKnown } from '#src/platform/access/organizations.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'

@@ -1,5 +1,6 @@
 /** Organizations and people, as members of the same organization see them. */
-import { allowIn, organizationsOf } from '#src/platform/access.ts'
+import { allowIn } from '#src/platform/access.ts'
+import { organizationsOf } from '#src/platform/access/organizations.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import type { Page, PageWindow } from '#src/platform/pages.ts'

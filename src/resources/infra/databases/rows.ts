@@ -31,11 +31,6 @@ export async function lockDatabaseRow(tx: Tx, id: string): Promise<Database | un
   return findOne<Database>(tx, sql`select * from databases where id = ${id} for no key update`)
 }
 
-/** The database that runs in this VM. */
-export async function findDatabaseOfVm(db: Db, vmId: string): Promise<Database | undefined> {
-  return findOne<Database>(db, sql`select * from databases where vm_id = ${vmId}`)
-}
-
 /** The organization's database, locked until the transaction ends. @throws BerthError not_found. */
 export async function lockDatabase(tx: Tx, scope: Scope, publicId: string): Promise<Database> {
   return databaseRows.read(tx, publicId, sql`${owned(scope)} and ${notDeleted}`, sql`for no key update`)

@@ -90,7 +90,7 @@ export async function addDatabaseEvent(
   )
   await change(
     tx,
-    sql`delete from database_events where database_id = ${database.id} and position <= ${database.eventPosition} - ${limits.databaseEventsKept}`,
+    sql`delete from database_events where database_id = ${database.id} and position <= ${database.eventPosition - limits.databaseEventsKept}`,
   )
   await publish(tx, 'database', database.id)
 }
