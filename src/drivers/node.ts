@@ -2,11 +2,12 @@
  * The client of a node's worker, which alone has connections to its VMs: HTTP on the node's own socket, one POST for
  * each operation, JSON both ways. The worker's side is workers/infra/node-agent.ts.
  */
-import { setTimeout as pause } from 'node:timers/promises'
-import { Agent, errors, request, type Dispatcher } from 'undici'
-import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
+import type { Duplex } from 'node:stream'
+import { Agent, request, type Dispatcher } from 'undici'
+import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
-import { limits } from '#src/platform/limits.ts'
+import { Away, createWaiting, refusalOf } from './node/retries.ts'
+import { openTunnel } from './node/tunnels.ts'
 
 /** A command in a VM: with `args`, `command` is a program; without, it is text for bash. */
 export type ExecRequest = {
@@ -88,15 +89,18 @@ export type NodeClient = {
     input: { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number },
     signal: AbortSignal,
   ): AsyncIterableIterator<OutputChunk>
+  /**
+   * A connection to the Postgres of a VM, its bytes as they are. It may be ended before the answer has come; it closes
+   * when the server ends it, and with the VM or the node's worker.
+   * @throws BerthError vm_unreachable when the VM or its node does not answer, or the VM has no Postgres;
+   * capacity_unavailable when the VM or the node has too many tunnels.
+   */
+  tunnel(input: { vmId: string }): Promise<Duplex>
 }
 
 const answerBytesMax = 16 * 1024 * 1024
 const lineBytesMax = 1024 * 1024
 const connectionsPerNode = 64
-/** The pause between two tries of a request whose node is unreachable. */
-const againMs = 100
-/** How often a request may be cut off and retried: one that crashes every worker that it reaches must end. */
-const cutsMax = 20
 const agents = new Map<string, { agent: Dispatcher; origin: string }>()
 
 /** A client for the node at this address: `unix:/path` or `http://host:port`. The token proves that we know the sealing key. */
@@ -118,7 +122,7 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
       bodyTimeout: options.silenceMs,
       ...(options.signal ? { signal: options.signal } : {}),
     })
-    if (response.statusCode !== 200) throw rebuilt(await response.body.text())
+    if (response.statusCode !== 200) throw refusalOf(await response.body.text())
     return response
   }
 
@@ -160,35 +164,15 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
         }
       }
     },
-  }
-}
-
-/** The retries of one request. */
-type Waiting = {
-  /** The node answers. */
-  reached(): void
-  /**
-   * Waits a little before the next try.
-   * @throws the error for the caller: the node stays unreachable, or waiting cannot help.
-   */
-  after(error: unknown): Promise<void>
-}
-
-function createWaiting(signal?: AbortSignal): Waiting {
-  let awaySinceMs: number | undefined
-  let cuts = 0
-  return {
-    reached() {
-      awaySinceMs = undefined
-      cuts = 0
-    },
-    async after(error) {
-      const shown = asBerthError(error)
-      if (!isAway(error) || (!isRefused(error) && ++cuts > cutsMax)) throw shown
-      // A request that was running until now had reached its node.
-      if (awaySinceMs === undefined || !(isRefused(error) || error instanceof Away)) awaySinceMs = performance.now()
-      if (performance.now() - awaySinceMs > limits.nodeWaitSeconds * 1000) throw shown
-      await pause(againMs, undefined, signal ? { signal } : {}).catch(() => undefined) // the signal has the reason
+    async tunnel({ vmId }) {
+      const waiting = createWaiting()
+      for (;;) {
+        try {
+          return await openTunnel(agentUrl, token, vmId)
+        } catch (error) {
+          await waiting.after(error)
+        }
+      }
     },
   }
 }
@@ -223,48 +207,4 @@ function agentOf(agentUrl: string): { agent: Dispatcher; origin: string } {
     : { agent: new Agent({ connections: connectionsPerNode }), origin: agentUrl }
   agents.set(agentUrl, made)
   return made
-}
-
-/** The node's refusal as it threw it. */
-function rebuilt(text: string): BerthError {
-  const body = JSON.parse(text) as { code?: string; message?: string } // the worker's error body
-  const code = body.code && body.code in errorStatuses ? (body.code as ErrorCode) : 'internal_error'
-  return new BerthError(code, body.message ?? 'The node refused without a reason.')
-}
-
-/** The node is shutting down, or temporarily cannot reach the machine. */
-class Away extends Error {}
-
-/** The connection was refused: nothing was sent. */
-function isRefused(error: unknown): boolean {
-  return ['ECONNREFUSED', 'ENOENT', 'UND_ERR_CONNECT_TIMEOUT'].includes(codeOf(error))
-}
-
-/** Whether the node's worker is not running, or ended before it had answered. */
-function isAway(error: unknown): boolean {
-  return (
-    isRefused(error) ||
-    ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'].includes(codeOf(error)) ||
-    error instanceof errors.HTTPParserError ||
-    error instanceof Away
-  ) // a chunked answer that breaks off is invalid HTTP
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
-}
-
-/** The error for a node that stays unreachable. */
-function away(): BerthError {
-  return new BerthError('vm_unreachable', 'The VM’s node does not answer right now. Try again in a few seconds.', {
-    retryAfterSeconds: 3,
-  })
-}
-
-function asBerthError(error: unknown): unknown {
-  if (error instanceof BerthError) return error
-  const code = codeOf(error)
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT')
-    return new BerthError('timeout', 'The VM said nothing for longer than the command may take.')
-  return isAway(error) || code.startsWith('UND_ERR') ? away() : error
 }

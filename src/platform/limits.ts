@@ -90,6 +90,11 @@ export const limits = {
   databaseWatchSeconds: 5, // metrics of a database that somebody watches are this old
   databaseMetricsSeconds: 60, // and of any other that is awake
 
+  // Connections to the Postgres of a VM, through its node.
+  tunnelOpenSeconds: 10,
+  tunnelsPerVm: 128, // some more than Postgres takes, so that it is Postgres that refuses
+  tunnelsPerNode: 4096,
+
   // Builds.
   buildsPerMinute: 30,
   buildsQueuedMax: 50,

@@ -22,6 +22,7 @@ import { sameDigest, sha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { GuestEnv } from './guest-env.ts'
+import { serveTunnels } from './node-tunnels.ts'
 import { machineId } from './vms.ts'
 
 const bodyBytesMax = 2 * 1024 * 1024
@@ -53,11 +54,13 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
   // While closing it still answers requests on existing connections: a caller would take a 503 for the final answer.
   const app = fastify({ bodyLimit: bodyBytesMax, return503OnClosing: false })
   const expected = sha256(parts.services.sealer.derive(nodeTokenPurpose))
-  app.addHook('onRequest', async (request) => {
-    const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
+  const checkToken = (authorization: string | undefined): void => {
+    const token = /^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? ''
     if (!sameDigest(sha256(token), expected))
       throw new BerthError('unauthorized', 'The node does not know this caller.')
-  })
+  }
+  app.addHook('onRequest', async (request) => checkToken(request.headers.authorization))
+  const tunnels = serveTunnels(app.server, { checkToken, findMachine: (vmId) => findMachine(parts.compute, vmId) })
   app.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof BerthError)) log.error({ err: error }, 'the node failed at a request')
     const shown = publicError(error)
@@ -89,6 +92,7 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
   return {
     async close() {
       for (const left of followers) left.abort()
+      tunnels.close()
       const cut = setTimeout(() => app.server.closeAllConnections(), finishLimitMs)
       await app.close()
       clearTimeout(cut)

@@ -202,6 +202,8 @@ async function startNew(fleet: Fleet, shape: Shape, id: string | null): Promise<
     throw new BerthError('capacity_unavailable', 'The disk of this folder is not on this node.')
   if (typeof shape.template === 'object' && !isKept(node, shape.template.templateId))
     throw new BerthError('capacity_unavailable', 'The disk of this template is not on this node.')
+  if (shape.template === 'postgres')
+    throw new BerthError('capacity_unavailable', 'This node has no template for databases yet.')
   const snapshot = shape.template === 'base' ? findSnapshot(node, shape) : null
   const origin = snapshot?.made
     ? ({ from: 'snapshot', snapshot: snapshot.places } as const)

@@ -10,7 +10,10 @@ import type { UidRange } from '#src/platform/settings/readers.ts'
 export type MachineSpec = {
   /** The 26 base32 digits of the VM's id, without the prefix. */
   id: string
-  /** Which template its disk starts from: `base`, `postgres`, or the uuid of one that `keepTemplate` made on this node. */
+  /**
+   * Which template its disk starts from: `base`; `postgres`, whose guest runs a Postgres on the folder's disk; or the
+   * uuid of one that `keepTemplate` made on this node.
+   */
   template: 'base' | 'postgres' | { templateId: string }
   vcpuCount: number
   memoryMb: number
@@ -50,6 +53,8 @@ export type Machine = {
   readonly id: string
   /** The address at which this node reaches the machine: a loopback address of its own. */
   readonly address: string
+  /** The port of that address that leads to the machine's Postgres; null when it is not a database's. */
+  readonly postgresPort: number | null
   /** The uuid of the disk mounted at /home/user/workspace, or null. */
   readonly folderId: string | null
   /**

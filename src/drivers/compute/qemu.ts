@@ -31,6 +31,8 @@ export type QemuStart = {
   /** Port 22 of the guest answers here. */
   address: string
   port: number
+  /** Port 5432 of the guest answers here; null when it runs no Postgres. */
+  postgresPort: number | null
   /** A file whose content QEMU loads as its state (descriptor 3), or null for a boot. */
   stateFile: string | null
   /** A file that it reads although its user may not: the snapshot's memory, or an organization's template. */
@@ -175,7 +177,7 @@ function qemuArguments(start: QemuStart): string[] {
     'virtio-rng-device',
     // restrict=on: the guest cannot reach this host; its only way out is the connection that we open into it.
     '-netdev',
-    `user,id=net,restrict=on,hostfwd=tcp:${start.address}:${start.port}-:22`,
+    `user,id=net,restrict=on,${forwards(start)}`,
     '-device',
     'virtio-net-device,netdev=net',
     '-device',
@@ -194,6 +196,12 @@ function qemuArguments(start: QemuStart): string[] {
     'chardev=qmp,mode=control',
     ...(start.stateFile === null ? [] : ['-incoming', 'defer']),
   ]
+}
+
+/** The ports of the guest that this host reaches. */
+function forwards({ address, port, postgresPort }: QemuStart): string {
+  const ssh = `hostfwd=tcp:${address}:${port}-:22`
+  return postgresPort === null ? ssh : `${ssh},hostfwd=tcp:${address}:${postgresPort}-:5432`
 }
 
 /**

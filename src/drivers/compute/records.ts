@@ -24,6 +24,8 @@ export type MachineRecord = {
   uid?: number | null
   /** The backing file of its disk; absent in older records. */
   backing?: string
+  /** Which of Berth's own templates its disk starts from; absent in older records: `base`. */
+  recipe?: 'base' | 'postgres'
   templateHash: string
   /** The kept template that its disk starts from; null for `base`. */
   templateId: string | null
@@ -39,6 +41,8 @@ export type MachineRecord = {
   keys: MachineKeys
   address: string
   port: number
+  /** The port of its Postgres at that address; null, or absent in older records, when it runs none. */
+  postgresPort?: number | null
   /** Whether it ever ran as a machine of its own; before that, its disk is worthless. */
   up: boolean
   /** False from the start of its QEMU until its guest answered: a worker that was killed in between left it half started. */

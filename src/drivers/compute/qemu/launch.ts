@@ -36,6 +36,7 @@ export async function newRecord(
     machineUuid,
     id,
     uid: node.users?.take(machinePlaces(node.roots, machineUuid).folder) ?? null,
+    recipe: spec.template === 'postgres' ? 'postgres' : 'base',
     templateHash: node.template.hash,
     templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
     vcpuCount: spec.vcpuCount,
@@ -46,7 +47,7 @@ export async function newRecord(
     hasFolder: spec.folder !== 'none',
     madeFolder: typeof spec.folder === 'string',
     keys: newKeys(),
-    ...(await chooseAddress()),
+    ...(await chooseAddress(spec.template === 'postgres')),
     up: false,
     reached: false,
     paused: null,
@@ -97,7 +98,7 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
   const places = machinePlaces(node.roots, record.machineUuid)
   giveDisks(node, record)
   const disk = await diskOf(node, record)
-  if (record.up) Object.assign(record, await chooseAddress()) // another machine may use the old address by now
+  if (record.up) Object.assign(record, await chooseAddress(record.recipe === 'postgres')) // another machine may use the old address by now
   record.reached = false
   writeRecord(node.roots, record)
   for (const socket of [places.qmp, places.line]) rmSync(socket, { force: true })
@@ -142,6 +143,7 @@ function startFor(node: ComputeNode, record: MachineRecord, origin: Origin, disk
     folderDisk: folderDiskPlace(node.roots.dataDir, record.folderId),
     address: record.address,
     port: record.port,
+    postgresPort: record.postgresPort ?? null,
     stateFile:
       origin.from === 'snapshot' ? origin.snapshot.state : origin.from === 'paused' ? places.pausedMemory : null,
     lent:

@@ -51,6 +51,9 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     get address() {
       return record.address
     },
+    get postgresPort() {
+      return record.postgresPort ?? null
+    },
     get folderId() {
       return record.hasFolder ? record.folderId : null
     },

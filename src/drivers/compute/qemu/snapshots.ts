@@ -104,7 +104,7 @@ async function makeSnapshot(
     folderDisk,
     places,
     mark: socket,
-    ...(await chooseAddress()),
+    ...(await chooseAddress(false)),
     stateFile: null,
     lent: null,
     uid,
