@@ -29,6 +29,7 @@ const limitMs = 120_000
 const canary = 'canary-b7f2e1c94d'
 let folder: string
 let port: number
+let postgresPort: number
 let token: string
 let key: string
 let download: string
@@ -40,6 +41,7 @@ const place = (name: string): string => join(folder, name)
 function command(words: string[], dataDir: string, more: Record<string, string> = {}): Command {
   return startCommand(words, {
     PORT: String(port),
+    BERTH_POSTGRES_PORT: String(postgresPort),
     BERTH_DATA_DIR: place(dataDir),
     BERTH_RATE_LIMIT_FACTOR: '1000',
     ...more,
@@ -136,6 +138,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-backup-'))
   chmodSync(folder, 0o711) // Postgres runs as another user when we are root
   port = await freePort()
+  postgresPort = await freePort()
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

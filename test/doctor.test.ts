@@ -40,6 +40,19 @@ test('the doctor finds a database at its newest migration, and never shows its p
   expect(text).not.toContain(/:([^:@/]+)@/.exec(database.url)![1]!)
 })
 
+test('the doctor says whether the port for clients of Postgres is free', async () => {
+  const port = String(await freePort())
+  const free = await doctor({ BERTH_POSTGRES_PORT: port })
+  expect(free.text).toMatch(new RegExp(`^✓ port ${port} of 127.0.0.1, for clients of Postgres, is free$`, 'm'))
+  const other = createServer().listen(Number(port), '127.0.0.1')
+  const { code, text } = await doctor({ BERTH_POSTGRES_PORT: port })
+  other.close()
+  expect(code).toBe(1)
+  expect(text).toContain(
+    `✗ port ${port} of 127.0.0.1, for clients of Postgres, is free: no\n    Another program listens on port ${port}. Stop it, or set BERTH_POSTGRES_PORT to a free port.`,
+  )
+})
+
 test('a database that does not answer is a failure with a remedy, again without the password', async () => {
   const { code, text } = await doctor({ DATABASE_URL: 'postgres://alice:hunter2@127.0.0.1:1/berth' })
   expect(code).toBe(1)

@@ -18,6 +18,7 @@ const commands = [
   'src/identity/credits.ts',
   'src/identity/member.ts',
   'src/identity/rotate-keys.ts',
+  'src/edge/ca.ts',
 ]
 
 describe('every command', () => {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -221,6 +221,28 @@ test('a second start on the same data folder, or on a port that is taken, says s
   ])
   server.close()
   expect(isRunning(currentRun().starter)).toBe(true)
+})
+
+test('a start waits until clients of Postgres are let in, and goes without them where another program has their port', async () => {
+  appendFileSync(join(folder, 'Procfile'), 'edge: node src/edge/main.ts\n')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address ? String(address.port) : ''
+  const without = start({ BERTH_POSTGRES_PORT: port })
+  await without.line(/Berth is ready/)
+  expect(without.lines.join('\n')).toMatch(
+    new RegExp(
+      `Databases +not reachable. Another program listens on port ${port}. Stop it, or set BERTH_POSTGRES_PORT`,
+    ),
+  )
+  without.child.kill('SIGTERM')
+  expect(await without.ended).toBe(0)
+  server.close()
+  const berth = start({ BERTH_POSTGRES_PORT: port })
+  await berth.line(/Berth is ready/)
+  expect(berth.lines.join('\n')).toMatch(new RegExp(`Databases +127.0.0.1 port ${port}, for psql`))
+  expect(berth.lines.some((line) => line.includes('the edge process listens'))).toBe(true)
 })
 
 test('a process that keeps dying is restarted with a growing backoff, and Berth still stops immediately', async () => {

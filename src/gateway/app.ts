@@ -25,6 +25,7 @@ import { serveObjects } from './objects.ts'
 import { unpackBodies } from './packed-bodies.ts'
 import { watchReceiving } from './receiving.ts'
 import { asksForSocket, serveSockets } from './sockets.ts'
+import { serveSql } from './sql.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -82,6 +83,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   await app.register(async (scope) => serveGraphql(scope, graphql))
   serveSockets(app, graphql)
   await serveObjects(app, services)
+  await serveSql(app, config)
   if (config.builtInIssuer) {
     await ensureSigningKey(services)
     serveIssuer(app, services)

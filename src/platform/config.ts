@@ -98,8 +98,11 @@ function misspelt(env: Environment): string[] {
 }
 
 /** Settings that are valid one by one, but cannot work together or on this host. */
-function contradictions(env: Environment, { dataDir, builtInIssuer, issuers, hs256Secret }: Values): string[] {
+function contradictions(env: Environment, values: Values): string[] {
+  const { dataDir, builtInIssuer, issuers, hs256Secret, tlsCertificateFile, tlsKeyFile } = values
   const problems: string[] = []
+  if ((tlsCertificateFile === null) !== (tlsKeyFile === null))
+    problems.push('BERTH_TLS_CERTIFICATE and BERTH_TLS_KEY belong together: set both, or neither.')
   if (env[settings.dataDir.name] && isRoot() && !othersMayEnter(dirname(dataDir)))
     problems.push(
       'BERTH_DATA_DIR lies below a folder that only root may enter, and Postgres and VMs do not run as root; choose another folder, such as /var/lib/berth.',

@@ -232,6 +232,7 @@ export const limits = {
   postgresClientsPerDatabase: 2000,
   postgresFailuresPerMinute: 30, // failed logins to one database from one address
   postgresBackendsShared: 16, // server connections of a database that clients share; more while no client lets go of one
+  postgresBackendsMax: 80, // of one database; its server takes 100, with those of Berth itself
   postgresQueueSeconds: 30, // a client waits so long for a server connection
   postgresWakeSeconds: 30, // and so long until a database that sleeps has come up
   postgresBackendIdleSeconds: 300, // a server connection that nobody uses is closed then
@@ -240,6 +241,13 @@ export const limits = {
   postgresPlanBytes: 16 * 1024, // an unnamed prepared statement up to this size is prepared again on another server connection
   postgresStalledSeconds: 900, // a client that takes nothing of its answer for so long is cut
   postgresEndSeconds: 5, // until every client of a database that is closed to it is gone
+
+  // POST /sql.
+  sqlSeconds: 60, // for all statements of a request
+  sqlQueriesMax: 1000, // statements of one transaction
+  sqlParamsMax: 65_535, // values of one statement, as in Postgres itself
+  sqlStatementLength: 1024 * 1024, // characters
+  sqlAnswerBytes: 10 * 1024 * 1024, // of all rows together, as Postgres sends them
 
   apiKeysMax: 200, // keys of an organization that are neither revoked nor expired
   apiKeyDaysMax: 3_653, // ten years

@@ -38,7 +38,7 @@ export function beforeClose(db: Db, close: () => Promise<void>): void {
 export async function openServices(
   config: Config,
   databaseUrl: string,
-  role: 'web' | 'worker',
+  role: 'web' | 'worker' | 'edge',
 ): Promise<Services & { close: () => Promise<void> }> {
   const database = openDatabase(databaseUrl, {
     connections: config.databaseConnections,

@@ -1,4 +1,5 @@
 /** What a start prints last: Berth's URLs, and how to sign in. */
+import { connect } from 'node:net'
 import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import type { Config } from '../platform/config.ts'
 
@@ -6,8 +7,8 @@ const askTimeoutMs = 2_000
 
 /** The addresses, the state of the VMs, how to get a token, and the ready line last. */
 export function announcement(
-  { publicUrl, webMetricsPort, workerMetricsPort, cacheDir }: Config,
-  withoutVms: string | null,
+  { publicUrl, host, postgresPort, webMetricsPort, workerMetricsPort, edgeMetricsPort, cacheDir }: Config,
+  { withoutVms, withoutDatabases }: { withoutVms: string | null; withoutDatabases: string | null },
   signInCode: string | null,
 ): string {
   const speed =
@@ -19,7 +20,8 @@ export function announcement(
     `  REST               ${publicUrl}/api/v1/openapi.json`,
     `  Agents             ${publicUrl}/agents/openapi.json`,
     `  Models             ${publicUrl}/llm/openapi.json`,
-    `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker); the next free port where one is taken`,
+    `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker), http://127.0.0.1:${edgeMetricsPort}/metrics (edge); the next free port where one is taken`,
+    `  Databases          ${withoutDatabases === null ? `${host} port ${postgresPort}, for psql and every other client of Postgres` : `not reachable. ${withoutDatabases}`}`,
     `  VMs                ${withoutVms === null ? speed : `none. ${withoutVms}`}`,
     '',
     ...(signInCode === null
@@ -46,6 +48,21 @@ export async function answersReady({ host, port }: Config, withVms: boolean): Pr
   } catch {
     return false // not listening yet
   }
+}
+
+/** Whether a program of this host takes connections at this port. */
+export function takesConnections({ host }: Config, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: reachableHost(host).replaceAll(/[[\]]/g, ''), port, timeout: askTimeoutMs })
+    const answer = (taken: boolean): void => {
+      socket.destroy()
+      resolve(taken)
+    }
+    socket
+      .once('connect', () => answer(true))
+      .once('timeout', () => answer(false))
+      .once('error', () => answer(false))
+  })
 }
 
 /** The host name under which a server on that address is reachable from this host. */

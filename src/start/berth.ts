@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import type { Config } from '../platform/config.ts'
 import { redact, writesForPeople } from '../platform/log.ts'
 import { makeSignInCode, offersSignIn } from '#src/platform/tokens/sign-in-code.ts'
-import { announcement, answersReady } from './announcement.ts'
+import { announcement, answersReady, takesConnections } from './announcement.ts'
 import { preparePostgres } from './postgres-cluster.ts'
 import { waitForDatabase } from './external-database.ts'
+import { whyNoPostgresPort } from './instance.ts'
 import { markProcess } from '#src/platform/locks/process-marks.ts'
 import { readProcfile } from './procfile.ts'
 import { postgresProgram, procfileProgram, runRelease } from './programs.ts'
@@ -43,6 +44,8 @@ export class Berth {
       port: config.port,
       webMetricsPort: config.webMetricsPort,
       workerMetricsPort: config.workerMetricsPort,
+      edgeMetricsPort: config.edgeMetricsPort,
+      postgresPort: config.postgresPort,
       processes: {},
     }
   }
@@ -66,11 +69,13 @@ export class Berth {
           : 'They were left out.'
       if (this.#stopping) return
       if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
+      const withEdge = processes.some(({ name }) => name === 'edge')
+      const withoutDatabases = withEdge ? await whyNoPostgresPort(this.#config) : 'The Procfile has no process `edge`.'
       const variables = { ...this.#forChildren(), ...(this.#options.withVms ? {} : { BERTH_VMS: 'off' }) }
       this.#processes = processes.map((line) =>
         namesOf(line.name, this.#config).map((name) => this.#keep(procfileProgram({ ...line, name }, variables))),
       )
-      await this.#announce(withoutVms)
+      await this.#announce(withoutVms, withoutDatabases)
     } catch (error) {
       if (this.#stopping) return // a step failed because Berth is being stopped
       await this.stop()
@@ -78,7 +83,7 @@ export class Berth {
     }
   }
 
-  /** Web first, so that no request is accepted that cannot be served; Postgres last, because the others write until they end. */
+  /** Web first and the edge next, so that no request is accepted that cannot be served; Postgres last, because the others write until they end. */
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
       for (const same of this.#processes) await Promise.all(same.map((one) => one.stop()))
@@ -129,15 +134,18 @@ export class Berth {
     this.#options.say(`${name.padEnd(nameWidth)} | ${redact(line)}`)
   }
 
-  async #announce(withoutVms: string | null): Promise<void> {
-    const ready = await pollUntil(() => this.#stopping !== null || answersReady(this.#config, withoutVms === null), {
+  async #announce(withoutVms: string | null, withoutDatabases: string | null): Promise<void> {
+    const isReady = async (): Promise<boolean> =>
+      (await answersReady(this.#config, withoutVms === null)) &&
+      (withoutDatabases !== null || takesConnections(this.#config, this.#config.postgresPort))
+    const ready = await pollUntil(() => this.#stopping !== null || isReady(), {
       limitMs: readyLimitMs,
       everyMs: readyPollMs,
     })
     if (this.#stopping) return
     this.#options.say(
       ready
-        ? announcement(this.#config, withoutVms, this.#signInCode)
+        ? announcement(this.#config, { withoutVms, withoutDatabases }, this.#signInCode)
         : `Berth has not answered after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`,
     )
   }

@@ -6,9 +6,9 @@ import pg from 'pg'
 import { isRoot, othersMayEnter } from '../platform/settings/places.ts'
 import type { Config } from '../platform/config.ts'
 import { missingMigrations } from '../platform/migrate.ts'
-import { answersReady } from './announcement.ts'
+import { answersReady, takesConnections } from './announcement.ts'
 import { whyNoConnection } from './external-database.ts'
-import { whyNotListen } from './instance.ts'
+import { whyNoPostgresPort, whyNotListen } from './instance.ts'
 import { nodeProblem } from './node-version.ts'
 import { findRun, type RunFile } from './run-file.ts'
 
@@ -37,6 +37,7 @@ export async function checkHost(config: Config): Promise<Check[]> {
     checkMemory(),
     ...(await checkPostgres(config, run)),
     await checkPort(config, run),
+    await checkPostgresPort(config, run),
   ]
 }
 
@@ -124,6 +125,21 @@ async function checkPort(config: Config, run: RunFile | null): Promise<Check> {
     `port ${config.port} of ${config.host} is free`,
     reason && `no (${reason})`,
     'Stop the program that listens there, or set PORT to a free port.',
+  )
+}
+
+async function checkPostgresPort(config: Config, run: RunFile | null): Promise<Check> {
+  if (run)
+    return verdict(
+      `clients of Postgres are let in at port ${run.postgresPort}`,
+      (await takesConnections(config, run.postgresPort)) ? null : 'nobody listens there',
+      'Wait a few seconds; if it stays, read what the process edge prints: perhaps another program had the port.',
+    )
+  const reason = await whyNoPostgresPort(config)
+  return verdict(
+    `port ${config.postgresPort} of ${config.host}, for clients of Postgres, is free`,
+    reason && 'no',
+    reason ?? '',
   )
 }
 

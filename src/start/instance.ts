@@ -93,3 +93,12 @@ export async function whyNotListen(host: string, port: number): Promise<string |
     server.close()
   }
 }
+
+/** Why clients of Postgres cannot be let in, with what to do about it; null when they can. Berth starts without it. */
+export async function whyNoPostgresPort({ host, postgresPort }: Config): Promise<string | null> {
+  const reason = await whyNotListen(host, postgresPort)
+  if (reason === null) return null
+  return reason === 'EADDRINUSE'
+    ? `Another program listens on port ${postgresPort}. Stop it, or set BERTH_POSTGRES_PORT to a free port.`
+    : `Cannot listen on ${host} port ${postgresPort}: ${reason}. Set BERTH_POSTGRES_PORT to what this user may listen on.`
+}

@@ -14,6 +14,8 @@ export type RunFile = {
   port: number
   webMetricsPort: number
   workerMetricsPort: number
+  edgeMetricsPort: number
+  postgresPort: number
   /** The processes it keeps running, by their name in the Procfile. */
   processes: Record<string, ProcessMark>
 }

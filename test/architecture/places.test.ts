@@ -109,6 +109,8 @@ test('a cache with a limit is a bounded map, except where the list above says wh
 const listeners: Readonly<Record<string, string>> = {
   'src/platform/caches/noticed-cache.ts': 'what is remembered of the database',
   'src/platform/jobs.ts': 'queues with new jobs',
+  'src/edge/changes.ts': 'clients of databases, who are told to leave',
+  'src/edge/finder.ts': 'users that no database had: any new database may have one',
   'src/resources/llm/billing/accounts.ts':
     'purses, which hold money that is on its way and are not forgotten but read again',
   'src/resources/llm/billing/state.ts': 'a process that wants back what others hold of a balance',

@@ -265,7 +265,7 @@ describe('a cancel request', () => {
 describe('the proxy', () => {
   test('says before each hand-over of a backend which process it is, and that its database is used', async () => {
     const told: number[] = []
-    world.admission.prepare = async (processId) => void told.push(processId)
+    world.admission.prepare = async ({ processId }) => void told.push(processId)
     const [first, second] = [await world.client(), await world.client()]
     await one(first)
     await one(second)

@@ -10,7 +10,7 @@ import { ownCertificate, type Certificates } from '#src/edge/postgres/certificat
 import type { Admission, DatabaseChange, Directory, Found } from '#src/edge/postgres/directory.ts'
 import type { PoolTimes } from '#src/edge/postgres/pool.ts'
 import { openProxy, type PostgresProxy } from '#src/edge/postgres/proxy.ts'
-import { makeVerifier } from '#src/platform/scram-verifiers.ts'
+import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { limits } from '#src/platform/limits.ts'
 import { createSealer } from '#src/platform/secrets.ts'
 import { createDatabase, type TestDatabase, type TestPostgres } from '../support/postgres.ts'
@@ -67,7 +67,7 @@ export async function openProxyWorld(
   const socket = `${url.searchParams.get('host')}/.s.PGSQL.5432`
   const folder = mkdtempSync(join(tmpdir(), 'berth-proxy-'))
   const authorityFile = join(folder, 'authority.pem')
-  writeFileSync(authorityFile, await createAuthority(folder).certificate())
+  writeFileSync(authorityFile, await createAuthority(folder, 'databases').certificate())
   const verifier = await makeVerifier(clientToken, options.iterations)
   const watchers = new Set<(change: DatabaseChange) => void>()
   const connections = new Set<Socket>()
@@ -78,8 +78,8 @@ export async function openProxyWorld(
     server: { user: url.username, database: url.pathname.slice(1), password: url.password },
     backendsMax: options.backendsMax ?? 40,
     backendsShared: options.backendsShared ?? limits.postgresBackendsShared,
-    claims: null,
     prepare: null,
+    isCurrent: () => true,
     connect: () => openSocket(socket, connections),
     onActivity: () => void world.activities++,
   }

@@ -12,6 +12,8 @@ import { until } from './until.ts'
 /** An instance that is ready. */
 export type Installation = {
   url: string
+  /** Where clients of Postgres are let in to databases. */
+  postgresPort: number
   dataDir: string
   /** A token of alice's, an owner, made by the command. */
   token: (organization?: string) => Promise<string>
@@ -38,6 +40,7 @@ export async function startInstallation(
   const dataDir = join(folder, 'data')
   const settings = {
     PORT: String(await freePort()),
+    BERTH_POSTGRES_PORT: String(await freePort()),
     BERTH_DATA_DIR: dataDir,
     BERTH_VM_POOL: '1',
     BERTH_RATE_LIMIT_FACTOR: '100',
@@ -59,6 +62,7 @@ export async function startInstallation(
   }
   return {
     url: `http://127.0.0.1:${settings.PORT}`,
+    postgresPort: Number(settings.BERTH_POSTGRES_PORT),
     dataDir,
     async token(organization = 'acme') {
       const asked = startCommand(

@@ -123,7 +123,10 @@ export function foldersFolder(dataDir: string): string {
   return join(dataDir, 'folders')
 }
 
-/** The key and certificate with which the egress proxy signs certificates for the hosts of guests' secrets. */
-export function authorityPlace(dataDir: string): string {
-  return join(dataDir, 'egress-authority.pem')
+/** What an authority signs certificates for: hosts of guests' secrets, which the egress proxy plays, or databases. */
+export type AuthorityUse = 'egress' | 'databases'
+
+/** The key and certificate of an authority. Each use has its own: who trusts one does not trust the other. */
+export function authorityPlace(dataDir: string, use: AuthorityUse): string {
+  return join(dataDir, `${use}-authority.pem`)
 }

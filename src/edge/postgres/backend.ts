@@ -74,9 +74,12 @@ export class ServerRefused extends Error {
 const loginBytes = 64 * 1024
 const answerBytesMax = 1024 * 1024
 
+/** Where a server is, and as whom the proxy logs in. */
+export type Server = Pick<Admission, 'databaseId' | 'server' | 'connect'>
+
 /** Opens a backend with these settings. @throws PostgresRefusal; ServerRefused */
 export async function openBackend(
-  admission: Admission,
+  admission: Server,
   settings: ReadonlyMap<string, string>,
   key: string,
 ): Promise<Backend> {
@@ -101,7 +104,7 @@ export async function openBackend(
   }
 }
 
-async function begin(admission: Admission, settings: ReadonlyMap<string, string>, key: string): Promise<Backend> {
+async function begin(admission: Server, settings: ReadonlyMap<string, string>, key: string): Promise<Backend> {
   const stream = await admission.connect()
   stream.on('error', (error) => log.debug({ err: error }, 'a backend was cut'))
   const incoming = readIncoming(stream)
@@ -161,7 +164,7 @@ async function answerTo(
   throw new Error('the server asks for a login that is not known here, or does not know the password itself')
 }
 
-function makeBackend(stream: Duplex, incoming: Incoming, key: string, session: Session, admission: Admission): Backend {
+function makeBackend(stream: Duplex, incoming: Incoming, key: string, session: Session, admission: Server): Backend {
   const { parameters, processId, secret } = session
   let cancelling: Promise<void> | null = null
   let closed = false
@@ -228,7 +231,7 @@ function ignore(): void {
 }
 
 /** Resolves when the server has closed the connection: then the signal has reached the process. */
-async function sendCancel(admission: Admission, processId: number, secret: number): Promise<void> {
+async function sendCancel(admission: Server, processId: number, secret: number): Promise<void> {
   try {
     const stream = await admission.connect()
     await new Promise<void>((resolve) => {

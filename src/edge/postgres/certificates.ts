@@ -34,14 +34,14 @@ export function givenCertificate(certificateFile: string, keyFile: string): Cert
     try {
       if (age() !== shownAge) [shown, shownAge] = [read(), age()]
     } catch (error) {
-      log.error({ err: error }, 'the new certificate of databases cannot be used: the one from before is still shown')
+      log.error({ err: error }, 'the new certificate of databases cannot be used: the one before it is still shown')
     }
     return shown
   }
 }
 
-/** Certificates of the node's own authority; they are renewed by themselves. */
+/** Certificates of the node's own authority for databases; they are renewed by themselves. */
 export function ownCertificate(dataDir: string, domain: string): Certificates {
-  const authority = createAuthority(dataDir)
+  const authority = createAuthority(dataDir, 'databases')
   return async () => ({ context: await authority.contextFor(`*.db.${domain}`) })
 }

@@ -1,5 +1,5 @@
 /** A client that is logged in: while it has a backend, bytes pass as they come; while it has none, its connection waits here. */
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
 import { openBackend, ServerRefused, type Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
@@ -18,7 +18,7 @@ import { followToSync, needsUnnamed, restoreUnnamed } from './unnamed-statement.
 export class Client implements Borrower {
   readonly kind
   readonly #guest: Guest
-  readonly #stream: Socket
+  readonly #stream: Duplex
   readonly #pool: Pool
   readonly #key: string
   readonly #cancelKey: ReturnType<Cancels['add']>
@@ -140,7 +140,7 @@ export class Client implements Borrower {
     const { admission, startup } = this.#guest
     const given = await this.#pool.acquire(this.#key, () => openBackend(admission, startup.settings, this.#key))
     try {
-      if (!this.#hasLeft()) await admission.prepare?.(given.processId)
+      if (!this.#hasLeft()) await admission.prepare?.(given)
     } catch (error) {
       this.#pool.release(given)
       throw error

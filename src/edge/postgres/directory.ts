@@ -42,9 +42,9 @@ export type ClientKind = 'owner' | 'authenticated' | 'anonymous'
  * it logged in as a more powerful one can be undone by the client with `RESET ROLE`. So `authenticated` and `anonymous`
  * clients need a LOGIN role each, a member of `authenticated` or of `anon` and of nothing else.
  *
- * For the same reason claims of a token do not belong into a setting such as `request.jwt.claims`: every client may set it.
- * `prepare` is told the backend's process id before the client gets it, so that the claims can be written where only the
- * owner of the database may write, in a row of that process id, and policies read them by a function with the definer's rights.
+ * For the same reason a setting such as `request.jwt.claims` proves nothing: every client may set it. `prepare` gets the
+ * backend before the client does, so that the claims can be written where no client may write, in a row of its process id;
+ * policies read them by a function with the definer's rights.
  */
 export type Admission = {
   databaseId: string
@@ -57,14 +57,20 @@ export type Admission = {
   backendsMax: number
   /** How many of them its clients share before more are opened; `limits.postgresBackendsShared` fits a small server. */
   backendsShared: number
-  /** Sessions with different claims never share a backend; null where there are none. */
-  claims: string | null
   /** Is waited for whenever a backend is given to a client. */
-  prepare: ((processId: number) => Promise<void>) | null
+  prepare: ((session: FreshSession) => Promise<void>) | null
+  /** Whether no change has ended the clients of this kind since the directory made this. */
+  isCurrent(): boolean
   /** A new connection to the server; wakes one that sleeps. @throws PostgresRefusal that the client is told; any other error is logged */
   connect(): Promise<Duplex>
   /** A client of the database has asked something; called every few seconds at most. */
   onActivity(): void
+}
+
+/** A backend that no client has yet: its process on the server, and how to have messages of the proxy's own answered. */
+export type FreshSession = {
+  readonly processId: number
+  ask(messages: Buffer, cycles: number, limitMs: number): Promise<{ messages: { type: number; whole: Buffer }[] }>
 }
 
 /** Something about a database changed. */

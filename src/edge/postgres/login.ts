@@ -1,12 +1,12 @@
 /** Lets a client prove who it is. What is not there and what is wrong look the same. */
 import type { Socket } from 'node:net'
 import { limits } from '#src/platform/limits.ts'
-import { readVerifier, type Verifier } from '#src/platform/scram-verifiers.ts'
+import { readVerifier, type Verifier } from '#src/platform/secrets/scram-verifiers.ts'
 import type { Admission, Directory, Found } from './directory.ts'
 import type { FailedLogins } from './failed-logins.ts'
 import type { Incoming } from './incoming.ts'
 import { authentication, authenticationMessage, fromClient, int32 } from './messages.ts'
-import { loginRefused, PostgresRefusal, violation } from './refusals.ts'
+import { changedMeanwhile, loginRefused, PostgresRefusal, violation } from './refusals.ts'
 import { mechanisms, mockVerifier, scramServer } from './scram.ts'
 import type { Startup } from './startup.ts'
 
@@ -36,6 +36,7 @@ export async function logIn(newcomer: Newcomer, { directory, failedLogins, deriv
     throw loginRefused(user)
   }
   if (admission.refusal) throw admission.refusal
+  if (!admission.isCurrent()) throw changedMeanwhile()
   return admission
 }
 

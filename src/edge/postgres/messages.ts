@@ -64,6 +64,13 @@ export function int32(value: number): Buffer {
   return bytes
 }
 
+/** The same in two bytes. */
+function int16(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(2)
+  bytes.writeInt16BE(value)
+  return bytes
+}
+
 /** How grave an error is: `FATAL` ends the connection. */
 export type Severity = 'ERROR' | 'FATAL'
 
@@ -171,6 +178,24 @@ export function runNamed(name: string, text: string): Buffer {
     message(fromClient.bind, `\0${name}\0\0\0\0\0\0\0`),
     message(fromClient.execute, `\0`, int32(0)),
     closeNamed(name),
+  ])
+}
+
+/** The messages that run a statement once with these values, as the unnamed statement, and end with Sync. */
+export function runWith(text: string, values: readonly string[]): Buffer {
+  const given = values.map((value) => Buffer.from(value))
+  return Buffer.concat([
+    message(fromClient.parse, `\0${text}\0\0\0`),
+    message(
+      fromClient.bind,
+      '\0\0',
+      int16(0),
+      int16(given.length),
+      ...given.flatMap((one) => [int32(one.length), one]),
+      int16(0),
+    ),
+    message(fromClient.execute, '\0', int32(0)),
+    syncMessage,
   ])
 }
 

@@ -1,5 +1,7 @@
 /** The wire proxy: takes the connections of Postgres' clients, lets them prove who they are, and serves them. */
 import { createServer, type Server, type Socket } from 'node:net'
+import { duplexPair, type Duplex } from 'node:stream'
+import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { ServerRefused } from './backend.ts'
 import { createCancels, type Cancels } from './cancels.ts'
@@ -8,13 +10,14 @@ import { Client } from './client.ts'
 import type { Admission, Directory } from './directory.ts'
 import { countFailedLogins, type FailedLogins } from './failed-logins.ts'
 import { greet } from './greeting.ts'
-import { Ended } from './incoming.ts'
+import { Ended, readIncoming } from './incoming.ts'
 import { logIn } from './login.ts'
 import { errorMessage, negotiateVersion } from './messages.ts'
 import { loginsTaken, refusalsTold, reportProxy } from './metrics.ts'
 import { openRooms, type Rooms } from './rooms.ts'
 import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
-import { PostgresRefusal, refusalOf } from './refusals.ts'
+import { changedMeanwhile, PostgresRefusal, refusalOf, violation } from './refusals.ts'
+import { readFirstPacket } from './startup.ts'
 
 /** What the proxy needs. */
 export type ProxyOptions = {
@@ -34,6 +37,8 @@ export type ProxyOptions = {
 /** A proxy that listens. */
 export type PostgresProxy = {
   port: number
+  /** Serves a client inside this process, which has proved itself already. */
+  serve(admission: Admission): InsideClient
   /** What is going on in a database; nothing where nobody is. */
   counts(databaseId: string): PoolCounts | null
   /** The sum of all databases. */
@@ -41,6 +46,9 @@ export type PostgresProxy = {
   /** Takes nobody any more; those who rest are told to leave at once, others when their time is over. */
   close(limitMs: number): Promise<void>
 }
+
+/** A client inside this process: its end of the connection, and how to cancel what it does, and end it. */
+export type InsideClient = { stream: Duplex; cut(): void }
 
 type House = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive' | 'times'> & {
   plainText: boolean
@@ -80,6 +88,7 @@ export async function openProxy(options: ProxyOptions): Promise<PostgresProxy> {
   const address = server.address()
   return {
     port: typeof address === 'object' && address ? address.port : options.port,
+    serve: (admission) => serveInside(house, admission),
     counts: (databaseId) => house.pools.get(databaseId)?.counts() ?? null,
     totals,
     async close(limitMs) {
@@ -147,6 +156,35 @@ async function serve(
   loginsTaken.inc()
   const guest = { stream, early: incoming.release(), startup, admission }
   await new Client(guest, poolOf(house, admission), house.cancels).start()
+}
+
+function serveInside(house: House, admission: Admission): InsideClient {
+  const [stream, theirs] = duplexPair()
+  theirs.once('close', () => stream.destroy())
+  stream.once('close', () => theirs.destroy())
+  let client: Client | null = null
+  const begin = async (): Promise<void> => {
+    const incoming = readIncoming(stream)
+    const packet = readFirstPacket(await incoming.packet(limits.postgresStartupBytes))
+    if (packet.asks !== 'session') throw violation('a session was expected')
+    if (!admission.isCurrent()) throw changedMeanwhile()
+    const guest = { stream, early: incoming.release(), startup: packet.startup, admission }
+    client = new Client(guest, poolOf(house, admission), house.cancels)
+    await client.start()
+  }
+  begin().catch((error: unknown) => {
+    if (!(error instanceof Ended))
+      stream.write(error instanceof ServerRefused ? error.whole : errorMessage(refusalOf(error)))
+    stream.end()
+    stream.resume() // or what is still written is never taken
+  })
+  return {
+    stream: theirs,
+    cut() {
+      client?.end(new PostgresRefusal('admin_shutdown', 'the request was ended'))
+      theirs.destroy()
+    },
+  }
 }
 
 function poolOf({ pools, times }: House, admission: Admission): Pool {

@@ -37,6 +37,11 @@ export function loginRefused(user: string): PostgresRefusal {
   return new PostgresRefusal('invalid_password', `password authentication failed for user "${shortened(user)}"`)
 }
 
+/** A change has ended the clients of this kind while this one was logging in. */
+export function changedMeanwhile(): PostgresRefusal {
+  return new PostgresRefusal('admin_shutdown', 'the database has changed meanwhile: connect again')
+}
+
 /** What arrived is not the protocol. */
 export function violation(sentence: string): PostgresRefusal {
   return new PostgresRefusal('protocol_violation', sentence)

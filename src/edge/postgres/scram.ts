@@ -1,9 +1,9 @@
 /**
  * SCRAM-SHA-256 (RFC 5802, 7677), both sides: the server's, which knows a verifier only, and the client's. With a verifier
- * nobody can log in; with what the server hears, nobody can log in elsewhere. Verifiers are in src/platform/scram-verifiers.ts.
+ * nobody can log in; with what the server hears, nobody can log in elsewhere. Verifiers are in src/platform/secrets/scram-verifiers.ts.
  */
 import { randomToken } from '#src/platform/ids.ts'
-import { scramKeys, usualIterations, type Verifier } from '#src/platform/scram-verifiers.ts'
+import { scramKeys, usualIterations, type Verifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { hmacSha256, sameDigest, sha256 } from '#src/platform/secrets.ts'
 import { PostgresRefusal, violation } from './refusals.ts'
 

@@ -20,6 +20,10 @@ begin
   raise exception 'a sequence was used';
 end $berth$`
 
+/** Whether the session has the role with which it began: that of clients who are not the owner is set for their users. */
+const roleAsBegun = `pg_catalog.current_setting('role') =
+  case session_user when 'berth_authenticated' then 'authenticated' when 'berth_anonymous' then 'anon' else 'none' end`
+
 const nothingElse = `select
   not exists (select from pg_catalog.pg_settings where source = 'session')
   and not exists (select from pg_catalog.pg_prepared_statements where name <> '${probeName}')
@@ -30,7 +34,7 @@ const nothingElse = `select
     select from pg_catalog.pg_depend
     where refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass and refobjid = pg_catalog.pg_my_temp_schema()
   )
-  and current_user = session_user and pg_catalog.current_setting('role') = 'none'`
+  and ${roleAsBegun}`
 
 const probe = Buffer.concat([
   ...[runNamed(probeName, noSequences), runNamed(probeName, nothingElse), syncMessage],
@@ -42,7 +46,7 @@ const probeLimitMs = 5_000
 const clear = Buffer.concat([
   queryMessage('discard all'),
   // Its temporary tables are gone; where it had some, a schema for them is left, which others could see.
-  queryMessage('select pg_catalog.pg_my_temp_schema() = 0'),
+  queryMessage(`select pg_catalog.pg_my_temp_schema() = 0 and ${roleAsBegun}`),
 ])
 const clearLimitMs = 10_000
 const planMax = 64 * 1024 // bytes that describe an unnamed statement

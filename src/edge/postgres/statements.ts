@@ -97,7 +97,9 @@ function readWord(progress: Progress, word: string): void {
 }
 
 function readName(progress: Progress, name: string): void {
-  if (progress.qualifiedBy !== null) progress.callee = progress.qualifiedBy === 'pg_catalog' ? name : '.'
+  const { qualifiedBy } = progress
+  if (qualifiedBy !== null)
+    progress.callee = qualifiedBy === 'pg_catalog' ? name : qualifiedBy === 'auth' ? `auth.${name}` : '.'
   else {
     progress.before = progress.callee === '' ? progress.before : progress.callee
     progress.callee = name

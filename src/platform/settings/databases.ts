@@ -1,6 +1,6 @@
 /** The settings of databases. */
-import { setting } from './entries.ts'
-import { count, onOff, textLike } from './readers.ts'
+import { besidePort, optional, setting } from './entries.ts'
+import { count, onOff, path, port, textLike } from './readers.ts'
 
 /** A part of the table of settings. */
 export const databaseSettings = {
@@ -20,4 +20,29 @@ export const databaseSettings = {
     'after so many seconds without clients a new database sleeps, unless its own setting says otherwise; `0` is never',
   ),
   opensSqlDoor: setting('BERTH_SQL', onOff, true, 'whether clients reach databases by `POST /sql` too'),
+  postgresPort: setting(
+    'BERTH_POSTGRES_PORT',
+    port,
+    (earlier) => besidePort(earlier.port, 1_432),
+    'the port where clients of Postgres reach databases',
+    '`PORT` + 1432',
+  ),
+  tlsCertificateFile: optional(
+    'BERTH_TLS_CERTIFICATE',
+    path('a file with the certificate of databases and its chain, in PEM'),
+    'a certificate for `*.db.<BERTH_DOMAIN>` with its chain, a file in PEM, which clients of Postgres are shown; goes with the next one',
+    "one of Berth's own authority: `npm run -s ca`",
+  ),
+  tlsKeyFile: optional(
+    'BERTH_TLS_KEY',
+    path('a file with the key of that certificate, in PEM'),
+    'the key of that certificate, a file in PEM',
+  ),
+  edgeMetricsPort: setting(
+    'BERTH_EDGE_METRICS_PORT',
+    port,
+    (earlier) => besidePort(earlier.port, 11_000),
+    'the private port of `/metrics` of the edge process, which lets clients of Postgres in; the next free one is taken when it is busy',
+    '`PORT` + 11000',
+  ),
 }

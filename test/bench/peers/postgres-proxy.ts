@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { ownCertificate } from '#src/edge/postgres/certificates.ts'
 import type { Admission } from '#src/edge/postgres/directory.ts'
 import { openProxy } from '#src/edge/postgres/proxy.ts'
-import { makeVerifier } from '#src/platform/scram-verifiers.ts'
+import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { limits } from '#src/platform/limits.ts'
 import { createSealer } from '#src/platform/secrets.ts'
 
@@ -31,8 +31,8 @@ const admission: Admission = {
   server: { user: 'postgres', database: 'bench', password: null },
   backendsMax: 90,
   backendsShared: limits.postgresBackendsShared,
-  claims: null,
   prepare: null,
+  isCurrent: () => true,
   connect: open,
   onActivity: () => undefined,
 }

@@ -1,6 +1,6 @@
 /**
- * The certificate authority of a node: it signs certificates for the hosts whose TLS the egress proxy terminates, because
- * it must insert a secret into requests to them. Only guests that have such a secret trust it.
+ * The certificate authorities of a node. One signs certificates for the hosts whose TLS the egress proxy terminates, because
+ * it must insert a secret into requests to them; only guests that have such a secret trust it. Another signs those of databases.
  */
 import { createPrivateKey, KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -10,7 +10,7 @@ import type { X509Certificate } from '@peculiar/x509'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { fromNow, nowMs } from '#src/platform/clock.ts'
 import { readPrivately, storePrivately } from '#src/platform/secrets.ts'
-import { authorityPlace } from '#src/drivers/compute/places.ts'
+import { authorityPlace, type AuthorityUse } from '#src/drivers/compute/places.ts'
 
 /** Makes certificates for hosts. Nothing is read or made before the first call. */
 export type EgressAuthority = {
@@ -38,14 +38,15 @@ type Issuer = { pem: string; certificate: X509Certificate; key: CryptoKey; leafK
 type Leaf = { context: SecureContext; untilMs: number }
 
 /**
- * The authority of a node. Its key and certificate stay in the data folder, so that running guests keep trusting it.
+ * The authority of a node for this use. Its key and certificate stay in the data folder, so that whoever trusts it goes on
+ * trusting it.
  */
-export function createAuthority(dataDir: string): EgressAuthority {
-  const file = authorityPlace(dataDir)
+export function createAuthority(dataDir: string, use: AuthorityUse = 'egress'): EgressAuthority {
+  const file = authorityPlace(dataDir, use)
   let opening: Promise<Issuer> | undefined
   const leaves = createBoundedMap<string, Leaf>({ entriesMax: leavesMax })
   const open = (): Promise<Issuer> => {
-    opening ??= openIssuer(file).catch((error: unknown) => {
+    opening ??= openIssuer(file, use).catch((error: unknown) => {
       opening = undefined
       throw error
     })
@@ -55,20 +56,23 @@ export function createAuthority(dataDir: string): EgressAuthority {
     certificate: async () => (await open()).pem,
     async contextFor(host) {
       const known = leaves.get(host)
-      const leaf = known && known.untilMs - nowMs() > leafLeftMs ? known : await makeLeaf(await open(), host)
+      const leaf =
+        known && known.untilMs - nowMs() > leafLeftMs ? known : await makeLeaf(await open(), `Berth ${use}`, host)
       leaves.set(host, leaf)
       return leaf.context
     },
   }
 }
 
-async function openIssuer(file: string): Promise<Issuer> {
+async function openIssuer(file: string, use: AuthorityUse): Promise<Issuer> {
   const { X509Certificate } = await x509()
-  if (!existsSync(file)) storePrivately(file, await makeAuthority())
+  if (!existsSync(file)) storePrivately(file, await makeAuthority(`Berth ${use}`))
   const text = readPrivately(file)
   const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(text)?.[0]
   if (!pem)
-    throw new Error(`${file} contains no certificate; remove it, and restart the VMs that use secrets of a vault`)
+    throw new Error(
+      `${file} contains no certificate; remove it, and ${use === 'egress' ? 'restart the VMs that use secrets of a vault' : 'give the new one of npm run -s ca to your clients'}`,
+    )
   const leafKeys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   return {
     pem: `${pem}\n`,
@@ -85,7 +89,7 @@ async function openIssuer(file: string): Promise<Issuer> {
   }
 }
 
-async function makeAuthority(): Promise<string> {
+async function makeAuthority(name: string): Promise<string> {
   const {
     X509CertificateGenerator,
     BasicConstraintsExtension,
@@ -97,7 +101,7 @@ async function makeAuthority(): Promise<string> {
   const identifier = await SubjectKeyIdentifierExtension.create(keys.publicKey)
   const certificate = await X509CertificateGenerator.createSelfSigned({
     // A unique name: clients that look up authorities by name must not confuse those of two nodes.
-    name: `CN=Berth egress ${identifier.keyId.slice(0, 16)}`,
+    name: `CN=${name} ${identifier.keyId.slice(0, 16)}`,
     notBefore: fromNow(-backMs),
     notAfter: fromNow(authorityMs),
     signingAlgorithm: algorithm,
@@ -111,7 +115,7 @@ async function makeAuthority(): Promise<string> {
   return `${pemOf(keys.privateKey)}${certificate.toString('pem')}\n`
 }
 
-async function makeLeaf({ certificate, key, leafKeys, leafKeyPem }: Issuer, host: string): Promise<Leaf> {
+async function makeLeaf({ certificate, key, leafKeys, leafKeyPem }: Issuer, name: string, host: string): Promise<Leaf> {
   const {
     X509CertificateGenerator,
     AuthorityKeyIdentifierExtension,
@@ -124,7 +128,7 @@ async function makeLeaf({ certificate, key, leafKeys, leafKeyPem }: Issuer, host
   } = await x509()
   const until = fromNow(leafMs)
   const leaf = await X509CertificateGenerator.create({
-    subject: 'CN=Berth egress', // a common name has 64 characters at most, and a host may have more
+    subject: `CN=${name}`, // a common name has 64 characters at most, and a host may have more
     issuer: certificate.subject,
     notBefore: fromNow(-backMs),
     notAfter: until,

@@ -1,5 +1,5 @@
 /** What a database's server is given by Berth: roles, passwords, rights and settings. Running it again changes nothing. */
-import { makeVerifier } from '#src/platform/scram-verifiers.ts'
+import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { randomToken } from '#src/platform/ids.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Database } from './rows.ts'

@@ -1,6 +1,6 @@
 /** The token of a database: the password of its owner, shown once. A verifier and a hash of it are stored. */
 import { randomToken } from '#src/platform/ids.ts'
-import { makeVerifier } from '#src/platform/scram-verifiers.ts'
+import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 
 const tokenBytes = 32

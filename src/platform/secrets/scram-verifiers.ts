@@ -4,8 +4,8 @@
  */
 import { pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
-import { randomToken } from './ids.ts'
-import { hmacSha256, sha256 } from './secrets.ts'
+import { randomToken } from '../ids.ts'
+import { hmacSha256, sha256 } from '../secrets.ts'
 
 /** What is stored of a password. */
 export type Verifier = { iterations: number; salt: Buffer; storedKey: Buffer; serverKey: Buffer }

@@ -1,0 +1,156 @@
+/**
+ * Databases as the edge knows them: who may log in to which, how its server is reached, and what a change of one means for
+ * its clients.
+ */
+import type { Duplex } from 'node:stream'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import type { Services } from '#src/platform/services.ts'
+import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
+import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
+import { followChanges, type Followed } from './changes.ts'
+import { createClaims } from './claims.ts'
+import { clientUsers, createFinder, isAskedFor } from './finder.ts'
+import type { Server } from './postgres/backend.ts'
+import type { Admission, Asked, ClientKind, Directory, Found } from './postgres/directory.ts'
+import { PostgresRefusal } from './postgres/refusals.ts'
+
+/** Opens a connection to the server of a database, which is woken where it sleeps. @throws BerthError */
+export type Reach = (databaseId: string) => Promise<Duplex>
+
+/** Who a client has proved to be. Claims are the JSON that policies see. */
+export type Identity = { kind: 'owner' } | { kind: 'authenticated' | 'anonymous'; claims: string }
+
+/** Checks a token of a client. Null when it lets nobody in. @throws PostgresRefusal when that cannot be said now */
+export type CheckToken = (database: Database, token: string) => Promise<Identity | null>
+
+/** The databases of the edge. */
+export type EdgeDatabases = Directory & {
+  /** The database that is asked for, if it is there, with a user that it has. */
+  lookUp(asked: Asked): Promise<Sought | null>
+  close(): void
+}
+
+/** A database that somebody asks for. `admit`: what a client gets that has proved who it is; every change since counts. */
+export type Sought = { database: Database; admit(identity: Identity): Admission }
+
+/** What policies see of a client without a token. */
+export const anonymousClaims = JSON.stringify({ role: 'anon' })
+
+const useRecordedMs = 5_000
+
+/** Opens them. @param reach how servers are reached. @param edgeId this process, as others know it */
+export function openDatabases(
+  services: Services,
+  { reach, checkToken, edgeId }: { reach: Reach; checkToken: CheckToken; edgeId: string },
+): EdgeDatabases {
+  const { sealer } = services
+  const changes = followChanges(services, edgeId)
+  const claims = createClaims((database) => serverOf(database, 'claims'))
+  const find = createFinder(services)
+
+  async function lookUp(asked: Asked): Promise<Sought | null> {
+    const found = await find(asked)
+    if (!found) return null
+    const followed = changes.follow(found)
+    const database = followed.row // it may be newer
+    const epochs = { ...followed.epochs }
+    return isAskedFor(database, asked)
+      ? { database, admit: (identity) => admit(followed, epochs, database, identity) }
+      : null
+  }
+
+  /** How the proxy logs in to the server as one of its users. */
+  function serverOf(database: Database, as: ClientKind | 'claims'): Server {
+    const user = as === 'owner' ? database.pgUser : loginUsers[as]
+    return {
+      databaseId: database.id,
+      server: { user, database: database.pgDatabase, password: openLogins(sealer, database)[as] },
+      connect: () => reached(reach, database.id),
+    }
+  }
+
+  function admit(followed: Followed, epochs: Followed['epochs'], database: Database, identity: Identity): Admission {
+    const { kind } = identity
+    return {
+      ...serverOf(database, kind),
+      kind,
+      refusal: refusalIn(database, kind),
+      isCurrent: () => followed.epochs[kind] === epochs[kind],
+      backendsMax: limits.postgresBackendsMax,
+      backendsShared: limits.postgresBackendsShared,
+      prepare: identity.kind === 'owner' ? null : (backend) => claims.tell(database, backend, identity.claims),
+      onActivity: () => recordUse(services, followed),
+    }
+  }
+
+  return {
+    lookUp,
+    find: async (asked) => loginOf(await lookUp(asked), asked, checkToken),
+    watch: changes.watch,
+    close() {
+      changes.close()
+      claims.close()
+    },
+  }
+}
+
+/** How somebody logs in who asks for this user of a database. @throws PostgresRefusal when clients do not get in at all */
+function loginOf(sought: Sought | null, { user }: Asked, checkToken: CheckToken): Found | null {
+  if (!sought) return null
+  const { database, admit } = sought
+  const kind = clientUsers.get(user)
+  if (kind === undefined) {
+    const verifier = database.tokenVerifier
+    return verifier === null ? null : { by: 'password', verifier, admission: admit({ kind: 'owner' }) }
+  }
+  if (!database.clientModeEnabled) throw clientAccessOff()
+  if (kind === 'anonymous') return { by: 'nothing', admission: admit({ kind, claims: anonymousClaims }) }
+  return {
+    by: 'token',
+    async check(token) {
+      const identity = await checkToken(database, token)
+      return identity && admit(identity)
+    },
+  }
+}
+
+/** Client access is off: only the owner may log in. */
+function clientAccessOff(): PostgresRefusal {
+  return new PostgresRefusal(
+    'invalid_authorization_specification',
+    'client access to this database is off',
+    'Log in as its owner, or have client access enabled.',
+  )
+}
+
+/** Why a database takes nobody of this kind now; null when it does. */
+function refusalIn({ status }: Database, kind: ClientKind): PostgresRefusal | null {
+  if (status === 'active' || (status === 'updating' && kind === 'owner')) return null
+  const why: Partial<Record<Database['status'], string>> = {
+    creating: 'is being created: try again in a moment',
+    updating: 'is being changed: try again in a moment',
+    restoring: 'is being restored: try again when that has ended',
+    error: 'has failed: its statusReason says why',
+  }
+  return new PostgresRefusal('cannot_connect_now', `the database ${why[status] ?? `is ${status}`}`)
+}
+
+async function reached(reach: Reach, databaseId: string): Promise<Duplex> {
+  try {
+    return await reach(databaseId)
+  } catch (error) {
+    if (error instanceof BerthError) throw new PostgresRefusal('cannot_connect_now', error.message)
+    throw error
+  }
+}
+
+function recordUse(services: Services, followed: Followed): void {
+  if (performance.now() - followed.usedAtMs < useRecordedMs) return
+  followed.usedAtMs = performance.now()
+  const { id } = followed.row
+  recordActivity(services, id).catch((error: unknown) =>
+    log.warn({ err: error, database: id }, 'the use of a database could not be recorded'),
+  )
+}

@@ -1,0 +1,77 @@
+/** Finds the database that a client asks for: by the host name behind TLS, or by a user that only one database has. */
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import type { Services } from '#src/platform/services.ts'
+import { findDatabaseForLogin, findDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
+import type { Asked, ClientKind } from './postgres/directory.ts'
+
+/** The users that every database has beside its owner. */
+export const clientUsers: ReadonlyMap<string, ClientKind> = new Map([
+  ['authenticated', 'authenticated'],
+  ['anon', 'anonymous'],
+])
+
+const rememberedMs = 60_000
+/** While notices do not arrive, what was read is used for so long: what is switched off ends within 5 s. */
+const unheardMs = 1_000
+const databasesMax = 10_000
+const namesMax = 20_000
+
+/** Makes a function that finds a database, which may be another than the one that is asked for: see `isAskedFor`. */
+export function createFinder(services: Services): (asked: Asked) => Promise<Database | undefined> {
+  const { config, db, pubsub } = services
+  const names = createNames(services)
+  const rows = createNoticedCache<Database>(pubsub, {
+    topic: 'database',
+    entriesMax: databasesMax,
+    rememberedMs,
+    unheardMs,
+  })
+  return async (asked) => {
+    const hostId = hostIdIn(asked.serverName, config.domain)
+    if (hostId === undefined || (hostId === null && clientUsers.has(asked.user))) return undefined
+    const id = hostId ?? (await names.idOf(asked))
+    return id === null ? undefined : (rows.find(id)?.value ?? rows.read(id, () => findDatabaseRow(db, id)))
+  }
+}
+
+/** Whether the database is there, and has the user and the name that are asked for. */
+export function isAskedFor({ status, sealedLogins, pgUser, pgDatabase }: Database, { user, database }: Asked): boolean {
+  const isThere = status !== 'deleting' && status !== 'deleted' && sealedLogins !== null
+  return isThere && pgDatabase === database && (pgUser === user || clientUsers.has(user))
+}
+
+/** The stored id in a host name such as `<id>.db.<domain>`; null for other names, undefined when there is no such id. */
+function hostIdIn(serverName: string | null, domain: string): string | null | undefined {
+  const name = serverName?.toLowerCase() ?? ''
+  const ending = `.db.${domain.toLowerCase()}`
+  return name.endsWith(ending) ? decodeId('database', `db_${name.slice(0, -ending.length)}`) : null
+}
+
+/**
+ * Which database a user belongs to: a user never changes its database. That there is no such user is remembered until any
+ * database changes, so that a stranger learns nothing from how long the answer takes.
+ */
+function createNames({ db, pubsub }: Services): { idOf(asked: Asked): Promise<string | null> } {
+  const ids = createBoundedMap<string, string>({ entriesMax: namesMax })
+  const strangers = createBoundedMap<string, true>({ entriesMax: namesMax })
+  let notices = 0
+  pubsub.listen('database', () => {
+    notices++
+    strangers.clear()
+  })
+  return {
+    async idOf({ user, database }) {
+      const known = ids.get(user)
+      if (known !== undefined) return known
+      const key = JSON.stringify([user, database])
+      if (pubsub.connected && strangers.get(key)) return null
+      const before = notices
+      const found = await findDatabaseForLogin(db, { pgUser: user, pgDatabase: database, hostId: null })
+      if (found) ids.set(user, found.id)
+      else if (notices === before) strangers.set(key, true)
+      return found?.id ?? null
+    },
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The edge process: it lets clients of Postgres in to databases. It listens, and ends within ten seconds after a signal.
+ * `npm start` and the Procfile start it.
+ */
+import { flushCompileCache } from 'node:module'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createAuthenticator } from '#schema/context.ts'
+import { nodeClient } from '#src/drivers/node.ts'
+import { sqlDoorPlace } from '#src/drivers/sql-door.ts'
+import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
+import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
+import { watchStalls } from '#src/platform/metrics/stalls.ts'
+import { openServices, type Services } from '#src/platform/services.ts'
+import { forgetEdge, reportEdge } from '#src/resources/infra/databases/edges.ts'
+import { wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
+import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
+import { openDatabases, type Reach } from './databases.ts'
+import { givenCertificate, ownCertificate, type Certificates } from './postgres/certificates.ts'
+import { openProxy, type PostgresProxy, type ProxyOptions } from './postgres/proxy.ts'
+import { openSqlDoor, type SqlDoor } from './sql/door.ts'
+import { createTokenCheck } from './tokens.ts'
+
+const stopLimitMs = 9_000 // the supervisor waits 11 s
+/** Clients in the middle of a transaction get so long to finish. */
+const finishLimitMs = 6_000
+const heartbeatMs = 2_000
+/** Where another program has the port, it is tried so often. */
+const portAgainMs = 2_000
+
+async function run(config: Config, databaseUrl: string): Promise<void> {
+  const services = await openServices(config, databaseUrl, 'edge')
+  reportConnections(services.database)
+  const certificates = certificatesOf(config)
+  const edgeId = newUuid()
+  const beating = keepReporting(services, edgeId)
+  const checkToken = createTokenCheck(createAuthenticator(services))
+  const directory = openDatabases(services, { reach: reachServer(services), checkToken, edgeId })
+  const metrics = await serveMetrics(config.edgeMetricsPort)
+  watchStalls()
+  let proxy: PostgresProxy | null = null
+  let door: SqlDoor | null = null
+
+  let stopping = false
+  const stop = async (signal: string): Promise<void> => {
+    if (stopping) return
+    stopping = true
+    log.info({ signal }, 'the edge process stops: clients that rest are told to leave, others finish')
+    setTimeout(() => {
+      log.warn('some clients did not finish in time and were cut')
+      process.exit(1)
+    }, stopLimitMs).unref()
+    clearInterval(beating)
+    metrics.close()
+    await Promise.all([proxy?.close(finishLimitMs), door?.close(finishLimitMs)])
+    directory.close()
+    await forgetEdge(services.db, edgeId)
+    await services.close()
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+
+  const { host, postgresPort: port } = config
+  proxy = await openWhenFree({ host, port, directory, certificates, derive: services.sealer.derive })
+  door = await openSqlDoor({ databases: directory, checkToken, proxy, socketPath: sqlDoorPlace(config.runDir) })
+  log.info({ port, host, metricsPort: metrics.port }, 'the edge process listens')
+  flushCompileCache() // now, because there is no chance to do it after kill -9
+}
+
+function certificatesOf({ tlsCertificateFile, tlsKeyFile, dataDir, domain }: Config): Certificates {
+  if (tlsCertificateFile === null || tlsKeyFile === null) return ownCertificate(dataDir, domain)
+  try {
+    return givenCertificate(tlsCertificateFile, tlsKeyFile)
+  } catch (error) {
+    throw new ConfigError([
+      `BERTH_TLS_CERTIFICATE and BERTH_TLS_KEY must be a certificate and its key in PEM that this user can read: ${error instanceof Error ? error.message : String(error)}.`,
+    ])
+  }
+}
+
+/** Opens the proxy, as soon as no other program has its port. */
+async function openWhenFree(options: ProxyOptions): Promise<PostgresProxy> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await openProxy(options)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+      if (isFirst)
+        log.error(
+          { port: options.port },
+          'another program has the port for clients of Postgres: stop it, or set BERTH_POSTGRES_PORT to a free port',
+        )
+      await pause(portAgainMs)
+    }
+  }
+}
+
+/** Says that this process is alive, so that changes of databases wait for it. */
+function keepReporting({ db }: Services, edgeId: string): NodeJS.Timeout {
+  const report = (): void =>
+    void reportEdge(db, edgeId).catch((error: unknown) =>
+      log.warn({ err: error }, 'the edge could not report that it is alive'),
+    )
+  report()
+  return setInterval(report, heartbeatMs)
+}
+
+/** Through the worker of its node, which alone has a way to its VM. */
+function reachServer(services: Services): Reach {
+  const token = services.sealer.derive(nodeTokenPurpose)
+  return async (databaseId) => {
+    const { vmId, nodeAgentUrl } = await wakeDatabase(services, databaseId)
+    return nodeClient(nodeAgentUrl, token).tunnel({ vmId })
+  }
+}
+
+try {
+  const config = readConfig()
+  setLogLevel(config.logLevel)
+  setLogFormat(config.logFormat)
+  if (!config.databaseUrl)
+    throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
+  await run(config, config.databaseUrl)
+} catch (error) {
+  if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`)
+  else log.fatal({ err: error }, 'the edge process could not start')
+  process.exit(error instanceof ConfigError ? 2 : 1)
+}

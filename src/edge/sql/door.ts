@@ -1,0 +1,160 @@
+/**
+ * `POST /sql`: statements over HTTP, for programs that cannot hold a connection. It listens on a socket in the run folder;
+ * the web process passes requests on to it.
+ */
+import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { dirname } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sqlDoorHeaders } from '#src/drivers/sql-door.ts'
+import { BerthError, publicError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { countFailedLogins } from '../postgres/failed-logins.ts'
+import type { PostgresProxy } from '../postgres/proxy.ts'
+import { sqlStates } from '../postgres/refusals.ts'
+import { shownResult } from './answers.ts'
+import { logInForSql, type SqlLogin } from './login.ts'
+import { readSqlCaller, readSqlRequest, type SqlRequest } from './request.ts'
+import { runSql, SqlFailed, type SqlResult } from './run.ts'
+
+/** What the door needs. */
+export type SqlDoorParts = Omit<SqlLogin, 'failedLogins'> & { proxy: Pick<PostgresProxy, 'serve'>; socketPath: string }
+
+/** The open door. */
+export type SqlDoor = { close(limitMs: number): Promise<void> }
+
+const pieceLength = 128 * 1024 // characters that are written at once
+/** States in which a statement may work a little later. */
+const passingStates: ReadonlySet<string> = new Set([
+  sqlStates.too_many_connections,
+  sqlStates.cannot_connect_now,
+  sqlStates.admin_shutdown,
+  sqlStates.crash_shutdown,
+])
+
+/** Opens it. */
+export async function openSqlDoor(parts: SqlDoorParts): Promise<SqlDoor> {
+  const failedLogins = countFailedLogins()
+  const server = createServer((request, response) => {
+    answer({ ...parts, failedLogins }, request, response).catch((error: unknown) => refuse(response, error))
+  })
+  mkdirSync(dirname(parts.socketPath), { recursive: true, mode: 0o711 }) // where `npm start` has not made it
+  rmSync(parts.socketPath, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(parts.socketPath, resolve)
+  })
+  chmodSync(parts.socketPath, 0o600)
+  return {
+    async close(limitMs) {
+      const cut = setTimeout(() => server.closeAllConnections(), limitMs)
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+      clearTimeout(cut)
+    },
+  }
+}
+
+async function answer(
+  parts: SqlDoorParts & SqlLogin,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const left = new AbortController()
+  response.once('close', () => left.abort())
+  const host = headerOf(request, sqlDoorHeaders.host)
+  const address = headerOf(request, sqlDoorHeaders.address)
+  const caller = readSqlCaller(request.headers, host)
+  const asked = readSqlRequest(await readBody(request), request.headers)
+  const admission = await logInForSql(parts, caller, address)
+  const results = await runSql(() => parts.proxy.serve(admission), asked, {
+    applicationName: caller.applicationName,
+    signal: left.signal,
+  })
+  await send(response, asked, results)
+}
+
+async function send(response: ServerResponse, asked: SqlRequest, results: readonly SqlResult[]): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
+  let piece = ''
+  for (const part of partsOf(asked, results)) {
+    piece += part
+    if (piece.length < pieceLength) continue
+    response.write(piece)
+    piece = ''
+    await nextTurn() // clients of the proxy are waiting
+  }
+  response.end(piece)
+}
+
+function* partsOf(asked: SqlRequest, results: readonly SqlResult[]): Generator<string> {
+  const [only] = results
+  if (!asked.isBatch && only) return yield* shownResult(only, asked)
+  yield '{"results":['
+  for (const [at, result] of results.entries()) {
+    if (at > 0) yield ','
+    yield* shownResult(result, asked)
+  }
+  yield ']}'
+}
+
+/** The error in the form that the driver reads, or in that of every other path. */
+function refuse(response: ServerResponse, thrown: unknown): void {
+  if (response.headersSent) return void response.destroy()
+  const [status, shown] = thrown instanceof SqlFailed ? shownFailure(thrown) : shownRefusal(thrown)
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
+  response.end(JSON.stringify(shown))
+}
+
+function shownFailure({ failure }: SqlFailed): [status: number, body: Record<string, unknown>] {
+  const isPassing = passingStates.has(failure.code ?? '')
+  const fields = [
+    'code',
+    'severity',
+    'detail',
+    'hint',
+    'position',
+    'internalPosition',
+    'internalQuery',
+    'where',
+    'schema',
+    'table',
+    'column',
+    'dataType',
+    'constraint',
+    'file',
+    'line',
+    'routine',
+  ] as const
+  return [
+    isPassing ? 503 : 400,
+    {
+      error: isPassing ? 'service_unavailable' : 'invalid_request',
+      message: failure.message,
+      ...Object.fromEntries(fields.map((name) => [name, failure[name] ?? null])),
+    },
+  ]
+}
+
+function shownRefusal(thrown: unknown): [status: number, body: Record<string, unknown>] {
+  if (!(thrown instanceof BerthError)) log.error({ err: thrown }, 'POST /sql failed')
+  const { code, status, message, details } = publicError(thrown)
+  const retry = details['retryAfterSeconds']
+  return [status, { error: code, message, ...(typeof retry === 'number' ? { retry_after_seconds: retry } : {}) }]
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string {
+  const value = headers[name]
+  return typeof value === 'string' ? value : ''
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > limits.infraBodyBytes)
+      throw new BerthError('request_too_large', `The body has more than ${limits.infraBodyBytes} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,58 @@
+/** Lets a caller of `POST /sql` prove who it is. What is not there and what is wrong look the same. */
+import { BerthError } from '#src/platform/errors.ts'
+import { sameDigest, sha256 } from '#src/platform/secrets.ts'
+import { anonymousClaims, type CheckToken, type EdgeDatabases, type Identity, type Sought } from '../databases.ts'
+import type { Admission } from '../postgres/directory.ts'
+import type { FailedLogins } from '../postgres/failed-logins.ts'
+import { PostgresRefusal } from '../postgres/refusals.ts'
+import type { SqlCaller } from './request.ts'
+
+/** What a login needs. */
+export type SqlLogin = { databases: Pick<EdgeDatabases, 'lookUp'>; checkToken: CheckToken; failedLogins: FailedLogins }
+
+const tokenPrefix = 'bdb_'
+
+/** @throws BerthError unauthorized, rate_limited, service_unavailable */
+export async function logInForSql(
+  { databases, checkToken, failedLogins }: SqlLogin,
+  caller: SqlCaller,
+  address: string,
+): Promise<Admission> {
+  const asked = { user: caller.user, database: caller.database, serverName: caller.serverName }
+  try {
+    failedLogins.check(address, asked)
+  } catch (error) {
+    if (!(error instanceof PostgresRefusal)) throw error
+    throw new BerthError(
+      'rate_limited',
+      'Too many failed logins from this address: wait a minute, and check the token.',
+      {
+        retryAfterSeconds: 60,
+      },
+    )
+  }
+  const sought = await databases.lookUp(asked)
+  const identity = sought && (await identify(sought, caller, checkToken))
+  if (!identity) {
+    failedLogins.count(address, asked)
+    throw new BerthError('unauthorized', 'The database is not there, or its user or the token is not right.')
+  }
+  const admission = sought.admit(identity)
+  if (admission.refusal)
+    throw new BerthError('service_unavailable', `${admission.refusal.message}.`, { retryAfterSeconds: 2 })
+  return admission
+}
+
+async function identify({ database }: Sought, { token }: SqlCaller, checkToken: CheckToken): Promise<Identity | null> {
+  if (token?.startsWith(tokenPrefix))
+    return database.tokenHash !== null && sameDigest(sha256(token), database.tokenHash) ? { kind: 'owner' } : null
+  if (!database.clientModeEnabled)
+    throw new BerthError('unauthorized', 'Client access to this database is off: send its own token.')
+  if (token === null) return { kind: 'anonymous', claims: anonymousClaims }
+  try {
+    return await checkToken(database, token)
+  } catch (error) {
+    if (!(error instanceof PostgresRefusal)) throw error
+    throw new BerthError('service_unavailable', `${error.message}.`, { retryAfterSeconds: 5 })
+  }
+}

@@ -1,0 +1,110 @@
+/** Runs the statements of a `POST /sql` as a client of the proxy inside this process, so that they share its backends. */
+import type { Duplex } from 'node:stream'
+import pg from 'pg'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import type { InsideClient } from '../postgres/proxy.ts'
+import type { SqlQuery, SqlRequest } from './request.ts'
+
+/** What Postgres has answered to one statement. */
+export type SqlResult = {
+  fields: readonly pg.FieldDef[]
+  /** Values as Postgres writes them. */
+  rows: readonly (readonly (string | null)[])[]
+  command: string | null
+  rowCount: number | null
+}
+
+/** A statement failed: the fields of the error, as Postgres said them. */
+export class SqlFailed extends Error {
+  readonly failure: pg.DatabaseError
+  constructor(failure: pg.DatabaseError) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+/** Values stay as they are. */
+const asText = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig
+
+/**
+ * Runs them, all or none where there is a transaction.
+ * @param open connects to the proxy, as somebody who has logged in.
+ * @throws SqlFailed; BerthError timeout, request_too_large
+ */
+export async function runSql(
+  open: () => InsideClient,
+  { queries, begin }: Pick<SqlRequest, 'queries' | 'begin'>,
+  { applicationName, signal }: { applicationName: string | null; signal: AbortSignal },
+): Promise<SqlResult[]> {
+  const { stream, cut } = open()
+  const late = AbortSignal.timeout(limits.sqlSeconds * 1000)
+  const either = AbortSignal.any([signal, late])
+  either.addEventListener('abort', cut, { once: true })
+  let bytes = 0
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > limits.sqlAnswerBytes) cut()
+  })
+  const client = new pg.Client({
+    stream: () => forDriver(stream),
+    user: 'inside', // the proxy knows who it is
+    ssl: false,
+    ...(applicationName ? { application_name: applicationName } : {}),
+  })
+  client.on('error', (error) => log.debug({ err: error }, 'a connection of POST /sql was cut'))
+  try {
+    await client.connect()
+    return await runAll(client, queries, begin)
+  } catch (error) {
+    if (late.aborted)
+      throw new BerthError('timeout', `The statements took longer than ${limits.sqlSeconds} s, and were cancelled.`)
+    if (bytes > limits.sqlAnswerBytes)
+      throw new BerthError(
+        'request_too_large',
+        `The answer has more than ${limits.sqlAnswerBytes / 1024 / 1024} MiB: ask for fewer rows, or use the Postgres port.`,
+      )
+    if (error instanceof pg.DatabaseError) throw new SqlFailed(error)
+    throw error
+  } finally {
+    either.removeEventListener('abort', cut)
+    stream.destroy() // it rests, so what it had is free for others
+  }
+}
+
+async function runAll(client: pg.Client, queries: readonly SqlQuery[], begin: string | null): Promise<SqlResult[]> {
+  try {
+    if (begin !== null) await client.query(begin)
+    const results = await runEach(client, queries)
+    if (begin !== null) await client.query('commit')
+    return results
+  } catch (error) {
+    // Once this is answered the session rests, and what it had can be given to others.
+    await client.query(begin === null ? '' : 'rollback').catch((later: unknown) => {
+      log.debug({ err: later }, 'a session of POST /sql ended with its statement')
+    })
+    throw error
+  }
+}
+
+async function runEach(client: pg.Client, queries: readonly SqlQuery[]): Promise<SqlResult[]> {
+  const results: SqlResult[] = []
+  for (const { query, params } of queries) {
+    const asked = { text: query, values: params, rowMode: 'array' as const, queryMode: 'extended', types: asText }
+    const { fields, rows, command, rowCount } = await client.query<(string | null)[]>(asked)
+    results.push({ fields, rows, command, rowCount })
+  }
+  return results
+}
+
+/** The stream as the driver wants one: it connects its socket itself. */
+function forDriver(stream: Duplex): Duplex {
+  return Object.assign(stream, {
+    setNoDelay: () => stream,
+    setKeepAlive: () => stream,
+    connect: () => setImmediate(() => stream.emit('connect')),
+    ref: () => stream,
+    unref: () => stream,
+  })
+}

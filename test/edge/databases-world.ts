@@ -1,0 +1,200 @@
+/** Databases behind the edge, for tests: rows of the platform's, and a Postgres in the place of the one in a VM. */
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import pg from 'pg'
+import { createAuthenticator } from '#schema/context.ts'
+import { openDatabases, type EdgeDatabases } from '#src/edge/databases.ts'
+import { ownCertificate } from '#src/edge/postgres/certificates.ts'
+import { openProxy, type PostgresProxy } from '#src/edge/postgres/proxy.ts'
+import { openSqlDoor } from '#src/edge/sql/door.ts'
+import { createTokenCheck } from '#src/edge/tokens.ts'
+import { sqlDoorPlace } from '#src/drivers/sql-door.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
+import { getOne, sql } from '#src/platform/postgres.ts'
+import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
+import { addDatabaseEvent } from '#src/resources/infra/databases/states.ts'
+import { hostOf, type Database } from '#src/resources/infra/databases/rows.ts'
+import { openLogins, sealNewLogins } from '#src/resources/infra/databases/setup.ts'
+import { makeToken } from '#src/resources/infra/databases/tokens.ts'
+import { transaction } from '#src/platform/postgres.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { idsOf } from '../support/makers.ts'
+import { until } from '../support/until.ts'
+import { asAdmin, startTestPostgres, type TestPostgres } from '../support/postgres.ts'
+
+/** A database as its owner knows it. */
+export type KnownDatabase = { row: Database; token: string; host: string }
+
+/** The edge in this process, and what is behind it. */
+export type DatabasesWorld = {
+  berth: Berth
+  edgeId: string
+  proxy: PostgresProxy
+  databases: EdgeDatabases
+  /** The database that has a server. */
+  known: KnownDatabase
+  /** Another organization's, without one. */
+  foreign: KnownDatabase
+  /** How often the server was reached. */
+  reached: number
+  /** A client of node-postgres, connected; of the first database's owner without options. */
+  client(options?: Partial<pg.ClientConfig> & { host?: string }): Promise<pg.Client>
+  /** The same as the server's superuser, without the proxy. */
+  superuser(): Promise<pg.Client>
+  /** Changes a row, with its event and notice; resolves when the edge has acknowledged that. */
+  change(database: KnownDatabase, set: ReturnType<typeof sql>): Promise<Database>
+  /** Ends what answers POST /sql. */
+  closeDoor(): Promise<void>
+  close(): Promise<void>
+}
+
+/** What a worker does in the server of a new database, as far as Postgres 15 knows it. */
+const setup = (owner: string): string => `
+  create role anon; create role authenticated;
+  grant anon, authenticated to "${owner}";
+  grant authenticated to berth_authenticated; grant anon to berth_anonymous;
+  alter role berth_authenticated set role = 'authenticated';
+  alter role berth_anonymous set role = 'anon';`
+const schemas = (owner: string): string => `
+  alter schema public owner to "${owner}";
+  create schema auth; grant usage on schema auth to public;
+  create unlogged table auth.sessions (process_id integer primary key, claims jsonb not null);
+  grant select (process_id), insert, update, delete on auth.sessions to berth_claims;
+  create function auth.claims() returns jsonb language sql stable security definer set search_path = ''
+    as $$ select claims from auth.sessions where process_id = pg_catalog.pg_backend_pid() $$;`
+
+/** Opens one. */
+export async function openDatabasesWorld(settings: Record<string, string> = {}): Promise<DatabasesWorld> {
+  const server = await startTestPostgres()
+  const berth = await startBerth({ settings })
+  const { services } = berth
+  const known = await makeDatabase(berth, await berth.token('alice', 'acme'))
+  const foreign = await makeDatabase(berth, await berth.token('mallory', 'other'))
+  await setUp(server, known, services)
+  const url = new URL(server.address.adminUrl.replace('@/', '@localhost/'))
+  const socket = join(url.searchParams.get('host') ?? '', '.s.PGSQL.5432')
+  const connections = new Set<Socket>()
+  const edgeId = newUuid()
+  await sql`insert into edge_processes (id) values (${edgeId})`.execute(services.db)
+  const checkToken = createTokenCheck(createAuthenticator(services))
+  const reach = async (): Promise<Duplex> => {
+    world.reached++
+    return openSocket(socket, connections)
+  }
+  const databases = openDatabases(services, { reach, checkToken, edgeId })
+  const proxy = await openProxy({
+    host: '127.0.0.1',
+    port: 0,
+    directory: databases,
+    certificates: ownCertificate(services.config.dataDir, services.config.domain),
+    derive: services.sealer.derive,
+  })
+  const door = await openSqlDoor({ databases, checkToken, proxy, socketPath: sqlDoorPlace(services.config.runDir) })
+  let closing: Promise<void> | undefined
+  const world: DatabasesWorld = {
+    berth,
+    edgeId,
+    proxy,
+    databases,
+    known,
+    foreign,
+    reached: 0,
+    client: async ({ host = known.host, ...options } = {}) => {
+      const client = new pg.Client({
+        host: '127.0.0.1',
+        port: proxy.port,
+        user: known.row.pgUser,
+        database: 'app',
+        password: known.token,
+        ssl: { rejectUnauthorized: false, servername: host },
+        ...options,
+      })
+      client.on('error', () => {
+        // Tests that cut it say so themselves.
+      })
+      await client.connect()
+      return client
+    },
+    async superuser() {
+      const client = new pg.Client({ connectionString: server.address.adminUrl, database: 'app' })
+      await client.connect()
+      return client
+    },
+    async change(database, set) {
+      database.row = await transaction(services.db, async (tx) => {
+        const row = await getOne<Database>(
+          tx,
+          sql`update databases set ${set}, event_position = event_position + 1 where id = ${database.row.id} returning *`,
+        )
+        await addDatabaseEvent(tx, row)
+        return row
+      })
+      const { id, eventPosition } = database.row
+      await until('the edge has carried it out', async () => {
+        const { rows } = await sql`
+          select from edge_acknowledgements where edge_id = ${edgeId} and database_id = ${id} and position >= ${eventPosition}`.execute(
+          services.db,
+        )
+        return rows.length > 0
+      })
+      return database.row
+    },
+    closeDoor: () => (closing ??= door.close(100)),
+    async close() {
+      await world.closeDoor()
+      await proxy.close(100)
+      databases.close()
+      for (const connection of connections) connection.destroy()
+      await berth.stop()
+      await server.stop()
+    },
+  }
+  return world
+}
+
+async function makeDatabase({ services }: Berth, token: string): Promise<KnownDatabase> {
+  const { organizationId, userId } = idsOf(token)
+  const id = newUuid()
+  const { token: password, tokenVerifier, tokenHash } = await makeToken()
+  const row = await getOne<Database>(
+    services.db,
+    sql`
+    insert into databases (id, organization_id, user_id, name, status, pg_user, token_verifier, token_hash, sealed_logins, vcpu_count, memory_mb, disk_mb)
+    values (${id}, ${organizationId}, ${userId}, 'main', 'active', ${`app_${encodeId('database', id).slice(-6)}`}, ${tokenVerifier}, ${tokenHash}, ${sealNewLogins(services.sealer, id)}, 1, 1024, 1024)
+    returning *`,
+  )
+  return { row, token: password, host: hostOf(services.config, row) }
+}
+
+async function setUp(server: TestPostgres, { row }: KnownDatabase, { sealer }: Berth['services']): Promise<void> {
+  const logins = openLogins(sealer, row)
+  const roles = [
+    [row.pgUser, logins.owner],
+    ['berth_authenticated', logins.authenticated],
+    ['berth_anonymous', logins.anonymous],
+    ['berth_claims', logins.claims],
+  ] as const
+  await asAdmin(server.address, async (admin) => {
+    for (const [role, password] of roles)
+      await admin.query(`create role "${role}" login password '${await makeVerifier(password, 1)}'`)
+    await admin.query(setup(row.pgUser))
+    await admin.query(`create database app owner "${row.pgUser}"`)
+  })
+  const inside = new pg.Client({ connectionString: server.address.adminUrl.replace('/postgres?', '/app?') })
+  await inside.connect()
+  await inside.query(schemas(row.pgUser))
+  await inside.end()
+}
+
+function openSocket(path: string, connections: Set<Socket>): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    socket.once('error', reject).once('connect', () => {
+      socket.off('error', reject)
+      connections.add(socket)
+      socket.once('close', () => connections.delete(socket))
+      resolve(socket)
+    })
+  })
+}
