@@ -4,7 +4,7 @@
  */
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startGitServer, type GitServer } from './support/git-server.ts'
+import { startGitServer, type GitServer } from './support/git/git-server.ts'
 import { startInstallation, type Installation } from './support/installation.ts'
 import { until } from './support/until.ts'
 

@@ -16,7 +16,7 @@ export const databaseRoutes: Routes = {
   },
   'POST /api/v1/databases': {
     status: 201,
-    errors: [400, 409, 500],
+    errors: [400, 409, 500, 503],
     summary: 'Creates a database; answers when it is active, or after 25 s. The token is shown only this once',
     operation: `mutation createDatabase ($input: CreateDatabaseInput!) { createDatabase(input: $input) { body: credentials {
       id: databaseId name organization_id: organizationId host client_mode_enabled: clientModeEnabled token } } }`,

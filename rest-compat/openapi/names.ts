@@ -5,6 +5,7 @@ const nouns: Readonly<Record<string, string>> = {
   agents: 'Versioned definitions of agents.',
   builds: 'Builds of repositories and uploads, with their logs.',
   chat: 'Chats with models.',
+  databases: 'Managed Postgres, with its backups and the access of clients to it.',
   environments: 'Where sessions work: the configurations of their VMs.',
   models: 'The available models.',
   runs: 'Starting an agent’s session in one request.',

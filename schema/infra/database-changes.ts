@@ -2,6 +2,7 @@
 import type { InputFieldBuilder } from '@pothos/core'
 import { builder } from '../builder.ts'
 import { actionOn, idField, mutationOf } from '../mutations.ts'
+import { linkTo } from '../nodes.ts'
 import { setClientAccess } from '#src/resources/infra/databases/client-access.ts'
 import { moveDatabaseToProject } from '#src/resources/infra/databases/project-changes.ts'
 import { hostOf } from '#src/resources/infra/databases/rows.ts'
@@ -14,7 +15,7 @@ import {
   updateDatabase,
   type TokenOf,
 } from '#src/resources/infra/databases.ts'
-import { encodeId } from '#src/platform/ids.ts'
+import { organizationType } from '../identity/organizations.ts'
 import { databaseType } from './databases.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -26,11 +27,12 @@ const database = { field: 'database', type: databaseType }
 const credentials = builder.objectRef<TokenOf>('DatabaseCredentials').implement({
   description: 'How its owner connects to a database. The token is shown only this once.',
   fields: (t) => ({
-    databaseId: t.id({ description: 'Which database.', resolve: (made) => encodeId('database', made.database.id) }),
+    ...linkTo(t, 'database', { type: databaseType, description: 'The database.', id: (made) => made.database.id }),
     name: t.string({ description: 'Its name.', resolve: (made) => made.database.name }),
-    organizationId: t.id({
+    ...linkTo(t, 'organization', {
+      type: organizationType,
       description: 'The organization that owns it.',
-      resolve: (made) => encodeId('organization', made.database.organizationId),
+      id: (made) => made.database.organizationId,
     }),
     host: t.string({
       description: 'The host name at which clients reach it.',

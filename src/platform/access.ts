@@ -32,7 +32,7 @@ export const permissions = {
   'folders:read': ['viewer', 'compute:use', 'vm'],
   'folders:write': ['member', 'compute:use', 'vm'],
   'templates:read': ['viewer', 'compute:use', 'vm'],
-  'projects:read': ['viewer', 'compute:use', 'vm'],
+  'projects:read': ['viewer', 'compute:use', null],
   'projects:write': ['member', 'compute:use', null],
   'databases:read': ['viewer', null, null],
   'databases:write': ['admin', null, null],

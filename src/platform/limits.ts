@@ -77,8 +77,8 @@ export const limits = {
   foldersMax: 10_000, // workspace folders of an organization
 
   // Projects and databases.
-  projectsMax: 1000, // of an organization
-  databasesMax: 1000, // of an organization, those that are not deleted
+  projectsMax: 10_000, // of an organization
+  databasesMax: 10_000, // of an organization, those that are not deleted
   databaseWaitSeconds: 25, // how long a request that creates one waits for it
   databaseCreateSecondsMax: 300, // one that is not there by then has failed
   databaseToldSeconds: 5, // how long a change of client access waits for the processes that let clients in

@@ -6,6 +6,14 @@ import { agentsRows } from './agents-matrix.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers } from './callers.ts'
 import { follow, problemsOf, type Schema } from './json-schema.ts'
 import { gatewayRows, restRows } from './matrix.ts'
+import {
+  additiveKeys,
+  answerKeys,
+  documented,
+  documentedOfAgents,
+  documentedOfGateway,
+  requestKeys,
+} from './openapi/documented.ts'
 
 type Operation = {
   operationId: string
@@ -49,204 +57,6 @@ const infra = (): Document => documents['infra']!
 /** A schema, or what its reference leads to. */
 const whole = (schema: Schema | undefined, document: Document): Schema =>
   typeof schema?.['$ref'] === 'string' ? follow(schema['$ref'], document as unknown as Schema) : (schema ?? {})
-
-/** The operations of the infrastructure interface that exist so far, as clients write them. */
-const documented = [
-  'GET /api/v1/build/jobs',
-  'POST /api/v1/build/jobs',
-  'GET /api/v1/build/jobs/{id}',
-  'POST /api/v1/build/jobs/{id}/cancel',
-  'GET /api/v1/build/jobs/{id}/logs',
-  'GET /api/v1/build/jobs/{id}/logs/stream',
-  'POST /api/v1/compute/uploads',
-  'GET /api/v1/databases',
-  'POST /api/v1/databases',
-  'GET /api/v1/databases/{db_id}',
-  'PATCH /api/v1/databases/{db_id}',
-  'DELETE /api/v1/databases/{db_id}',
-  'POST /api/v1/databases/{db_id}/client-access/enable',
-  'POST /api/v1/databases/{db_id}/client-access/disable',
-  'GET /api/v1/usage',
-  'GET /api/v1/vms',
-  'POST /api/v1/vms',
-  'GET /api/v1/vms/external/{external_ref}',
-  'POST /api/v1/vms/sandbox',
-  'GET /api/v1/vms/{vm_id}',
-  'DELETE /api/v1/vms/{vm_id}',
-  'GET /api/v1/vms/{vm_id}/env',
-  'PATCH /api/v1/vms/{vm_id}/env',
-  'PUT /api/v1/vms/{vm_id}/env',
-  'GET /api/v1/vms/{vm_id}/env/{key}',
-  'DELETE /api/v1/vms/{vm_id}/env/{key}',
-  'POST /api/v1/vms/{vm_id}/env/refresh-system',
-  'POST /api/v1/vms/{vm_id}/env/sync-session',
-  'DELETE /api/v1/vms/{vm_id}/env/sync-session',
-  'POST /api/v1/vms/{vm_id}/envd/delete',
-  'POST /api/v1/vms/{vm_id}/envd/exec',
-]
-/** The operations of the agents service that exist so far, and those of the gateway. */
-const documentedOfAgents = [
-  'GET /v1/agents',
-  'POST /v1/agents',
-  'GET /v1/agents/{id}',
-  'PATCH /v1/agents/{id}',
-  'POST /v1/agents/{id}/archive',
-  'DELETE /v1/agents/{id}',
-  'GET /v1/agents/{id}/versions',
-  'GET /v1/agents/{id}/mcp-tools',
-  'GET /v1/environments',
-  'POST /v1/environments',
-  'GET /v1/environments/{id}',
-  'DELETE /v1/environments/{id}',
-  'POST /v1/environments/{id}/archive',
-  'GET /v1/tools',
-  'GET /v1/models',
-  'GET /v1/vaults',
-  'POST /v1/vaults',
-  'GET /v1/vaults/{id}',
-  'PUT /v1/vaults/{id}',
-  'DELETE /v1/vaults/{id}',
-  'POST /v1/vaults/{id}/archive',
-  'GET /v1/vaults/{id}/credentials',
-  'POST /v1/vaults/{id}/credentials',
-  'PUT /v1/vaults/{id}/credentials/{cid}',
-  'DELETE /v1/vaults/{id}/credentials/{cid}',
-  'POST /v1/vaults/{id}/credentials/{cid}/archive',
-  'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate',
-  'GET /v1/sessions',
-  'POST /v1/sessions',
-  'GET /v1/sessions/{id}',
-  'DELETE /v1/sessions/{id}',
-  'POST /v1/sessions/{id}/archive',
-  'PUT /v1/sessions/{id}/sharing',
-  'GET /v1/shared-sessions/{id}',
-  'PUT /v1/sessions/{id}/seen',
-  'GET /v1/sessions/{id}/events',
-  'POST /v1/sessions/{id}/events',
-  'GET /v1/sessions/{id}/events/stream',
-  'POST /v1/runs',
-]
-const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
-/** Documented request keys by operation of the infrastructure interface, and the documented keys of the answer. */
-const requestKeys: Readonly<Record<string, readonly string[]>> = {
-  'POST /api/v1/vms': [
-    'name',
-    'template_id',
-    'vm_id',
-    'env',
-    'folder_id',
-    'skip_folder_create',
-    'git_repo_url',
-    'git_branch',
-    'git_repos',
-  ],
-  'POST /api/v1/vms/sandbox': ['language', 'code', 'command', 'args', 'timeout', 'ttl'],
-  'POST /api/v1/build/jobs': ['org_id', 'spec', 'repo_url', 'git_ref', 'commit_sha'],
-  'POST /api/v1/compute/uploads': ['organization_id'],
-  'POST /api/v1/databases': ['organization_id', 'name', 'function_id', 'client_mode_enabled'],
-  'PATCH /api/v1/databases/{db_id}': ['project_id', 'network_name'],
-  'POST /api/v1/vms/{vm_id}/envd/delete': ['path', 'recursive'],
-  'POST /api/v1/vms/{vm_id}/envd/exec': ['command', 'args', 'working_dir', 'timeout', 'background'],
-}
-/** What we take beside them: external_ref, by which a VM is found again; the others are what GraphQL takes of a new VM. */
-const additiveKeys: Readonly<Record<string, readonly string[]>> = {
-  'POST /api/v1/vms': [
-    'external_ref',
-    'vcpu_count',
-    'memory_mb',
-    'disk_mb',
-    'ttl_seconds',
-    'metadata',
-    'network_policy',
-    'project_id',
-  ],
-  'POST /api/v1/databases': [
-    'project_id',
-    'network_name',
-    'settings',
-    'vcpu_count',
-    'memory_mb',
-    'disk_mb',
-    'sleep_after_seconds',
-  ],
-}
-const jobKeys = [
-  'id',
-  'organization_id',
-  'status',
-  'repo_url',
-  'git_ref',
-  'commit_sha',
-  'error',
-  'queued_at',
-  'started_at',
-  'finished_at',
-  'cancel_requested',
-  'exit_code',
-]
-const databaseKeys = [
-  'id',
-  'name',
-  'organization_id',
-  'function_id',
-  'host',
-  'pg_database',
-  'pg_user',
-  'status',
-  'client_mode_enabled',
-  'created_at',
-  'project_id',
-  'network_name',
-  'native_credential_generation',
-]
-const answerKeys: Readonly<Record<string, readonly string[]>> = {
-  'GET /api/v1/build/jobs': ['jobs'],
-  'POST /api/v1/build/jobs': jobKeys,
-  'GET /api/v1/build/jobs/{id}': jobKeys,
-  'POST /api/v1/build/jobs/{id}/cancel': jobKeys,
-  'GET /api/v1/build/jobs/{id}/logs': ['logs'],
-  'POST /api/v1/compute/uploads': ['upload_url', 'binary_url', 'expires_at'],
-  'POST /api/v1/databases': ['id', 'name', 'organization_id', 'host', 'client_mode_enabled', 'token'],
-  'GET /api/v1/databases/{db_id}': databaseKeys,
-  'PATCH /api/v1/databases/{db_id}': databaseKeys,
-  'DELETE /api/v1/databases/{db_id}': ['message'],
-  'POST /api/v1/databases/{db_id}/client-access/enable': databaseKeys,
-  'POST /api/v1/databases/{db_id}/client-access/disable': databaseKeys,
-  'GET /api/v1/usage': ['sessions', 'limit', 'offset'],
-  'POST /api/v1/vms': [
-    'vm_id',
-    'name',
-    'status',
-    'ip_address',
-    'node_id',
-    'user_id',
-    'memory_mb',
-    'vcpu_count',
-    'warnings',
-  ],
-  'GET /api/v1/vms/external/{external_ref}': ['vm_id', 'status', 'external_ref'],
-  'POST /api/v1/vms/sandbox': ['vm', 'command', 'ttl'],
-  'GET /api/v1/vms/{vm_id}': ['vm_id', 'status', 'ip_address'],
-  'GET /api/v1/vms/{vm_id}/env': ['env'],
-  'PATCH /api/v1/vms/{vm_id}/env': ['env', 'warning'],
-  'PUT /api/v1/vms/{vm_id}/env': ['env', 'warning'],
-  'GET /api/v1/vms/{vm_id}/env/{key}': ['key', 'value', 'visibility'],
-  'DELETE /api/v1/vms/{vm_id}/env/{key}': ['env', 'warning'],
-  'POST /api/v1/vms/{vm_id}/env/refresh-system': ['status', 'warning'],
-  'POST /api/v1/vms/{vm_id}/env/sync-session': ['status', 'warning'],
-  'DELETE /api/v1/vms/{vm_id}/env/sync-session': ['status', 'warning'],
-  'POST /api/v1/vms/{vm_id}/envd/delete': ['vm_id', 'path', 'success'],
-  'POST /api/v1/vms/{vm_id}/envd/exec': [
-    'stdout',
-    'stderr',
-    'exit_code',
-    'duration',
-    'timeout',
-    'background',
-    'process_id',
-    'error',
-  ],
-}
 
 describe('the description', () => {
   test('has every routed path, and marks exactly those as additive that go beyond the interface', () => {
@@ -465,10 +275,10 @@ describe('what a path answers fits its description:', () => {
     const { vm } = await makeTarget(berth, callers.owner, node)
     const { pool } = berth.services.database
     await pool.query(
-      "insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour, started_at, ended_at, end_reason) select organization_id, id, 2, 2048, 0.09, now() - interval '90 minutes', now() - interval '30 minutes', 'request' from vms order by created_at desc limit 1",
+      "insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour, started_at, ended_at, end_reason) select organization_id, id, 2, 2048, 0.09, now() - interval '90 minutes', now() - interval '30 minutes', 'request' from vms where purpose is null order by created_at desc limit 1",
     )
     await pool.query(
-      'insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour) select organization_id, id, 2, 2048, 0.09 from vms order by created_at desc limit 1',
+      'insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour) select organization_id, id, 2, 2048, 0.09 from vms where purpose is null order by created_at desc limit 1',
     )
     const { body } = await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', {
       token: callers.owner,

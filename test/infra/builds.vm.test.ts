@@ -13,7 +13,7 @@ import { openServices } from '#src/platform/services.ts'
 import { startWorker } from '#workers/worker.ts'
 import { bash } from '../support/compute.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { startGitServer, type GitServer } from '../support/git-server.ts'
+import { startGitServer, type GitServer } from '../support/git/git-server.ts'
 import { idsOf } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 

@@ -1,7 +1,7 @@
 /** Repositories cloned at creation, from a real git server on the host. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { startGitServer, type GitServer } from '../support/git-server.ts'
+import { startGitServer, type GitServer } from '../support/git/git-server.ts'
 
 let berth: Berth
 let git: GitServer

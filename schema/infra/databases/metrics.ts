@@ -2,8 +2,8 @@
 import { idArguments } from '#schema/arguments.ts'
 import { builder } from '#schema/builder.ts'
 import { heartbeat, withHeartbeats } from '#schema/heartbeats.ts'
+import { linkTo } from '#schema/nodes.ts'
 import { rowsOfEach } from '#schema/rows-of-each.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import { findMetrics, followMetrics, type DatabaseMetrics } from '#src/resources/infra/databases/metrics.ts'
 import { databaseType } from '../databases.ts'
 
@@ -14,7 +14,11 @@ const databaseMetrics = builder.objectRef<DatabaseMetrics>('DatabaseMetrics').im
     'What the server of a database last said of itself. Counts are totals since its statistics began; they may begin again after a crash.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'measuredAt' in value,
   fields: (t) => ({
-    databaseId: t.id({ description: 'Which database.', resolve: ({ databaseId }) => encodeId('database', databaseId) }),
+    ...linkTo(t, 'database', {
+      type: databaseType,
+      description: 'The database.',
+      id: ({ databaseId }) => databaseId,
+    }),
     connections: t.exposeInt('connections', { description: 'Connections to the server that are open.' }),
     sizeBytes: t.expose('sizeBytes', { type: 'BigInt', description: 'What its tables and indexes take.' }),
     transactions: t.expose('transactions', { type: 'BigInt', description: 'Transactions that were committed.' }),

@@ -12,7 +12,7 @@ import type { Call } from '#src/platform/services.ts'
 import { detachVms } from './vms/rows.ts'
 
 /** A project as it is stored; moments are wire text, ids are uuids. */
-export type Project = Row<'projects'>
+export type Project = Pick<Row<'projects'>, 'id' | 'organizationId' | 'userId' | 'name' | 'createdAt' | 'updatedAt'>
 
 const projects = rowsOf<Project>('project', 'projects', 'project')
 

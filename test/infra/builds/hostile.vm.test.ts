@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { finished, submit, type Job } from '../../support/builds.ts'
-import { startGitServer, type GitServer } from '../../support/git-server.ts'
+import { startGitServer, type GitServer } from '../../support/git/git-server.ts'
 
 const buildLimitMs = 120_000
 let berth: Berth

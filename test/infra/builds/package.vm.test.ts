@@ -6,7 +6,7 @@ import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { finished, submit } from '../../support/builds.ts'
-import { startGitServer, type GitServer } from '../../support/git-server.ts'
+import { startGitServer, type GitServer } from '../../support/git/git-server.ts'
 
 const packageName = 'minimist@1.2.8' // small, and its tests are in what was published
 const testRunner = 'tape@5.9.0'

@@ -3,8 +3,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { finished, submit, type Job } from '../../support/builds.ts'
-import { startGitServer, type GitServer } from '../../support/git-server.ts'
-import { startGitSshServer, type GitSshServer } from '../../support/git-ssh-server.ts'
+import { startGitServer, type GitServer } from '../../support/git/git-server.ts'
+import { startGitSshServer, type GitSshServer } from '../../support/git/git-ssh-server.ts'
 
 const buildLimitMs = 120_000
 const noKey =

@@ -8,7 +8,20 @@ import type { Call } from '#src/platform/services.ts'
 import { databaseRows, notDeleted, type Database } from './rows.ts'
 
 /** The last measurement of a database. */
-export type DatabaseMetrics = Row<'database_metrics'>
+export type DatabaseMetrics = Pick<
+  Row<'database_metrics'>,
+  | 'databaseId'
+  | 'connections'
+  | 'sizeBytes'
+  | 'transactions'
+  | 'rolledBack'
+  | 'rowsRead'
+  | 'rowsWritten'
+  | 'blocksHit'
+  | 'blocksRead'
+  | 'deadlocks'
+  | 'measuredAt'
+>
 /** One that was just taken. */
 export type Measured = Omit<DatabaseMetrics, 'databaseId' | 'measuredAt'>
 

@@ -81,7 +81,9 @@ export async function insertDatabase(
 
 /** The name of a project's network for a database: the one that is given, or the project's own. */
 export function readNetworkName(given: string | null | undefined, projectId: string): string {
-  return given ? readDatabaseName(given, 'network_name') : encodeId('project', projectId).replace('_', '-')
+  return given !== null && given !== undefined
+    ? readDatabaseName(given, 'network_name')
+    : encodeId('project', projectId).replace('_', '-')
 }
 
 /**

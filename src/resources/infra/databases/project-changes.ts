@@ -23,6 +23,7 @@ export async function moveDatabaseToProject(
 ): Promise<Database> {
   const scope = allow(call.caller, 'databases:write')
   const { projectId, networkName: givenName } = input
+  const hasName = givenName !== null && givenName !== undefined
   if (projectId === undefined)
     throw new BerthError('invalid_request', 'project_id is required: a project, or null for none.', {
       field: 'project_id',
@@ -31,10 +32,10 @@ export async function moveDatabaseToProject(
     const before = await lockDatabase(tx, scope, publicId)
     checkActive(before)
     const project = projectId === null ? null : await readTarget(tx, scope.organizationId, projectId)
-    if (givenName && !project)
+    if (hasName && !project)
       throw new BerthError('invalid_request', 'network_name needs a project_id.', { field: 'network_name' })
     const isSame = before.projectId === (project?.id ?? null)
-    const networkName = project && (isSame && !givenName ? before.networkName : readNetworkName(givenName, project.id))
+    const networkName = project && (isSame && !hasName ? before.networkName : readNetworkName(givenName, project.id))
     if (isSame && networkName === before.networkName) return before
     if (before.vmId) await setProject(tx, before.vmId, project?.id ?? null)
     return updateAtOnce(
