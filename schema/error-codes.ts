@@ -13,6 +13,8 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   dns_not_verified: 'The domain’s DNS does not point here yet.',
   backup_not_usable: 'The backup cannot be restored.',
   restore_in_progress: 'A restore is running.',
+  invalid_cron: 'The cron expression is not valid.',
+  invalid_timezone: 'There is no such time zone.',
   client_access_unavailable: 'Client access is not available for this database.',
   provider_not_connected: 'The provider is not connected.',
   invalid_code: 'The code is wrong or too old.',

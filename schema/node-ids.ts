@@ -5,8 +5,11 @@ import { decodeId, encodeId, idPrefixes, type IdKind } from '#src/platform/ids.t
 const kinds = {
   Agent: 'agent',
   ApiKey: null,
+  Backup: 'backup',
+  BackupSchedule: 'backupSchedule',
   Build: 'build',
   Database: 'database',
+  DatabaseRestore: 'restore',
   Environment: 'environment',
   Folder: 'folder',
   InferenceRequest: 'inferenceRequest',

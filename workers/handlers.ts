@@ -3,6 +3,8 @@ import { handleEnvironments } from './agents/environments.ts'
 import { handleBuilds, type ActiveBuilds } from './infra/builds.ts'
 import { measureWatchedDatabases } from './infra/database-upkeep.ts'
 import { handleDatabases } from './infra/databases.ts'
+import { handleDatabaseBackups } from './infra/database-backups.ts'
+import { handleDatabaseRestores } from './infra/database-restores.ts'
 import { handleFolders } from './infra/folders.ts'
 import { handleVms, type VmWork } from './infra/vms.ts'
 
@@ -13,5 +15,7 @@ export async function handleAll(work: VmWork, activeBuilds: ActiveBuilds): Promi
   measureWatchedDatabases(work)
   await handleBuilds(work, activeBuilds)
   await handleEnvironments(work)
+  await handleDatabaseBackups(work)
+  await handleDatabaseRestores(work)
   await handleFolders(work.services.jobs, work.compute, work.nodeId)
 }

@@ -79,7 +79,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   compute.fillPool()
   const activeBuilds = new Set<string>()
   await handleAll(work, activeBuilds)
-  const stopHousekeeping = startHousekeeping(services, { work, activeBuilds })
+  const stopHousekeeping = startHousekeeping(services, { work, activeBuilds, stopping: stopping.signal })
   log.info({ node: nodeId, acceleration: compute.acceleration }, 'the worker is ready')
   return {
     nodeId,

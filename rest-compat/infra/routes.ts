@@ -2,6 +2,7 @@
 import type { Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
 import { databaseRoutes } from './databases.ts'
+import { databaseBackupRoutes } from './database-backups.ts'
 import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
 import { vmCommandRoutes } from './vm-commands.ts'
@@ -17,6 +18,7 @@ export const infraRoutes: Routes = {
   ...vmFileRoutes,
   ...buildRoutes,
   ...databaseRoutes,
+  ...databaseBackupRoutes,
   ...uploadRoutes,
   ...usageRoutes,
 }

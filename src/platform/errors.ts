@@ -18,6 +18,8 @@ export const errorStatuses = {
   dns_not_verified: 400,
   backup_not_usable: 400,
   restore_in_progress: 400,
+  invalid_cron: 400,
+  invalid_timezone: 400,
   client_access_unavailable: 400,
   provider_not_connected: 400,
   invalid_code: 400,

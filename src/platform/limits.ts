@@ -95,6 +95,23 @@ export const limits = {
   tunnelsPerVm: 128, // some more than Postgres takes, so that it is Postgres that refuses
   tunnelsPerNode: 4096,
 
+  // Backups of databases.
+  backupsMax: 10_000, // of an organization
+  backupBytes: 64 * 1024 * 1024 * 1024, // of one dump
+  backupSeconds: 2 * 3600, // that one dump may take
+  backupSilenceSeconds: 60, // a backup or restore whose worker writes no progress for so long is taken from it
+  backupCancelSeconds: 10, // how long a request waits until a backup that is being made has stopped
+  failedBackupDays: 30, // how long one that failed is listed
+  safetyBackupDays: 7, // how long the backup that a restore makes first is kept
+  restoreSeconds: 4 * 3600, // that one restore may take
+  replacedDataHours: 24, // how long a restore leaves the data that it replaced on the disk
+  backupSchedulesMax: 10_000, // of an organization
+  scheduleKeepCountMax: 1000,
+  scheduleKeepDaysMax: 3650,
+  scheduleLateSeconds: 300, // a backup that is later than this is skipped
+  verificationSeconds: 2 * 3600, // that testing backups may take in one night, on each node
+  verificationRetryHours: 20, // until a backup that was not found good is tested again
+
   // Builds.
   buildsPerMinute: 30,
   buildsQueuedMax: 50,

@@ -50,6 +50,34 @@ create table api_keys (
 CREATE INDEX api_keys_created_by ON public.api_keys USING btree (created_by);
 CREATE INDEX api_keys_listed ON public.api_keys USING btree (organization_id, created_at DESC, key_id DESC);
 
+create table backup_schedules (
+  id uuid not null,
+  organization_id uuid not null,
+  database_id uuid not null,
+  user_id uuid,
+  cron text not null,
+  timezone text not null,
+  enabled boolean not null default true,
+  keep_count integer,
+  keep_days integer,
+  next_run_at timestamp with time zone,
+  last_run_at timestamp with time zone,
+  last_error text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint backup_schedules_pkey PRIMARY KEY (id),
+  constraint backup_schedules_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id) ON DELETE CASCADE,
+  constraint backup_schedules_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint backup_schedules_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint backup_schedules_check CHECK ((enabled = (next_run_at IS NOT NULL))),
+  constraint backup_schedules_keep_count_check CHECK (((keep_count >= 1) AND (keep_count <= 1000))),
+  constraint backup_schedules_keep_days_check CHECK (((keep_days >= 1) AND (keep_days <= 3650)))
+);
+CREATE INDEX backup_schedules_database ON public.backup_schedules USING btree (database_id, id DESC);
+CREATE INDEX backup_schedules_due ON public.backup_schedules USING btree (next_run_at) WHERE enabled;
+CREATE INDEX backup_schedules_organization ON public.backup_schedules USING btree (organization_id);
+CREATE INDEX backup_schedules_user ON public.backup_schedules USING btree (user_id);
+
 create table build_caches (
   organization_id uuid not null,
   repo_key text not null,
@@ -172,6 +200,64 @@ create table credit_leases (
 );
 CREATE INDEX credit_leases_organization ON public.credit_leases USING btree (organization_id);
 
+create table database_backup_events (
+  backup_id uuid not null,
+  position bigint not null,
+  status text not null,
+  stored_bytes bigint not null,
+  error text,
+  verified_at timestamp with time zone,
+  verification_error text,
+  created_at timestamp with time zone not null default now(),
+  constraint database_backup_events_pkey PRIMARY KEY (backup_id, "position"),
+  constraint database_backup_events_backup_id_fkey FOREIGN KEY (backup_id) REFERENCES database_backups(id) ON DELETE CASCADE
+);
+
+create table database_backups (
+  id uuid not null,
+  organization_id uuid not null,
+  database_id uuid not null,
+  user_id uuid,
+  schedule_id uuid,
+  scheduled_at timestamp with time zone,
+  status text not null,
+  triggered_by text not null,
+  error text,
+  cancel_requested boolean not null default false,
+  worker_number integer,
+  heartbeat_at timestamp with time zone,
+  stored_bytes bigint not null default 0,
+  database_bytes bigint,
+  size_bytes bigint not null default 0,
+  sha256 text,
+  pg_version text,
+  event_position bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  verified_at timestamp with time zone,
+  verification_begun_at timestamp with time zone,
+  verification_error text,
+  constraint database_backups_pkey PRIMARY KEY (id),
+  constraint database_backups_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id),
+  constraint database_backups_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint database_backups_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES backup_schedules(id) ON DELETE SET NULL,
+  constraint database_backups_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint database_backups_check CHECK (((completed_at IS NOT NULL) = (sha256 IS NOT NULL))),
+  constraint database_backups_check1 CHECK (((status <> 'completed'::text) OR (completed_at IS NOT NULL))),
+  constraint database_backups_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
+  constraint database_backups_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'completed'::text, 'failed'::text, 'deleting'::text]))),
+  constraint database_backups_triggered_by_check CHECK ((triggered_by = ANY (ARRAY['manual'::text, 'schedule'::text, 'pre_restore'::text, 'pre_delete'::text])))
+);
+CREATE INDEX database_backups_database ON public.database_backups USING btree (database_id, id DESC);
+CREATE INDEX database_backups_deleting ON public.database_backups USING btree (id) WHERE (status = 'deleting'::text);
+CREATE INDEX database_backups_expiring ON public.database_backups USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX database_backups_organization ON public.database_backups USING btree (organization_id);
+CREATE INDEX database_backups_user ON public.database_backups USING btree (user_id);
+CREATE UNIQUE INDEX database_backups_busy ON public.database_backups USING btree (database_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]));
+CREATE UNIQUE INDEX database_backups_scheduled ON public.database_backups USING btree (schedule_id, scheduled_at);
+
 create table database_events (
   database_id uuid not null,
   position bigint not null,
@@ -197,6 +283,58 @@ create table database_metrics (
   constraint database_metrics_pkey PRIMARY KEY (database_id),
   constraint database_metrics_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id) ON DELETE CASCADE
 );
+
+create table database_restore_events (
+  restore_id uuid not null,
+  position bigint not null,
+  status text not null,
+  step text not null,
+  loaded_bytes bigint not null,
+  error text,
+  created_at timestamp with time zone not null default now(),
+  constraint database_restore_events_pkey PRIMARY KEY (restore_id, "position"),
+  constraint database_restore_events_restore_id_fkey FOREIGN KEY (restore_id) REFERENCES database_restores(id) ON DELETE CASCADE
+);
+
+create table database_restores (
+  id uuid not null,
+  organization_id uuid not null,
+  database_id uuid not null,
+  backup_id uuid,
+  safety_backup_id uuid,
+  user_id uuid,
+  number integer not null,
+  status text not null,
+  step text not null default 'backup'::text,
+  error text,
+  worker_number integer,
+  heartbeat_at timestamp with time zone,
+  loaded_bytes bigint not null default 0,
+  backup_bytes bigint not null,
+  event_position bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  tidied_at timestamp with time zone,
+  tidy_after timestamp with time zone,
+  constraint database_restores_pkey PRIMARY KEY (id),
+  constraint database_restores_backup_id_fkey FOREIGN KEY (backup_id) REFERENCES database_backups(id) ON DELETE SET NULL,
+  constraint database_restores_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id),
+  constraint database_restores_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint database_restores_safety_backup_id_fkey FOREIGN KEY (safety_backup_id) REFERENCES database_backups(id) ON DELETE SET NULL,
+  constraint database_restores_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint database_restores_check CHECK (((status = ANY (ARRAY['completed'::text, 'failed'::text])) = (finished_at IS NOT NULL))),
+  constraint database_restores_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'completed'::text, 'failed'::text]))),
+  constraint database_restores_step_check CHECK ((step = ANY (ARRAY['backup'::text, 'load'::text, 'swap'::text, 'finished'::text])))
+);
+CREATE INDEX database_restores_backup ON public.database_restores USING btree (backup_id);
+CREATE INDEX database_restores_database ON public.database_restores USING btree (database_id, id DESC);
+CREATE INDEX database_restores_organization ON public.database_restores USING btree (organization_id);
+CREATE INDEX database_restores_safety_backup ON public.database_restores USING btree (safety_backup_id);
+CREATE INDEX database_restores_untidy ON public.database_restores USING btree (tidy_after) WHERE (tidied_at IS NULL);
+CREATE INDEX database_restores_user ON public.database_restores USING btree (user_id);
+CREATE UNIQUE INDEX database_restores_busy ON public.database_restores USING btree (database_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]));
+CREATE UNIQUE INDEX database_restores_number ON public.database_restores USING btree (database_id, number);
 
 create table databases (
   id uuid not null,

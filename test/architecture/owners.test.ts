@@ -17,6 +17,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/identity/joining': ['organizations', 'users'],
   'src/resources/identity/memberships': ['memberships'],
   'src/resources/identity/signing-keys': ['signing_keys'],
+  'src/resources/infra/backup-schedules': ['backup_schedules'],
   'src/resources/infra/build-logs': ['build_log_lines'],
   'src/resources/infra/builds': ['build_caches', 'build_events', 'build_jobs', 'build_runs', 'build_secrets'],
   'src/resources/infra/databases': [
@@ -26,6 +27,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'edge_acknowledgements',
     'edge_processes',
   ],
+  'src/resources/infra/database-backups': ['database_backup_events', 'database_backups'],
+  'src/resources/infra/database-restores': ['database_restore_events', 'database_restores'],
   'src/resources/infra/folders': ['folders'],
   'src/resources/infra/nodes': ['nodes'],
   'src/resources/infra/projects': ['projects'],

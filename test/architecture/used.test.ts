@@ -23,11 +23,8 @@ const codesToCome = [
   'invalid_domain',
   'invalid_target',
   'dns_not_verified',
-  'backup_not_usable',
-  'restore_in_progress',
   'provider_not_connected',
   'invalid_code',
-  'backup_in_progress',
   'domain_already_linked',
 ]
 test('every error code is thrown somewhere, or its noun does not exist yet', () => {

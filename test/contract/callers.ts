@@ -65,6 +65,9 @@ export type Target = {
   process: string
   folder: string
   database: string
+  backup: string
+  restore: string
+  schedule: string
   project: string
   externalRef: string
   build: string
@@ -76,8 +79,8 @@ export type Target = {
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
 export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
-  const { vm, process, folder, database, project, externalRef, build, secret, organization, apiKey, membership } =
-    target
+  const { vm, process, folder, database, backup, restore, schedule, project } = target
+  const { externalRef, build, secret, organization, apiKey, membership } = target
   const names: Readonly<Record<string, string>> = {
     vm,
     vm_id: vm,
@@ -86,6 +89,10 @@ export function fill(text: string, target: Target, of: 'build' | keyof AgentsTar
     folder,
     database,
     db_id: database,
+    backup,
+    backup_id: backup,
+    restore,
+    schedule,
     project,
     ref: externalRef,
     external_ref: externalRef,
@@ -169,19 +176,54 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   }
 }
 
-/** A database, and a project without anything in it. */
+/** A database with a backup, a restore and a schedule, and a project without anything in it. */
 async function makeDatabaseTarget(
   berth: Berth,
   owner: string,
   nodeId: string,
-): Promise<Pick<Target, 'database' | 'project'>> {
+): Promise<Pick<Target, 'database' | 'backup' | 'restore' | 'schedule' | 'project'>> {
   const projectId = newUuid()
   await sql`insert into projects (id, organization_id, name) values (${projectId}, ${idsOf(owner).organizationId}, ${canary})`.execute(
     berth.services.db,
   )
   const name = `${canary}-${newUuid()}`
   const { id } = await makeDatabase(berth, owner, nodeId, { name })
-  return { database: id, project: encodeId('project', projectId) }
+  return { database: id, ...(await makeBackupTarget(berth, id)), project: encodeId('project', projectId) }
+}
+
+/** A completed backup of a database, a restore that has ended, and a schedule. */
+async function makeBackupTarget(
+  { services: { db } }: Berth,
+  database: string,
+): Promise<Pick<Target, 'backup' | 'restore' | 'schedule'>> {
+  const [databaseId, backupId, restoreId, scheduleId] = [
+    decodeId('database', database),
+    newUuid(),
+    newUuid(),
+    newUuid(),
+  ]
+  const owner = sql`(select organization_id from databases where id = ${databaseId})`
+  await sql`insert into database_backups (id, organization_id, database_id, status, triggered_by, pg_version, sha256, completed_at, event_position)
+    values (${backupId}, ${owner}, ${databaseId}, 'completed', 'manual', ${canary}, repeat('a', 64), now(), 1)`.execute(
+    db,
+  )
+  await sql`insert into database_backup_events (backup_id, position, status, stored_bytes, error) values (${backupId}, 1, 'completed', 0, ${canary})`.execute(
+    db,
+  )
+  await sql`insert into database_restores (id, organization_id, database_id, backup_id, number, status, error, backup_bytes, finished_at, event_position)
+    values (${restoreId}, ${owner}, ${databaseId}, ${backupId}, 1, 'failed', ${canary}, 0, now(), 1)`.execute(db)
+  await sql`insert into database_restore_events (restore_id, position, status, step, loaded_bytes, error) values (${restoreId}, 1, 'failed', 'load', 0, ${canary})`.execute(
+    db,
+  )
+  await sql`insert into backup_schedules (id, organization_id, database_id, cron, timezone, last_error, next_run_at)
+    values (${scheduleId}, ${owner}, ${databaseId}, '0 3 * * *', 'UTC', ${canary}, now() + interval '1 day')`.execute(
+    db,
+  )
+  return {
+    backup: encodeId('backup', backupId),
+    restore: encodeId('restore', restoreId),
+    schedule: encodeId('backupSchedule', scheduleId),
+  }
 }
 
 /** A request to a model that the ledger has. */
@@ -220,7 +262,7 @@ async function makeBuildTarget(
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
 export async function picture(
   berth: Berth,
-  { vm, folder, database, project, build, secret, apiKey, membership, ...others }: Target,
+  { vm, folder, database, backup, restore, schedule, project, build, secret, apiKey, membership, ...others }: Target,
 ): Promise<string> {
   const vmId = decodeId('vm', vm)
   const buildId = decodeId('build', build)
@@ -228,6 +270,8 @@ export async function picture(
     select 'vm ' || v::text as row from vms v where id = ${vmId} union all select 'env ' || e::text from vm_env e where vm_id = ${vmId}
     union all select 'process ' || p::text from vm_processes p where vm_id = ${vmId} union all select 'event ' || e::text from vm_events e where vm_id = ${vmId}
     union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)}
+    union all select 'backup ' || b::text from database_backups b where database_id = ${decodeId('database', database)} union all select 'restore ' || r::text from database_restores r where id = ${decodeId('restore', restore)}
+    union all select 'schedule ' || s::text from backup_schedules s where id = ${decodeId('backupSchedule', schedule)} union all select 'its ' || e::text from database_backup_events e where backup_id = ${decodeId('backup', backup)}
     union all select 'database ' || d::text from databases d where id = ${decodeId('database', database)} union all select 'project ' || p::text from projects p where id = ${decodeId('project', project)}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}

@@ -307,7 +307,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
-      .replaceAll(/(?:bld|upl|agt|env|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID')
+      .replaceAll(/(?:bld|bkp|upl|agt|env|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID')
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
       .replaceAll(/\d{13}-\d+/g, 'ENTRY')
       .replaceAll(/X-Amz-[^"]*/g, 'SIGNED')

@@ -7,6 +7,9 @@ import type { Background } from '#src/platform/services.ts'
 import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environments/vms.ts'
 import { requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
 import { purgeDatabases, requeueStalledDatabases } from '#src/resources/infra/databases/upkeep.ts'
+import { fireSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
+import { endLostBackups, forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
+import { requeueRestores } from '#src/resources/infra/database-restores/states.ts'
 import { forgetProcesses } from '#src/resources/infra/vms/processes.ts'
 import { endVmsOfLostNodes, expireVms, requeueStalledVms } from '#src/resources/infra/vms/upkeep.ts'
 import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
@@ -14,13 +17,14 @@ import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/d
 import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
+import { verifyBackups } from './backup-verification.ts'
 import { requeueUnclaimedBuilds, sweepBuildDisks } from './build-machines.ts'
 import type { ActiveBuilds } from './builds.ts'
 import { measureDatabases, sleepIdleDatabases } from './database-upkeep.ts'
 import type { VmWork } from './vms.ts'
 
 /** The parts of a worker that runs VMs. */
-export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds }
+export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds; stopping: AbortSignal }
 
 /**
  * Starts the periodic tasks; the returned function stops them. A worker without VMs only does those of the whole
@@ -45,12 +49,17 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
       async () => void (await endLostProcesses(services.db)),
     ),
     every('7 * * * *', 'removing the data of deleted databases', () => purgeDatabases(services)),
+    every('*/5 * * * * *', 'starting scheduled backups', () => fireSchedules(services)),
+    every('*/20 * * * * *', 'ending lost backups', () => endLostBackups(services)),
+    every('*/20 * * * * *', 'going on with restores', () => requeueRestores(services)),
+    every('* * * * *', 'deleting backups', () => forgetOldBackups(services)),
     every('17 * * * *', 'deleting old records', () => forget(services)),
     every('27 * * * *', 'rotating build logs', () => rotateLogPartitions(services.db)),
   ]
 }
 
-function tasksOfNode({ work, activeBuilds }: NodeWork): ScheduledTask[] {
+/** @param stopping fires when the worker stops. */
+function tasksOfNode({ work, activeBuilds, stopping }: NodeWork): ScheduledTask[] {
   const { services, nodeId } = work
   return [
     every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
@@ -63,6 +72,7 @@ function tasksOfNode({ work, activeBuilds }: NodeWork): ScheduledTask[] {
       requeueUnclaimedBuilds(work, activeBuilds),
     ),
     every('37 * * * *', 'removing disks of builds', () => sweepBuildDisks(work)),
+    every('7 3 * * *', 'verifying backups', () => verifyBackups(work, stopping)),
   ]
 }
 

@@ -14,6 +14,11 @@ export type Tables = {
     keyId: string; organizationId: string; name: string; secretSha256: Buffer; secretLast4: string; scopes: string[]
     createdBy: string; createdAt: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null
   }
+  backup_schedules: {
+    id: string; organizationId: string; databaseId: string; userId: string | null; cron: string; timezone: string
+    enabled: boolean; keepCount: number | null; keepDays: number | null; nextRunAt: string | null
+    lastRunAt: string | null; lastError: string | null; createdAt: string; updatedAt: string
+  }
   build_caches: {
     organizationId: string; repoKey: string; nodeId: string; folderId: string; jobId: string | null; usedAt: string
   }
@@ -41,12 +46,35 @@ export type Tables = {
   credit_leases: {
     processId: string; organizationId: string; amountNanoUsd: number
   }
+  database_backup_events: {
+    backupId: string; position: number; status: string; storedBytes: number; error: string | null
+    verifiedAt: string | null; verificationError: string | null; createdAt: string
+  }
+  database_backups: {
+    id: string; organizationId: string; databaseId: string; userId: string | null; scheduleId: string | null
+    scheduledAt: string | null; status: string; triggeredBy: string; error: string | null; cancelRequested: boolean
+    workerNumber: number | null; heartbeatAt: string | null; storedBytes: number; databaseBytes: number | null
+    sizeBytes: number; sha256: string | null; pgVersion: string | null; eventPosition: number; createdAt: string
+    startedAt: string | null; completedAt: string | null; expiresAt: string | null; verifiedAt: string | null
+    verificationBegunAt: string | null; verificationError: string | null
+  }
   database_events: {
     databaseId: string; position: number; status: string; statusReason: string | null; createdAt: string
   }
   database_metrics: {
     databaseId: string; connections: number; sizeBytes: number; transactions: number; rolledBack: number
     rowsRead: number; rowsWritten: number; blocksHit: number; blocksRead: number; deadlocks: number; measuredAt: string
+  }
+  database_restore_events: {
+    restoreId: string; position: number; status: string; step: string; loadedBytes: number; error: string | null
+    createdAt: string
+  }
+  database_restores: {
+    id: string; organizationId: string; databaseId: string; backupId: string | null; safetyBackupId: string | null
+    userId: string | null; number: number; status: string; step: string; error: string | null
+    workerNumber: number | null; heartbeatAt: string | null; loadedBytes: number; backupBytes: number
+    eventPosition: number; createdAt: string; startedAt: string | null; finishedAt: string | null
+    tidiedAt: string | null; tidyAfter: string | null
   }
   databases: {
     id: string; organizationId: string; userId: string | null; name: string; status: string; statusReason: string | null

@@ -1,6 +1,6 @@
-/** How much organizations store as files (uploads and outputs of builds), and the limits on it. */
+/** How much organizations store as files (uploads, outputs of builds, backups), and the limits on it. */
 import { join } from 'node:path'
-import { diskRoom } from '#src/drivers/disk-room.ts'
+import { diskRoom, type DiskRoom } from '#src/drivers/disk-room.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -24,6 +24,7 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
     db,
     sql`
     select (select coalesce(sum(size_bytes), 0) from uploads where organization_id = ${organizationId})::bigint
+        + (select coalesce(sum(size_bytes), 0) from database_backups where organization_id = ${organizationId})::bigint
         + (select coalesce(sum((output ->> 'sizeBytes')::bigint), 0) from build_jobs where organization_id = ${organizationId} and output ->> 'key' is not null)::bigint as stored_bytes,
       coalesce(sum(reserved_bytes) filter (where organization_id = ${organizationId}), 0)::bigint as staged_bytes, coalesce(sum(reserved_bytes), 0)::bigint as all_staged_bytes
     from uploads where writer is not null and writing_until > now()`,
@@ -37,24 +38,32 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
  */
 export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes: number): Promise<void> {
   const room = await diskRoom(config, filesFolder(config))
-  const bytesMax =
-    config.orgFilesGb === null
-      ? config.s3
-        ? Infinity
-        : Math.max(room.totalBytes * usualShare, limits.stagedBytesPerOrganization)
-      : config.orgFilesGb === 0
-        ? Infinity
-        : config.orgFilesGb * bytesPerGib
+  const bytesMax = shareOf(config, room)
   const heldBytes = held.storedBytes + held.stagedBytes
   if (heldBytes + wantedBytes > bytesMax) {
     throw new BerthError(
       'rate_limited',
-      `Your organization’s files take ${mib(heldBytes)} MiB, this one may take ${mib(wantedBytes)} MiB more, and ${mib(bytesMax)} MiB is the limit. Uploads and artifacts are deleted when they expire; the operator can raise BERTH_ORG_FILES_GB.`,
+      `Your organization’s files take ${mib(heldBytes)} MiB, this one may take ${mib(wantedBytes)} MiB more, and ${mib(bytesMax)} MiB is the limit. Delete backups that nobody needs; uploads and artifacts go when they expire; the operator can raise BERTH_ORG_FILES_GB.`,
       { retryAfterSeconds },
     )
   }
   const keptBytes = room.floorBytes * (heldBytes + wantedBytes > limits.uploadBytes ? 2 : 1)
   if (room.freeBytes - held.allStagedBytes - wantedBytes < keptBytes) throw diskFull()
+}
+
+/** How many bytes of files an organization may still store; infinite without a limit. */
+export async function fileBytesLeft(
+  { config, db }: { config: Config; db: Db },
+  organizationId: string,
+): Promise<number> {
+  const { storedBytes, stagedBytes } = await filesHeld(db, organizationId)
+  return Math.max(0, shareOf(config, await diskRoom(config, filesFolder(config))) - storedBytes - stagedBytes)
+}
+
+/** How many bytes of files one organization may have. */
+function shareOf({ orgFilesGb, s3 }: Config, room: DiskRoom): number {
+  if (orgFilesGb !== null) return orgFilesGb === 0 ? Infinity : orgFilesGb * bytesPerGib
+  return s3 ? Infinity : Math.max(room.totalBytes * usualShare, limits.stagedBytesPerOrganization)
 }
 
 /** The error for a disk that is nearly full. */

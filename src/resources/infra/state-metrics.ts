@@ -39,6 +39,8 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
       },
       berth_sessions: { help: 'Agents’ sessions by status.', labels: ['status'] },
       berth_environments_provisioning: { help: 'Environments whose VM is starting.' },
+      berth_backups: { help: 'Backups of databases that are pending or running.', labels: ['status'] },
+      berth_backup_verification_failed: { help: 'Backups whose last restore for a test failed.' },
       berth_uploads_under_way: { help: 'PUTs to uploads that are in progress.' },
       berth_uploads_reserved_bytes: { help: 'What those PUTs may store.' },
     },
@@ -89,11 +91,22 @@ async function readState(db: Db) {
     sql`select status as label, count(*) from build_jobs where status = 'queued' group by status union all select status, count(*) from build_jobs where status = 'running' group by status`,
   )
   const sessions = await findAll<Counted>(db, sql`select status as label, count(*) from sessions group by status`)
-  const rest = await getOne<{ buildAgeSeconds: number; provisioning: number; writers: number; reservedBytes: number }>(
+  const backups = await findAll<Counted>(
+    db,
+    sql`select status as label, count(*) from database_backups where status in ('pending', 'running') group by status`,
+  )
+  const rest = await getOne<{
+    buildAgeSeconds: number
+    provisioning: number
+    unverified: number
+    writers: number
+    reservedBytes: number
+  }>(
     db,
     sql`
     select coalesce((select extract(epoch from now() - min(queued_at)) from build_jobs where status = 'queued'), 0)::float8 as build_age_seconds,
-      (select count(*) from environments where status = 'provisioning') as provisioning, count(*) as writers, coalesce(sum(reserved_bytes), 0)::bigint as reserved_bytes
+      (select count(*) from environments where status = 'provisioning') as provisioning,
+      (select count(*) from database_backups where status = 'completed' and verification_error is not null) as unverified, count(*) as writers, coalesce(sum(reserved_bytes), 0)::bigint as reserved_bytes
     from uploads where writer is not null and writing_until > now()`,
   )
   const byStatus = (rows: readonly Counted[]): Sample[] =>
@@ -118,6 +131,8 @@ async function readState(db: Db) {
     berth_build_oldest_queued_age_seconds: [{ value: rest.buildAgeSeconds }],
     berth_sessions: byStatus(sessions),
     berth_environments_provisioning: [{ value: rest.provisioning }],
+    berth_backups: byStatus(backups),
+    berth_backup_verification_failed: [{ value: rest.unverified }],
     berth_uploads_under_way: [{ value: rest.writers }],
     berth_uploads_reserved_bytes: [{ value: rest.reservedBytes }],
   }

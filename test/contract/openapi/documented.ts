@@ -14,6 +14,11 @@ export const documented = [
   'GET /api/v1/databases/{db_id}',
   'PATCH /api/v1/databases/{db_id}',
   'DELETE /api/v1/databases/{db_id}',
+  'GET /api/v1/databases/{db_id}/backups',
+  'POST /api/v1/databases/{db_id}/backups',
+  'GET /api/v1/databases/{db_id}/backups/{backup_id}',
+  'DELETE /api/v1/databases/{db_id}/backups/{backup_id}',
+  'POST /api/v1/databases/{db_id}/backups/{backup_id}/restore',
   'POST /api/v1/databases/{db_id}/client-access/enable',
   'POST /api/v1/databases/{db_id}/client-access/disable',
   'GET /api/v1/usage',
@@ -95,11 +100,14 @@ export const requestKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/compute/uploads': ['organization_id'],
   'POST /api/v1/databases': ['organization_id', 'name', 'function_id', 'client_mode_enabled'],
   'PATCH /api/v1/databases/{db_id}': ['project_id', 'network_name'],
+  'POST /api/v1/databases/{db_id}/backups': [],
+  'POST /api/v1/databases/{db_id}/backups/{backup_id}/restore': [],
   'POST /api/v1/vms/{vm_id}/envd/delete': ['path', 'recursive'],
   'POST /api/v1/vms/{vm_id}/envd/exec': ['command', 'args', 'working_dir', 'timeout', 'background'],
 }
 /** What we take beside them: external_ref, by which a VM is found again; the others are what GraphQL takes of a new VM. */
 export const additiveKeys: Readonly<Record<string, readonly string[]>> = {
+  'POST /api/v1/databases/{db_id}/backups/{backup_id}/restore': ['target_database_id'],
   'POST /api/v1/vms': [
     'external_ref',
     'vcpu_count',
@@ -149,6 +157,7 @@ const databaseKeys = [
   'network_name',
   'native_credential_generation',
 ]
+const backupKeys = 'id database_id status triggered_by error size_bytes created_at completed_at'.split(' ')
 export const answerKeys: Readonly<Record<string, readonly string[]>> = {
   'GET /api/v1/build/jobs': ['jobs'],
   'POST /api/v1/build/jobs': jobKeys,
@@ -160,6 +169,10 @@ export const answerKeys: Readonly<Record<string, readonly string[]>> = {
   'GET /api/v1/databases/{db_id}': databaseKeys,
   'PATCH /api/v1/databases/{db_id}': databaseKeys,
   'DELETE /api/v1/databases/{db_id}': ['message'],
+  'POST /api/v1/databases/{db_id}/backups': backupKeys,
+  'GET /api/v1/databases/{db_id}/backups/{backup_id}': backupKeys,
+  'DELETE /api/v1/databases/{db_id}/backups/{backup_id}': ['message'],
+  'POST /api/v1/databases/{db_id}/backups/{backup_id}/restore': ['message'],
   'POST /api/v1/databases/{db_id}/client-access/enable': databaseKeys,
   'POST /api/v1/databases/{db_id}/client-access/disable': databaseKeys,
   'GET /api/v1/usage': ['sessions', 'limit', 'offset'],

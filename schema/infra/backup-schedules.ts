@@ -1,0 +1,156 @@
+/** Schedules of backups in GraphQL. */
+import type { InputFieldBuilder } from '@pothos/core'
+import { idArguments } from '../arguments.ts'
+import { builder } from '../builder.ts'
+import { deletionOf, idField, mutationOf } from '../mutations.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import {
+  createBackupSchedule,
+  deleteBackupSchedule,
+  findBackupSchedules,
+  getBackupSchedule,
+  pageBackupSchedules,
+  upcomingRuns,
+  updateBackupSchedule,
+} from '#src/resources/infra/backup-schedules.ts'
+import { limits } from '#src/platform/limits.ts'
+import { timestamp } from '#src/platform/clock.ts'
+import { organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { backupType } from './backups.ts'
+import { databaseType } from './databases.ts'
+
+const scheduleType = nodeOf('BackupSchedule', '`bks_` and 26 characters.', findBackupSchedules)
+
+builder.objectType(scheduleType, {
+  description: 'When Berth backs a database up by itself, and how many of these backups it keeps.',
+  fields: (t) => ({
+    ...linkTo(t, 'organization', {
+      type: organizationType,
+      description: 'The organization that owns it.',
+      id: (schedule) => schedule.organizationId,
+    }),
+    ...linkTo(t, 'database', {
+      type: databaseType,
+      description: 'The database that it backs up.',
+      id: (schedule) => schedule.databaseId,
+    }),
+    ...linkTo(t, 'createdBy', {
+      type: userType,
+      nullable: true,
+      description: 'Who made it.',
+      id: (schedule) => schedule.userId,
+    }),
+    cron: t.exposeString('cron', { description: 'Minute, hour, day of the month, month, day of the week.' }),
+    timezone: t.exposeString('timezone', { description: 'The time zone of these, such as `Europe/Berlin`.' }),
+    enabled: t.exposeBoolean('enabled', { description: 'Whether it makes backups.' }),
+    keepCount: t.exposeInt('keepCount', {
+      nullable: true,
+      description: 'How many of its completed backups are kept, the newest; null for any number.',
+    }),
+    keepDays: t.exposeInt('keepDays', {
+      nullable: true,
+      description: 'For how many days each is kept; null for ever. The newest completed backup of a database stays.',
+    }),
+    nextRunAt: t.expose('nextRunAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Its next moment; null while it is disabled.',
+    }),
+    upcomingRunsAt: t.field({
+      type: ['DateTime'],
+      description: 'Its next moments, five at most.',
+      resolve: (schedule) => upcomingRuns(schedule).map(timestamp),
+    }),
+    lastRunAt: t.expose('lastRunAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it last made a backup.',
+    }),
+    lastError: t.exposeString('lastError', {
+      nullable: true,
+      description: 'Why it made none at its last moment; null when it made one.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+  }),
+})
+
+builder.objectField(backupType, 'schedule', (t) =>
+  t.field({
+    type: scheduleType,
+    nullable: true,
+    description: 'The schedule that made it; null for another backup, and once the schedule is deleted.',
+    resolve: ({ scheduleId }) => scheduleId,
+  }),
+)
+
+builder.queryFields((t) => ({
+  backupSchedule: t.field({
+    type: scheduleType,
+    description: 'One schedule. Errors: NOT_FOUND.',
+    args: idArguments,
+    resolve: (_, { id }, call) => getBackupSchedule(call, id),
+  }),
+}))
+
+builder.objectField(databaseType, 'backupSchedules', (t) =>
+  t.field({
+    type: connectionOf('BackupSchedule', scheduleType),
+    nullable: true,
+    description: 'The schedules of its backups, newest first.',
+    args: {
+      ...pageArguments,
+      ...builder.args((arg) => ({
+        orderBy: arg.field({ type: orderOf('BackupSchedule'), description: 'Newest first by default.' }),
+      })),
+    },
+    resolve: ({ id }, { orderBy, ...window }, call) => pageBackupSchedules(call, id, window, orderBy?.direction),
+  }),
+)
+
+type Types = (typeof builder)['$inferSchemaTypes']
+
+const kept = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
+  enabled: t.boolean({ description: 'Whether it makes backups; true by default.' }),
+  keepCount: t.int({
+    description: `How many of its completed backups are kept, 1 to ${limits.scheduleKeepCountMax}; 7 by default, null for any number.`,
+  }),
+  keepDays: t.int({
+    description: `For how many days each is kept, 1 to ${limits.scheduleKeepDaysMax}; 30 by default, null for ever.`,
+  }),
+})
+const cronField = 'Minute, hour, day of the month, month, day of the week, such as `0 3 * * *`.'
+const zoneField = 'A name of the IANA time zone database, such as `Europe/Berlin`; `UTC` by default.'
+
+const backupSchedule = { field: 'backupSchedule', type: scheduleType }
+mutationOf(
+  'createBackupSchedule',
+  backupSchedule,
+  'Adds a schedule to a database. Errors: NOT_FOUND, INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST, RATE_LIMITED.',
+  (t) => ({
+    databaseId: t.id({ required: true, description: 'Which database.' }),
+    cron: t.string({ required: true, description: cronField }),
+    timezone: t.string({ description: zoneField }),
+    ...kept(t),
+  }),
+  (call, { databaseId, ...input }) => createBackupSchedule(call, databaseId, input),
+)
+mutationOf(
+  'updateBackupSchedule',
+  backupSchedule,
+  'Updates the given fields. Errors: NOT_FOUND, INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST.',
+  (t) => ({
+    ...idField(t),
+    cron: t.string({ description: cronField }),
+    timezone: t.string({ description: zoneField }),
+    ...kept(t),
+  }),
+  (call, { id, ...changes }) => updateBackupSchedule(call, id, changes),
+)
+deletionOf(
+  'deleteBackupSchedule',
+  'Deletes a schedule; the backups that it made stay until they expire. Errors: NOT_FOUND.',
+  deleteBackupSchedule,
+)

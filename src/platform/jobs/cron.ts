@@ -1,0 +1,91 @@
+/**
+ * The moments of a cron expression in a time zone: five fields (minute, hour, day of the month, month, day of the week),
+ * as POSIX defines them. A local time that the clocks skip does not occur; one that occurs twice counts the first time.
+ */
+import { CronExpressionParser } from 'cron-parser'
+import { BerthError } from '#src/platform/errors.ts'
+import { now } from '#src/platform/clock.ts'
+
+const expressionLengthMax = 255
+/** One element: `*`, a number or a name, or a range of them, each with a step if wanted. */
+const one = String.raw`(?:\d{1,2}|[a-z]{3})`
+const element = String.raw`(?:\*|${one}(?:-${one})?)(?:\/\d{1,2})?`
+const field = new RegExp(`^${element}(?:,${element})*$`, 'i')
+const fieldCount = 5
+/** More skipped or repeated moments than there are in a row in any time zone. */
+const triesMax = 200
+
+/** The moments of an expression. */
+export type Cron = { cron: string; timezone: string }
+
+/**
+ * Checks an expression and its time zone.
+ * @throws BerthError invalid_cron, invalid_timezone.
+ */
+export function readCron(cron: string, timezone: string): Cron {
+  const fields = cron.trim().split(/\s+/)
+  if (cron.length > expressionLengthMax || fields.length !== fieldCount || !fields.every((each) => field.test(each)))
+    throw invalidCron('It has five fields: minute, hour, day of the month, month, day of the week, such as 0 3 * * *.')
+  if (!isTimeZone(timezone))
+    throw new BerthError(
+      'invalid_timezone',
+      'timezone must be a name of the IANA time zone database, such as Europe/Berlin or UTC.',
+    )
+  const read = { cron: fields.join(' '), timezone }
+  if (nextMoment(read, now()) === null) throw invalidCron('It has no moment in the years to come.')
+  return read
+}
+
+/** The first moment after this one; null when there is none. @throws BerthError invalid_cron. */
+export function nextMoment({ cron, timezone }: Cron, after: Date): Date | null {
+  const moments = parse(cron, timezone, after)
+  for (let tries = 0; tries < triesMax; tries++) {
+    const next = nextOf(moments)
+    if (next === null) return null
+    // The parser moves a local time that does not exist to the next one that does, which is another local time.
+    if (moments.includesDate(next) && !isRepeated(next, timezone)) return next
+  }
+  return null
+}
+
+function parse(cron: string, timezone: string, after: Date) {
+  try {
+    return CronExpressionParser.parse(`0 ${cron}`, { currentDate: after, tz: timezone })
+  } catch (error) {
+    throw invalidCron(error instanceof Error ? `${error.message}.` : '')
+  }
+}
+
+function nextOf(moments: ReturnType<typeof parse>): Date | null {
+  try {
+    return moments.next().toDate()
+  } catch {
+    return null // the parser gives up when a day does not exist, such as February 30
+  }
+}
+
+/** Whether the same local time was shown an hour, or half an hour, before. */
+function isRepeated(at: Date, timezone: string): boolean {
+  const local = localTime(at, timezone)
+  return [30, 60].some((minutes) => localTime(new Date(at.getTime() - minutes * 60_000), timezone) === local)
+}
+
+function localTime(at: Date, timezone: string): string {
+  return new Intl.DateTimeFormat('en-GB', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' }).format(at)
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return (
+      /^[A-Za-z]/.test(name) &&
+      name.length <= expressionLengthMax &&
+      new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+    )
+  } catch {
+    return false // what Intl does not know is no time zone
+  }
+}
+
+function invalidCron(reason: string): BerthError {
+  return new BerthError('invalid_cron', `cron is not an expression that can be used. ${reason}`)
+}

@@ -1,0 +1,206 @@
+/**
+ * Backups of databases: make, find, list, delete. The dump itself is made on the database's node: see
+ * workers/infra/database-backups.ts.
+ */
+import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
+import {
+  countRows,
+  pageSql,
+  readOffset,
+  readPage,
+  type Direction,
+  type Page,
+  type PageWindow,
+} from '#src/platform/pages.ts'
+import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+import { removeBackup } from './database-backups/removal.ts'
+import {
+  backupInProgress,
+  backupRows,
+  lockBackup,
+  ofDatabase,
+  runBackup,
+  type Backup,
+  type BackupStatus,
+  type BackupTrigger,
+} from './database-backups/rows.ts'
+import { addBackupEvent, moveBackup } from './database-backups/states.ts'
+import { findNodeOf } from './databases/jobs.ts'
+import { checkActive, lockDatabase, type Database } from './databases/rows.ts'
+import { checkFileRoom, filesHeld } from './file-room.ts'
+
+/** Conditions of a list of backups. */
+export type BackupFilter = { statuses?: readonly BackupStatus[] | null }
+
+/**
+ * Starts a backup of a database.
+ * @throws BerthError not_found; 400 when the database has no VM that runs, database_not_ready, backup_in_progress;
+ * rate_limited when the organization has too many backups or files.
+ */
+export async function createBackup(call: Call, databaseId: string): Promise<Backup> {
+  const scope = allow(call.caller, 'backups:write')
+  await checkFileRoom(call.config, await filesHeld(call.db, scope.organizationId), 0)
+  return transaction(call.db, async (tx) => {
+    await checkBackupCount(tx, scope.organizationId)
+    const database = await lockDatabase(tx, scope, databaseId)
+    return insertBackup(call, tx, database, { triggeredBy: 'manual', userId: scope.userId })
+  })
+}
+
+/** Refuses one backup more than an organization may have. @throws BerthError rate_limited. */
+export async function checkBackupCount(tx: Tx, organizationId: string): Promise<void> {
+  await checkCount(tx, organizationId, {
+    rows: sql`database_backups where organization_id = ${organizationId}`,
+    nouns: 'backups',
+    most: limits.backupsMax,
+    advice: 'Delete those that nobody needs, or let schedules keep fewer.',
+  })
+}
+
+/** What a new backup is for. `withoutJob`: the caller's own job makes it. */
+export type NewBackup = {
+  triggeredBy: BackupTrigger
+  userId?: string | null
+  schedule?: { id: string; scheduledAt: Date }
+  expiresAt?: Date | null
+  withoutJob?: true
+}
+
+/**
+ * Adds a backup of a locked database, and its job.
+ * @throws BerthError as createBackup.
+ */
+export async function insertBackup(
+  services: Pick<Background, 'jobs'>,
+  tx: Tx,
+  database: Database,
+  { triggeredBy, userId = null, schedule, expiresAt = null, withoutJob }: NewBackup,
+): Promise<Backup> {
+  const nodeId = database.vmId && database.status !== 'error' ? await findNodeOf(tx, database) : undefined
+  if (database.status === 'error' || (database.status === 'active' && !nodeId))
+    throw new BerthError(
+      'invalid_request',
+      'This database has no VM that runs, so it cannot be backed up. Its statusReason in GraphQL says why.',
+    )
+  checkActive(database)
+  if (await findBusyBackup(tx, database.id)) throw backupInProgress()
+  const backup = await getOne<Backup>(
+    tx,
+    sql`
+    insert into database_backups (id, organization_id, database_id, user_id, schedule_id, scheduled_at, status, triggered_by, expires_at, event_position)
+    values (${newUuid()}, ${database.organizationId}, ${database.id}, ${userId}, ${schedule?.id ?? null}, ${schedule?.scheduledAt ?? null}, 'pending', ${triggeredBy}, ${expiresAt}, 1)
+    returning *`,
+  )
+  await addBackupEvent(tx, backup)
+  if (nodeId && !withoutJob) await services.jobs.enqueue(tx, onNode(runBackup, nodeId), { backupId: backup.id })
+  return backup
+}
+
+/** The backup of a database that is being made now. */
+export async function findBusyBackup(db: Db, databaseId: string): Promise<Backup | undefined> {
+  return findOne<Backup>(
+    db,
+    sql`select * from database_backups where database_id = ${databaseId} and status in ('pending', 'running')`,
+  )
+}
+
+/**
+ * The backup of this id.
+ * @param databaseId the public id of the database that it must be of; any without it.
+ * @throws BerthError not_found.
+ */
+export async function getBackup(call: Call, publicId: string, databaseId?: string | null): Promise<Backup> {
+  const scope = allow(call.caller, 'backups:read')
+  return backupRows.read(call.db, publicId, sql`${owned(scope)} and ${ofDatabase(databaseId)}`)
+}
+
+/** The backups of these stored ids, of the caller's organizations. */
+export async function findBackups(call: Call, ids: readonly string[]): Promise<Backup[]> {
+  return backupRows.find(call.db, ids, owned(allowAnywhere(call.caller, 'backups:read')))
+}
+
+/** The backups of a database, by its stored id, newest first: 1000 at most at once. @throws BerthError invalid_request. */
+export async function pageBackups(
+  call: Call,
+  databaseId: string,
+  { offset, ...window }: PageWindow & { offset?: number | null },
+  filter?: BackupFilter | null,
+  direction: Direction = 'desc',
+): Promise<Page<Backup>> {
+  const reach = allowAnywhere(call.caller, 'backups:read')
+  const passed = readOffset(offset)
+  const statuses = filter?.statuses ?? null
+  const mine = sql`${owned(reach)} and database_id = ${databaseId}`
+  const chosen = statuses ? sql`${mine} and status = any(${statuses}::text[])` : mine
+  return readPage(
+    'backup',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, direction)
+      return findAll<Backup>(
+        call.db,
+        sql`select * from database_backups where ${chosen} and ${within} ${cut} offset ${passed}`,
+      )
+    },
+    () => countRows(call.db, sql`database_backups where ${chosen}`),
+    limits.infraListMax,
+  )
+}
+
+/**
+ * Deletes a backup and its file. One that is being made is cancelled first, which may take some seconds longer than
+ * this; one from which a restore is running goes when that has ended.
+ * @throws BerthError not_found.
+ */
+export async function deleteBackup(call: Call, publicId: string, databaseId?: string | null): Promise<void> {
+  const scope = allow(call.caller, 'backups:delete')
+  const left = new AbortController()
+  const id = decodeId('backup', publicId) ?? ''
+  const notices = call.pubsub.subscribe('backup', id, left.signal) // before it is asked, so that no notice is missed
+  try {
+    const backup = await transaction(call.db, async (tx) => {
+      const before = await lockBackup(tx, scope, publicId, databaseId)
+      return markForDeletion(tx, before)
+    })
+    if (backup.status === 'deleting') await removeBackup(call, backup)
+    else await waitUntilGone(call.db, id, notices, left)
+  } finally {
+    left.abort()
+  }
+}
+
+/** Marks a locked backup for deletion; one that a worker is making is asked to stop. */
+export async function markForDeletion(tx: Tx, backup: Backup): Promise<Backup> {
+  if (backup.status === 'deleting') return backup
+  if (backup.status === 'running') {
+    const asked = await getOne<Backup>(
+      tx,
+      sql`update database_backups set cancel_requested = true where id = ${backup.id} returning *`,
+    )
+    await publish(tx, 'backup', backup.id)
+    return asked
+  }
+  if (backup.status === 'pending')
+    await moveBackup(tx, backup.id, 'failed', sql`cancel_requested = true, error = ${cancelled}`)
+  return (await moveBackup(tx, backup.id, 'deleting')) ?? backup
+}
+
+/** The error of a backup that was deleted while it was made. */
+export const cancelled = 'It was cancelled.'
+
+async function waitUntilGone(db: Db, id: string, notices: AsyncIterable<void>, left: AbortController): Promise<void> {
+  const timer = setTimeout(() => left.abort(), limits.backupCancelSeconds * 1000)
+  try {
+    for await (const _notice of notices)
+      if (!(await findOne(db, sql`select 1 from database_backups where id = ${id}`))) return
+  } finally {
+    clearTimeout(timer)
+  }
+}

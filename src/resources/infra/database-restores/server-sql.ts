@@ -1,0 +1,106 @@
+/**
+ * What a restore says to the database's server, as statements for the superuser in the database `postgres` unless they
+ * say otherwise. All of them may be run again. Foreign data are loaded by a role without rights beyond the database that
+ * is loaded, because what a dump contains (checks, defaults, functions of indexes) runs while it is loaded.
+ */
+import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
+import { loginUsers, quoteName } from '#src/resources/infra/databases/setup.ts'
+
+/** The role that loads; it has a new password each time, and exists only while a restore runs. */
+export const loaderName = 'berth_restore'
+
+/** Lists the server's databases, one a line. */
+export const listDatabases = 'select datname from pg_catalog.pg_database where not datistemplate order by datname'
+
+/** Asks for the version of the server, and how many bytes a database takes: `17.6|8123456`. */
+export function describeServer(name: string): string {
+  return `select pg_catalog.current_setting('server_version'), pg_catalog.pg_database_size(${quoteText(name)})`
+}
+
+/** The schemas that are Berth's: dumps leave them out, and each database gets its own. */
+export const ownSchemas = ['auth']
+
+/** Which database is loaded into, whose data they are, and whose they become. */
+export type Load = { loaded: string; sourceUser: string; targetUser: string; password: string }
+
+/** Each must be run by itself, outside of a transaction: makes an empty database, and the role that loads it. */
+export async function prepareLoad({ loaded, sourceUser, password }: Load): Promise<string[]> {
+  const [name, source, loader] = [loaded, sourceUser, loaderName].map(quoteName) as [string, string, string] // one each
+  return [
+    `drop database if exists ${name} with (force)`,
+    `drop role if exists ${loader}`,
+    ...['anon', 'authenticated', ...Object.values(loginUsers), sourceUser].map(createRole),
+    `grant anon, authenticated to ${source}`,
+    `create role ${loader} login noinherit nosuperuser nocreatedb nocreaterole noreplication nobypassrls password ${quoteText(await makeVerifier(password))}`,
+    `grant berth_logins, ${source} to ${loader}`,
+    `alter role ${loader} set role = ${quoteText(sourceUser)}`,
+    `create database ${name} template template0 owner ${source}`,
+    `revoke all on database ${name} from public`,
+    `grant connect on database ${name} to ${loader}`,
+  ]
+}
+
+/** For the database that was loaded, in one transaction: its objects become the target's. */
+export function handOver({ sourceUser, targetUser }: Load): string {
+  if (sourceUser === targetUser) return ''
+  const [source, target] = [sourceUser, targetUser].map(quoteName) as [string, string] // one each
+  return `reassign owned by ${source} to ${target};\ndrop owned by ${source};\n`
+}
+
+/** Each by itself: removes the roles that only the load needed. */
+export function forgetLoader({ loaded, sourceUser, targetUser }: Omit<Load, 'password'>): string[] {
+  return [
+    `do $$ begin if exists (select from pg_catalog.pg_database where datname = ${quoteText(loaded)}) then revoke all on database ${quoteName(loaded)} from ${quoteName(loaderName)}; end if; exception when undefined_object then null; end $$`,
+    `drop role if exists ${quoteName(loaderName)}`,
+    ...(sourceUser === targetUser ? [] : [`drop role if exists ${quoteName(sourceUser)}`]),
+  ]
+}
+
+/** What replaces what: the database's name, that under which the data were loaded, and that for the old data. */
+export type Swap = { name: string; loaded: string; replaced: string }
+
+/** Each by itself: ends every session of both databases, and lets nobody in any more. */
+export function closeDatabases({ name, loaded }: Swap): string[] {
+  return [
+    `alter database ${quoteName(name)} with allow_connections false`,
+    `select count(pg_catalog.pg_terminate_backend(pid, 5000)) from pg_catalog.pg_stat_activity where datname in (${quoteText(name)}, ${quoteText(loaded)})`,
+  ]
+}
+
+/**
+ * In one transaction: the loaded database takes the place of the other one, with the settings that its owner gave that
+ * one.
+ */
+export function swapDatabases({ name, loaded, replaced }: Swap): string {
+  const oidOf = (database: string): string =>
+    `(select oid from pg_catalog.pg_database where datname = ${quoteText(database)})`
+  return [
+    `delete from pg_catalog.pg_db_role_setting where setdatabase = ${oidOf(loaded)}`,
+    `insert into pg_catalog.pg_db_role_setting select ${oidOf(loaded)}, setrole, setconfig from pg_catalog.pg_db_role_setting where setdatabase = ${oidOf(name)}`,
+    `alter database ${quoteName(name)} rename to ${quoteName(replaced)}`,
+    `alter database ${quoteName(loaded)} rename to ${quoteName(name)}`,
+  ]
+    .map((statement) => `${statement};\n`)
+    .join('')
+}
+
+/** Each by itself: drops what was loaded in vain, and lets clients into the database again. */
+export function giveUpLoad({ name, loaded }: Swap): string[] {
+  return [
+    `drop database if exists ${quoteName(loaded)} with (force)`,
+    `alter database ${quoteName(name)} with allow_connections true`,
+  ]
+}
+
+/** By itself: drops the data that a restore replaced. */
+export function dropReplaced({ replaced }: Swap): string {
+  return `drop database if exists ${quoteName(replaced)} with (force)`
+}
+
+function createRole(name: string): string {
+  return `do $$ begin if not exists (select from pg_catalog.pg_roles where rolname = ${quoteText(name)}) then create role ${quoteName(name)}; end if; end $$`
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

@@ -1,0 +1,71 @@
+/** The moments of cron expressions, in time zones whose clocks change. */
+import { describe, expect, test } from 'vitest'
+import { nextMoment, readCron } from '#src/platform/jobs/cron.ts'
+
+/** The next moments after one, as texts. */
+function moments(cron: string, timezone: string, after: string, count: number): string[] {
+  const found: string[] = []
+  let at: Date | null = new Date(after)
+  while (found.length < count && (at = nextMoment({ cron, timezone }, at))) found.push(at.toISOString().slice(0, 16))
+  return found
+}
+
+describe('a cron expression', () => {
+  test('has its moments in its time zone', () => {
+    expect(moments('30 3 * * *', 'Europe/Rome', '2027-01-10T00:00:00Z', 2)).toEqual([
+      '2027-01-10T02:30',
+      '2027-01-11T02:30',
+    ])
+    expect(moments('0 0 1 jan *', 'UTC', '2027-01-10T00:00:00Z', 1)).toEqual(['2028-01-01T00:00'])
+    expect(moments('*/20 9-10 * * mon-fri', 'UTC', '2027-01-08T10:30:00Z', 3)).toEqual([
+      '2027-01-08T10:40',
+      '2027-01-11T09:00',
+      '2027-01-11T09:20',
+    ])
+    expect(moments('0 0 13 * 5', 'UTC', '2027-01-10T00:00:00Z', 2)).toEqual(['2027-01-13T00:00', '2027-01-15T00:00']) // either day, as POSIX has it
+    expect(moments('0 12 * * 7', 'UTC', '2027-01-10T12:00:00Z', 1)).toEqual(['2027-01-17T12:00'])
+  })
+
+  test('skips a local time that does not exist', () => {
+    expect(moments('30 2 * * *', 'Europe/Rome', '2027-03-27T12:00:00Z', 2)).toEqual([
+      '2027-03-29T00:30',
+      '2027-03-30T00:30',
+    ])
+  })
+
+  test('fires once at a local time that occurs twice, the first time', () => {
+    expect(moments('30 2 * * *', 'Europe/Rome', '2027-10-30T12:00:00Z', 2)).toEqual([
+      '2027-10-31T00:30',
+      '2027-11-01T01:30',
+    ])
+    expect(moments('*/30 2 * * *', 'Europe/Rome', '2027-10-30T12:00:00Z', 3)).toEqual([
+      '2027-10-31T00:00',
+      '2027-10-31T00:30',
+      '2027-11-01T01:00',
+    ])
+  })
+
+  test.each([
+    '',
+    '* * * *',
+    '* * * * * *',
+    '@daily',
+    '0 0 L * *',
+    '0 0 ? * *',
+    '0 0 * * 5#2',
+    '0 0 1W * *',
+    '60 * * * *',
+    '* 25 * * *',
+    '0 0 30 2 *',
+    '1-0 * * * *',
+    'a b c d e',
+    '*/0 * * * *',
+    `${'1,'.repeat(200)}1 * * * *`,
+  ])('%s is refused', (cron) => {
+    expect(() => readCron(cron, 'UTC')).toThrow(expect.objectContaining({ code: 'invalid_cron' }))
+  })
+
+  test.each(['', 'Mars/Olympus', '+01:00', 'UTC\u0000'])('in the time zone %j is refused', (timezone) => {
+    expect(() => readCron('0 3 * * *', timezone)).toThrow(expect.objectContaining({ code: 'invalid_timezone' }))
+  })
+})

@@ -1,0 +1,95 @@
+/**
+ * Finds out whether backups are good: each is restored into a throw-away database machine. One at a time, for a bounded
+ * part of the night, because it takes a machine and a processor.
+ */
+import type { Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
+import { waitForServer } from './database-servers.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { isDatabaseAway } from '#src/platform/postgres.ts'
+import type { Backup } from '#src/resources/infra/database-backups/rows.ts'
+import { noteVerification } from '#src/resources/infra/database-backups/states.ts'
+import { takeUnverified } from '#src/resources/infra/database-backups/verification.ts'
+import { findDatabaseRow } from '#src/resources/infra/databases/rows.ts'
+import { loadBackup } from './database-loads.ts'
+import { runUntilEnded, WorkEnded, WorkReleased } from './database-work.ts'
+import type { VmWork } from './vms.ts'
+
+const loadedName = 'verified'
+const serverMs = 60_000
+const mbPerByte = 1 / (1024 * 1024)
+const diskMbMin = 1024
+
+/** Tests backups until none is left or the time is over. */
+export async function verifyBackups(work: VmWork, stopping: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + limits.verificationSeconds * 1000
+  while (performance.now() < untilMs && !stopping.aborted) {
+    const backup = await takeUnverified(work.services.db)
+    if (!backup) return
+    await verifyBackup(work, backup, untilMs - performance.now(), stopping)
+  }
+}
+
+async function verifyBackup(work: VmWork, backup: Backup, limitMs: number, stopping: AbortSignal): Promise<void> {
+  const id = encodeId('backup', backup.id)
+  try {
+    await runUntilEnded({
+      stopping,
+      limitMs,
+      beat: async () => undefined,
+      run: (over) => restoreOnce(work, backup, over),
+    })
+    await noteVerification(work.services.db, backup.id, null)
+    log.info({ backup: id }, 'a backup was restored for a test, and is good')
+  } catch (error) {
+    if (error instanceof WorkReleased || isDatabaseAway(error)) return
+    const reason = error instanceof WorkEnded || error instanceof BerthError ? error.message : 'It failed on our side.'
+    log.error({ backup: id, err: error }, 'A BACKUP COULD NOT BE VERIFIED: restoring it for a test failed')
+    await noteVerification(work.services.db, backup.id, `It could not be restored for a test. ${reason}`)
+  } finally {
+    await removeMachine(work, backup)
+  }
+}
+
+async function restoreOnce(work: VmWork, backup: Backup, over: AbortSignal): Promise<void> {
+  const database = await findDatabaseRow(work.services.db, backup.databaseId)
+  if (!database) throw new WorkEnded('Its database is gone.')
+  const { machine } = await work.compute.take(specOf(backup, database.diskMb))
+  over.throwIfAborted()
+  await waitForServer(machine, serverMs)
+  await loadBackup(
+    work.services,
+    machine,
+    { backup, loaded: loadedName, sourceUser: database.pgUser, targetUser: database.pgUser },
+    () => undefined,
+    over,
+  )
+}
+
+function specOf(backup: Backup, diskMb: number): MachineSpec {
+  const neededMb = Math.ceil((backup.databaseBytes ?? 0) * mbPerByte) * 2 + diskMbMin
+  return {
+    id: machineIdOf(backup),
+    template: 'postgres',
+    vcpuCount: 2,
+    memoryMb: 1024,
+    diskMb: Math.max(diskMb, neededMb),
+    hostname: 'verification',
+    folder: 'new',
+  }
+}
+
+/** Removes the machine and its disk. A worker that starts removes one whose worker died, as it belongs to no VM. */
+async function removeMachine({ compute, egress }: VmWork, backup: Backup): Promise<void> {
+  const id = machineIdOf(backup)
+  const machine: Machine | undefined = compute.find(id)
+  egress.dropMachine(id)
+  await compute.destroy(id)
+  if (machine?.folderId) await compute.removeFolder(machine.folderId)
+}
+
+function machineIdOf({ id }: Backup): string {
+  return encodeId('backup', id).slice('bkp_'.length)
+}

@@ -1,0 +1,212 @@
+/**
+ * Restores this node's databases: a backup of the data as they are, the dump loaded beside them, then both change places
+ * in one transaction. Until then the old data are untouched. A restore whose worker dies goes on in the next one, where
+ * every step first looks at what is done.
+ */
+import type { Machine } from '#src/drivers/compute/machine.ts'
+import { runSql } from '#src/drivers/compute/guest/postgres-copies.ts'
+import { nowMs } from '#src/platform/clock.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { patiently } from '#src/platform/patience.ts'
+import { findBackupRow, type Backup } from '#src/resources/infra/database-backups/rows.ts'
+import {
+  findRestoreRow,
+  loadedName,
+  replacedName,
+  runRestore,
+  type Restore,
+  type RestoreStep,
+} from '#src/resources/infra/database-restores/rows.ts'
+import {
+  closeDatabases,
+  dropReplaced,
+  forgetLoader,
+  giveUpLoad,
+  listDatabases,
+  swapDatabases,
+  type Swap,
+} from '#src/resources/infra/database-restores/server-sql.ts'
+import {
+  claimRestore,
+  completeRestore,
+  failRestore,
+  noteRestoreProgress,
+  noteTidied,
+} from '#src/resources/infra/database-restores/states.ts'
+import { findDatabaseRow, recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
+import { serverSetup } from '#src/resources/infra/databases/setup.ts'
+import { makeBackup } from './database-backups.ts'
+import { loadBackup, statementMs } from './database-loads.ts'
+import { runUntilEnded, sentenceOf, WorkEnded, type FindMachine } from './database-work.ts'
+import { databaseMachine } from './databases.ts'
+import type { VmWork } from './vms.ts'
+
+/** Loading costs a processor each, so further ones wait. */
+const restoresAtOnce = 2
+
+/** A restore that runs here: what it works on, and how far it is. */
+type Run = {
+  work: VmWork
+  restore: Restore
+  database: Database
+  swap: Swap
+  find: FindMachine
+  stopping: AbortSignal
+  progress: { step: RestoreStep; loadedBytes: number }
+}
+
+/** Handles the restores of the node's databases. */
+export async function handleDatabaseRestores(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
+  const active = new Set<string>()
+  await work.services.jobs.handle(
+    onNode(runRestore, work.nodeId),
+    { concurrency: restoresAtOnce },
+    async ({ data: { restoreId }, signal }) => {
+      if (active.has(restoreId)) return // delivered again while it runs here
+      active.add(restoreId)
+      try {
+        await restoreDatabase(work, restoreId, signal, find)
+      } finally {
+        active.delete(restoreId)
+      }
+    },
+  )
+}
+
+/** Takes a restore to its end, and tidies up after one that has ended. */
+export async function restoreDatabase(
+  work: VmWork,
+  id: string,
+  stopping: AbortSignal,
+  find: FindMachine,
+): Promise<void> {
+  const { services } = work
+  const restore = await patiently(() => claimRestore(services.db, id, work.workerNumber))
+  const database = restore && (await findDatabaseRow(services.db, restore.databaseId))
+  if (!restore || !database || restore.tidiedAt) return
+  const name = database.pgDatabase
+  const swap = { name, loaded: loadedName(restore, name), replaced: replacedName(restore, name) }
+  const progress = { step: restore.step, loadedBytes: restore.loadedBytes }
+  const run: Run = { work, restore, database, swap, find, stopping, progress }
+  if (restore.status === 'running') await carryOut(run)
+  const ended = await patiently(() => findRestoreRow(services.db, id))
+  if (ended?.tidyAfter && Date.parse(ended.tidyAfter) <= nowMs()) await tidyUp({ ...run, restore: ended })
+}
+
+async function carryOut(run: Run): Promise<void> {
+  const { work, restore, stopping } = run
+  const { services } = work
+  const elapsedMs = nowMs() - Date.parse(restore.startedAt ?? restore.createdAt)
+  try {
+    await runUntilEnded({
+      stopping,
+      limitMs: limits.restoreSeconds * 1000 - elapsedMs,
+      beat: () => whyOver(run),
+      run: (over) => takeSteps(run, over),
+    })
+    const completed = await patiently(() => completeRestore(services, restore))
+    if (completed) log.info({ restore: encodeId('restore', restore.id) }, 'a restore is complete')
+  } catch (error) {
+    const sentence = sentenceOf(error, 'The restore')
+    log.warn({ restore: encodeId('restore', restore.id), reason: sentence }, 'a restore failed')
+    await patiently(() => failRestore(services, restore, sentence))
+  }
+}
+
+async function whyOver({ work: { services }, restore, progress }: Run): Promise<Error | undefined> {
+  await recordActivity(services, restore.databaseId) // it does not fall asleep
+  const held = await noteRestoreProgress(services.db, restore, progress)
+  return held ? undefined : new WorkEnded('Another worker has it.')
+}
+
+async function takeSteps(run: Run, over: AbortSignal): Promise<void> {
+  const { work, database, restore, swap, find } = run
+  const machine = await find(work, database.id)
+  if (!(await databasesOf(machine)).has(swap.replaced)) {
+    const backup = await usableBackup(run)
+    await makeSafetyBackup(run)
+    over.throwIfAborted()
+    run.progress.step = 'load'
+    const source = await findDatabaseRow(work.services.db, backup.databaseId)
+    if (!source) throw new WorkEnded('The database of the backup is gone.')
+    await loadBackup(
+      work.services,
+      machine,
+      { backup, loaded: swap.loaded, sourceUser: source.pgUser, targetUser: database.pgUser },
+      (bytes) => (run.progress.loadedBytes = bytes),
+      over,
+    )
+    over.throwIfAborted()
+    run.progress.step = 'swap'
+    if (!(await noteRestoreProgress(work.services.db, restore, run.progress))) over.throwIfAborted()
+    await eachStatement(machine, closeDatabases(swap))
+    await runSql(machine, { database: 'postgres', sql: swapDatabases(swap), timeoutMs: statementMs })
+  }
+  const setup = await serverSetup(work.services.sealer, database)
+  await runSql(machine, { database: 'postgres', sql: setup, timeoutMs: statementMs })
+}
+
+async function usableBackup({ work: { services }, restore }: Run): Promise<Backup> {
+  const backup = restore.backupId === null ? undefined : await findBackupRow(services.db, restore.backupId)
+  if (!backup?.completedAt) throw new WorkEnded('The backup was deleted meanwhile.')
+  return backup
+}
+
+/** The backup of the data as they are; nothing is replaced without it. */
+async function makeSafetyBackup({ work, restore, stopping, find }: Run): Promise<void> {
+  const { services } = work
+  const before = restore.safetyBackupId === null ? undefined : await findBackupRow(services.db, restore.safetyBackupId)
+  const backup =
+    before?.status === 'pending' || before?.status === 'running'
+      ? await makeBackup(work, before.id, stopping, find)
+      : before
+  if (backup?.status === 'completed') return
+  stopping.throwIfAborted()
+  throw new WorkEnded(
+    `The backup that is made before a restore failed, so nothing was changed: ${backup?.error ?? 'it was deleted.'}`,
+  )
+}
+
+/**
+ * Leaves one copy of the data on the server: after a restore that failed the database's own, which is opened again; a day
+ * after one that succeeded the restored one.
+ */
+async function tidyUp({ work, restore, database, swap, find }: Run): Promise<void> {
+  const { services } = work
+  const machine = await find(work, database.id)
+  if (restore.status === 'completed') await eachStatement(machine, [dropReplaced(swap)])
+  else {
+    const isSwapped = (await databasesOf(machine)).has(swap.replaced)
+    if (isSwapped && database.status === 'restoring') await swapBack(machine, swap)
+    const source = await sourceUserOf(services, restore)
+    const load = { loaded: swap.loaded, sourceUser: source ?? database.pgUser, targetUser: database.pgUser }
+    await eachStatement(machine, [...giveUpLoad(swap), ...forgetLoader(load)])
+  }
+  await patiently(() => noteTidied(services, restore))
+}
+
+/** A restore that failed after its data had taken their place. */
+async function swapBack(machine: Machine, { name, loaded, replaced }: Swap): Promise<void> {
+  const back = { name, loaded: replaced, replaced: loaded }
+  await eachStatement(machine, closeDatabases(back))
+  await runSql(machine, { database: 'postgres', sql: swapDatabases(back), timeoutMs: statementMs })
+}
+
+async function sourceUserOf({ db }: VmWork['services'], { backupId }: Restore): Promise<string | undefined> {
+  const backup = backupId === null ? undefined : await findBackupRow(db, backupId)
+  return backup && (await findDatabaseRow(db, backup.databaseId))?.pgUser
+}
+
+async function databasesOf(machine: Machine): Promise<Set<string>> {
+  const names = await runSql(machine, { database: 'postgres', sql: listDatabases, timeoutMs: statementMs })
+  return new Set(names.split('\n').map((name) => name.trim()))
+}
+
+/** Runs statements one after the other, because creating and dropping databases is not possible in a transaction. */
+async function eachStatement(machine: Machine, statements: readonly string[]): Promise<void> {
+  for (const sql of statements)
+    await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs, transaction: false })
+}
