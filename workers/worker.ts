@@ -39,7 +39,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   const missing = config.runsVms
     ? missingRequirements(config.vmUids)
     : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
-  const making = templateStatus(config.cacheDir).built
+  const making = templateStatus(config.cacheDir, 'base').built
     ? null
     : 'VM templates are being built on this node; try again in a few minutes.'
   let unavailable = missing?.sentence ?? making // if they exist, requests for VMs meanwhile wait for them
@@ -79,6 +79,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   compute.fillPool()
   const activeBuilds = new Set<string>()
   await handleAll(work, activeBuilds)
+  prepareDatabases(compute)
   const stopHousekeeping = startHousekeeping(services, { work, activeBuilds, stopping: stopping.signal })
   log.info({ node: nodeId, acceleration: compute.acceleration }, 'the worker is ready')
   return {
@@ -108,6 +109,17 @@ function workWithoutVms(services: Services, nodeId: string, stopping: AbortContr
       stopHousekeeping()
     },
   }
+}
+
+/** Builds the template of databases when it is missing, while VMs run already. The first database waits for it. */
+function prepareDatabases(compute: Compute): void {
+  let said = ''
+  compute
+    .prepareDatabases((fraction, sentence) => {
+      if (sentence !== said) log.info({ percent: Math.round(fraction * 100) }, `databases: ${sentence}`)
+      said = sentence
+    })
+    .catch((error: Error) => log.error({ err: error }, 'the template of databases could not be built'))
 }
 
 function createVmWork(services: Services, nodeId: string, workerNumber: number): VmWork {

@@ -15,27 +15,40 @@ export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
   const needs = verdict('what VMs need on this host', missing ? 'not all installed' : null, missing?.sentence)
   if (missing) return [needs]
   const apart = isolation(vmUids)
-  const { built, sizeBytes } = templateStatus(cacheDir)
+  const { built, sizeBytes } = templateStatus(cacheDir, 'base')
   if (!built)
     return [needs, apart, verdict('VM template base', 'not built yet', 'npm start builds it, in about two minutes.')]
   const template = verdict(`VM template base, ${Math.round(sizeBytes / megabyte)} MB`, null)
+  const databases = checkDatabases(cacheDir)
   const acceleration = await probeAcceleration(
     cacheDir,
-    currentTemplate(cacheDir).places,
+    currentTemplate(cacheDir, 'base').places,
     vmUids && createMachineUsers(vmUids),
   )
   if (acceleration === 'kvm')
-    return [needs, apart, template, verdict('KVM boots a kernel here: VMs run at full speed', null)]
+    return [needs, apart, template, databases, verdict('KVM boots a kernel here: VMs run at full speed', null)]
   return [
     needs,
     apart,
     template,
+    databases,
     {
       verdict: 'neither',
       what: 'KVM does not work here: VMs run under emulation, several times slower',
       remedy: 'If the host supports it, turn on (nested) virtualization and let the group kvm open /dev/kvm.',
     },
   ]
+}
+
+/** The template of databases, which a running Berth builds by itself. */
+function checkDatabases(cacheDir: string): Check {
+  const { built, sizeBytes } = templateStatus(cacheDir, 'postgres')
+  if (built) return verdict(`VM template postgres, ${Math.round(sizeBytes / megabyte)} MB`, null)
+  return {
+    verdict: 'neither',
+    what: 'VM template postgres: not built yet',
+    remedy: 'Berth builds it while it runs, in about two minutes; the first database waits for it.',
+  }
 }
 
 /** The isolation between VMs if one is broken out of, which depends on the user that Berth runs as. */

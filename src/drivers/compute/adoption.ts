@@ -40,7 +40,7 @@ export async function adoptMachines(
       const pid = live.get(record.machineUuid)
       const machine = pid === undefined ? undefined : await reach(node, record, pid)
       const isStock = record.id === null
-      if (machine && (!isStock || (record.templateHash === node.template.hash && addToPool(machine))))
+      if (machine && (!isStock || (record.templateHash === node.templates.base.hash && addToPool(machine))))
         return keep(machine)
       machine?.release()
       if (pid !== undefined) await killQemu(pid, record.machineUuid, userOf(node.users, record))

@@ -4,6 +4,7 @@ import type { ComputeNode } from './compute-node.ts'
 import { takeBack, userOf } from './qemu/machine-users.ts'
 import { folderDiskPlace, machinePlaces } from './places.ts'
 import { killQemu } from './qemu/processes.ts'
+import { stopServer } from './guest/postgres.ts'
 import { readRecords, type MachineRecord } from './records.ts'
 import type { RunningMachine } from './qemu/running-machine.ts'
 
@@ -60,7 +61,7 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
       const { machineUuid } = machine.record
       ending.add(machineUuid)
       try {
-        if (cleanly) await poweredOff(machine)
+        if (cleanly) await poweredOff(node, machine)
         machines.delete(machineUuid)
         machine.release()
         await killQemu(machine.pid, machineUuid, userOf(node.users, machine.record))
@@ -78,7 +79,11 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
   }
 }
 
-async function poweredOff(machine: RunningMachine): Promise<void> {
+async function poweredOff(node: ComputeNode, machine: RunningMachine): Promise<void> {
+  if (machine.record.recipe === 'postgres')
+    await stopServer(machine).catch((error: unknown) =>
+      node.log.warn({ machine: machine.record.machineUuid, err: error }, 'a Postgres did not stop in order'),
+    ) // it recovers at its next start, as after a crash
   machine.line.powerOff()
   let timer: NodeJS.Timeout | undefined
   const late = new Promise((resolve) => {

@@ -32,7 +32,7 @@ export function startOf(
     const { disk, kernel, initramfs } = keptTemplatePlaces(roots.dataDir, record.templateId)
     return { image: { path: disk, format: 'qcow2' }, kernel, initramfs }
   }
-  const { baseImage, kernel, initramfs } = templatePlaces(roots.cacheDir, record.templateHash)
+  const { baseImage, kernel, initramfs } = templatePlaces(roots.cacheDir, record.recipe ?? 'base', record.templateHash)
   return { image: { path: baseImage, format: 'raw' }, kernel, initramfs }
 }
 
@@ -60,8 +60,8 @@ export async function diskOf(node: Pick<ComputeNode, 'roots'>, record: MachineRe
  * The template that a machine of this record reads, when it belongs to an organization: machines of others may not read
  * it.
  */
-export function lentTemplate(node: Pick<ComputeNode, 'roots' | 'template'>, record: MachineRecord): Lent | null {
-  return record.templateId ? { library: node.template.places.lend, path: startOf(node, record).image.path } : null
+export function lentTemplate(node: Pick<ComputeNode, 'roots' | 'templates'>, record: MachineRecord): Lent | null {
+  return record.templateId ? { library: node.templates.base.places.lend, path: startOf(node, record).image.path } : null
 }
 
 /** Whether this node has the complete template. */

@@ -11,8 +11,8 @@ export type MachineSpec = {
   /** The 26 base32 digits of the VM's id, without the prefix. */
   id: string
   /**
-   * Which template its disk starts from: `base`; `postgres`, whose guest runs a Postgres on the folder's disk; or the
-   * uuid of one that `keepTemplate` made on this node.
+   * Which template its disk starts from: `base`; `postgres`, whose guest runs a Postgres on the folder's disk and whose
+   * own disk has a size of its own; or the uuid of one that `keepTemplate` made on this node.
    */
   template: 'base' | 'postgres' | { templateId: string }
   vcpuCount: number
@@ -21,6 +21,8 @@ export type MachineSpec = {
   hostname: string
   /** The disk at /home/user/workspace: a fresh one, none, or the uuid of one made before. */
   folder: 'new' | 'none' | { folderId: string }
+  /** How large that disk shall be; its usual size when absent. It never shrinks. */
+  folderMb?: number
 }
 
 /** A command for the guest, executed without a shell. */
@@ -101,6 +103,11 @@ export type Compute = {
   readonly warm: number
   /** Builds the templates and the snapshot of the default shape when they are missing. Idempotent. */
   prepare(progress: Progress): Promise<void>
+  /**
+   * The same for the template and the snapshot of databases, after `prepare`; `take` does it too when it must. Machines
+   * of `base` do not wait for it.
+   */
+  prepareDatabases(progress?: Progress): Promise<void>
   /** After a worker's restart: every live machine, reconnected. Machines of the pool stay in the pool. */
   adopt(): Promise<Machine[]>
   /** Starts keeping the pool full. Call it once, after `adopt`. */
@@ -137,6 +144,12 @@ export type Compute = {
    * @returns false when there is no such disk.
    */
   copyFolder(folderId: string, to: string): Promise<boolean>
+  /**
+   * Makes the folder's disk of a running machine as large as this, with the file system on it; it never shrinks. A
+   * machine that boots from it later has the size too.
+   * @throws BerthError vm_unreachable when the machine does not run.
+   */
+  growFolder(id: string, sizeMb: number): Promise<void>
   /** Removes a folder's disk. Idempotent. The machine that uses it must be gone. */
   removeFolder(folderId: string): Promise<void>
   /**

@@ -1,5 +1,6 @@
 /** The layout of the driver's files: the only file that knows the names of folders and files. */
 import { join } from 'node:path'
+import type { TemplateName } from './templates/recipe.ts'
 
 /** The root folders of this node, from the options. */
 export type Roots = { cacheDir: string; dataDir: string; runDir: string }
@@ -14,13 +15,17 @@ export type TemplatePlaces = {
   lend: string
   made: string
 }
-/** A snapshot of a booted template of one size; overlay is the empty disk that each restored machine copies. */
+/**
+ * A snapshot of a booted template of one size; overlay is the empty disk that each restored machine copies, and
+ * folderDisk, of `postgres` only, the disk of the data.
+ */
 export type SnapshotPlaces = {
   folder: string
   memory: string
   state: string
   disk: string
   overlay: string
+  folderDisk: string
   made: string
 }
 /** One machine's own files, and its two sockets. */
@@ -36,8 +41,8 @@ export type MachinePlaces = {
 }
 
 /** Templates by the hash of their recipe. */
-export function templatePlaces(cacheDir: string, hash: string): TemplatePlaces {
-  const folder = join(cacheDir, 'templates', `base-${hash}`)
+export function templatePlaces(cacheDir: string, name: TemplateName, hash: string): TemplatePlaces {
+  const folder = join(cacheDir, 'templates', `${name}-${hash}`)
   return {
     folder,
     baseImage: join(folder, 'base.img'),
@@ -83,6 +88,7 @@ export function snapshotPlaces(cacheDir: string, key: string): SnapshotPlaces {
     state: join(folder, 'state'),
     disk: join(folder, 'disk.qcow2'),
     overlay: join(folder, 'overlay.qcow2'),
+    folderDisk: join(folder, 'folder.qcow2'),
     made: join(folder, 'made.json'),
   }
 }

@@ -2,6 +2,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { MachineKeys } from './ssh/keys.ts'
+import type { TemplateName } from './templates/recipe.ts'
 import { machinePlaces, machinesFolder, type Roots } from './places.ts'
 
 /** The state of the disks when the memory was saved; the two only match together. Sizes in bytes, times in ms. */
@@ -25,7 +26,7 @@ export type MachineRecord = {
   /** The backing file of its disk; absent in older records. */
   backing?: string
   /** Which of Berth's own templates its disk starts from; absent in older records: `base`. */
-  recipe?: 'base' | 'postgres'
+  recipe?: TemplateName
   templateHash: string
   /** The kept template that its disk starts from; null for `base`. */
   templateId: string | null
@@ -36,6 +37,8 @@ export type MachineRecord = {
   /** A machine always has a second disk; it is its VM's workspace only when `hasFolder`. */
   folderId: string
   hasFolder: boolean
+  /** How large that disk shall be; absent or null: as it was made. */
+  folderMb?: number | null
   /** Whether that disk was made with the machine. */
   madeFolder: boolean
   keys: MachineKeys

@@ -134,7 +134,7 @@ describe.runIf(isRoot())('each machine of a node that runs as root', () => {
     const paths = [
       ...everything(node.dataDir),
       ...everything(snapshot),
-      ...everything(currentTemplate(roots.cacheDir).places.folder),
+      ...everything(currentTemplate(roots.cacheDir, 'base').places.folder),
     ]
     const { records } = readRecords(roots)
     const live = await node.qemus()

@@ -1,5 +1,6 @@
 /** Starts one machine: its files, its QEMU, its identity, and the first SSH connection. */
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
 import { newUuid } from '#src/platform/ids.ts'
 import type { ComputeNode } from '#src/drivers/compute/compute-node.ts'
 import { openLine, type GuestLine } from '#src/drivers/compute/guest/line.ts'
@@ -13,14 +14,14 @@ import { killQemu } from './processes.ts'
 import { writeRecord, type MachineRecord } from '#src/drivers/compute/records.ts'
 import { runMachine, type RunningMachine } from './running-machine.ts'
 import { loadState } from './saving.ts'
-import { baseDiskMb } from '#src/drivers/compute/templates.ts'
+import type { Template } from '#src/drivers/compute/templates.ts'
 import { diskOf, lentTemplate, startOf } from '#src/drivers/compute/kept-templates.ts'
 import { createOverlay } from './disk-images.ts'
+import { growDisks } from './growing.ts'
 import { giveTo, takeBack } from './machine-users.ts'
 
 /** The time limit from a running QEMU to a guest whose SSH server listens. */
 const personaLimitMs = 60_000
-const growLimitMs = 60_000
 
 /** What a machine starts from. */
 export type Origin = { from: 'boot' } | { from: 'snapshot'; snapshot: SnapshotPlaces } | { from: 'paused' }
@@ -28,26 +29,29 @@ export type Origin = { from: 'boot' } | { from: 'snapshot'; snapshot: SnapshotPl
 /** The record of a new machine; nothing is on disk yet. */
 export async function newRecord(
   node: ComputeNode,
-  spec: Pick<MachineSpec, 'template' | 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder'>,
+  spec: Pick<MachineSpec, 'template' | 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder' | 'folderMb'>,
   id: string | null,
 ): Promise<MachineRecord> {
   const machineUuid = newUuid()
+  const recipe = spec.template === 'postgres' ? 'postgres' : 'base'
+  const { hash, diskMb } = node.templates[recipe]
   return {
     machineUuid,
     id,
     uid: node.users?.take(machinePlaces(node.roots, machineUuid).folder) ?? null,
-    recipe: spec.template === 'postgres' ? 'postgres' : 'base',
-    templateHash: node.template.hash,
+    recipe,
+    templateHash: hash,
     templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
     vcpuCount: spec.vcpuCount,
     memoryMb: spec.memoryMb,
-    diskMb: Math.max(spec.diskMb, baseDiskMb),
+    diskMb: recipe === 'base' ? Math.max(spec.diskMb, diskMb) : diskMb,
     hostname: spec.hostname,
     folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(),
     hasFolder: spec.folder !== 'none',
+    folderMb: spec.folderMb ?? null,
     madeFolder: typeof spec.folder === 'string',
     keys: newKeys(),
-    ...(await chooseAddress(spec.template === 'postgres')),
+    ...(await chooseAddress(recipe === 'postgres')),
     up: false,
     reached: false,
     paused: null,
@@ -67,13 +71,25 @@ export async function makeFiles(
   writeRecord(node.roots, record)
   if (origin.from === 'snapshot') copyFileSync(origin.snapshot.overlay, places.disk)
   else await createOverlay(record.uid ?? null, places.disk, image, record.diskMb)
-  if (!existsSync(folderDiskPlace(node.roots.dataDir, record.folderId))) makeFolderDisk(node, record.folderId)
+  if (existsSync(folderDiskPlace(node.roots.dataDir, record.folderId))) return
+  const { folderDisk } =
+    record.recipe === 'postgres' && origin.from === 'snapshot' ? origin.snapshot : templateOf(node, record).places
+  await copyFolderDisk(node, folderDisk, record.folderId)
 }
 
-/** Creates a folder disk by copying an empty file system; all have the same size. We own it until a machine uses it. */
-export function makeFolderDisk(node: ComputeNode, folderId: string): void {
+function templateOf(node: ComputeNode, { recipe }: MachineRecord): Template {
+  return node.templates[recipe ?? 'base']
+}
+
+/** Creates an empty folder disk. */
+export async function makeFolderDisk(node: ComputeNode, folderId: string): Promise<void> {
+  await copyFolderDisk(node, node.templates.base.places.folderDisk, folderId)
+}
+
+/** Creates a folder disk by copying a file system, without its blocks where they can be shared. We own it until a machine uses it. */
+async function copyFolderDisk(node: ComputeNode, from: string, folderId: string): Promise<void> {
   const place = folderDiskPlace(node.roots.dataDir, folderId)
-  copyFileSync(node.template.places.folderDisk, `${place}.next`)
+  await copyFile(from, `${place}.next`, constants.COPYFILE_FICLONE)
   takeBack(`${place}.next`, 0o600)
   renameSync(`${place}.next`, place)
 }
@@ -116,7 +132,7 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
     took('personaMs')
     await machine.connect()
     node.log.debug({ machine: record.machineUuid, from: origin.from, ...took('sshMs') }, 'a machine came up')
-    if (record.diskMb > baseDiskMb && origin.from !== 'paused') await growDisk(machine, qmp, origin)
+    if (origin.from !== 'paused') await growDisks(machine, templateOf(node, record).diskMb)
     record.up = true
     record.reached = true
     writeRecord(node.roots, record)
@@ -148,7 +164,7 @@ function startFor(node: ComputeNode, record: MachineRecord, origin: Origin, disk
       origin.from === 'snapshot' ? origin.snapshot.state : origin.from === 'paused' ? places.pausedMemory : null,
     lent:
       origin.from === 'snapshot'
-        ? { library: node.template.places.lend, path: origin.snapshot.memory }
+        ? { library: node.templates.base.places.lend, path: origin.snapshot.memory }
         : lentTemplate(node, record),
     uid: record.uid ?? null,
   }
@@ -194,24 +210,10 @@ async function continueFrom(
     {
       hostname: record.hostname,
       machineId: record.keys.machineId,
-      mountFolder: record.hasFolder,
+      mountFolder: record.hasFolder && record.recipe !== 'postgres', // its guest mounts it itself, before Postgres starts
       hostKey: dropbearHostKey(record.keys),
       authorizedKey: authorizedKey(record.keys),
     },
     personaLimitMs,
   )
-}
-
-/** Grows a disk that is larger than the template's: QEMU is told the size, and the guest's file system is resized. */
-async function growDisk(machine: RunningMachine, qmp: Qmp, origin: Origin): Promise<void> {
-  if (origin.from === 'snapshot')
-    await qmp.execute('block_resize', { 'node-name': 'root', size: machine.record.diskMb * 1024 * 1024 })
-  const { exit, stdout, stderr } = await machine.run({
-    argv: ['resize2fs', '/dev/vda'],
-    as: 'root',
-    timeoutMs: growLimitMs,
-  })
-  stdout.resume()
-  stderr.resume()
-  if ((await exit).exitCode !== 0) throw new Error('the machine’s disk could not be grown')
 }

@@ -91,9 +91,9 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
   let released = false
   const pauses = createPauses(node, record)
 
-  /** A machine that no VM uses gets no network. */
+  /** A machine that no VM uses gets no network, nor does a database, which opens no connections. */
   const takeEgress = (egress: Duplex): void =>
-    void (record.id === null ? egress.destroy() : node.onEgress(record.id, egress))
+    void (record.id === null || record.recipe === 'postgres' ? egress.destroy() : node.onEgress(record.id, egress))
   const connect = async (limitMs: number): Promise<SshConnection> => {
     const made = await connectSsh(record, takeEgress, limitMs)
     if (released) {

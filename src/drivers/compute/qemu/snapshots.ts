@@ -31,40 +31,44 @@ import { deviceListVersion, startQemu } from '#src/drivers/compute/qemu.ts'
 import { endQemus, killQemu } from './processes.ts'
 import { connectQmp } from './qmp.ts'
 import { saveState } from './saving.ts'
-import { baseDiskMb } from '#src/drivers/compute/templates.ts'
+import type { TemplateName } from '#src/drivers/compute/templates/recipe.ts'
 
 /** The time limit for a cold boot and warming up, under emulation on a busy host. */
-const warmLimitMs = 3 * 60_000
+const warmLimitMs = 5 * 60_000
 
 /** What a snapshot depends on besides the host: the number of processors and the memory. */
 export type Size = { vcpuCount: number; memoryMb: number }
 
 /** The path of the snapshot of this size, whether or not it exists. */
-export function findSnapshot(node: ComputeNode, size: Size): { places: SnapshotPlaces; made: boolean } {
-  const places = snapshotPlaces(node.roots.cacheDir, keyOf(node, size))
+export function findSnapshot(
+  node: ComputeNode,
+  name: TemplateName,
+  size: Size,
+): { places: SnapshotPlaces; made: boolean } {
+  const places = snapshotPlaces(node.roots.cacheDir, keyOf(node, name, size))
   return { places, made: existsSync(places.made) }
 }
 
 /** Makes the snapshot unless it exists. @throws Error when the template does not boot. */
-export async function ensureSnapshot(node: ComputeNode, size: Size): Promise<SnapshotPlaces> {
-  const { places, made } = findSnapshot(node, size)
+export async function ensureSnapshot(node: ComputeNode, name: TemplateName, size: Size): Promise<SnapshotPlaces> {
+  const { places, made } = findSnapshot(node, name, size)
   if (made) return places
   const folder = snapshotsFolder(node.roots.cacheDir)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
   await withHostLock(
-    join(folder, 'lock'),
+    join(folder, name === 'base' ? 'lock' : `${name}.lock`),
     () => node.log.info('another Berth on this host makes a snapshot'),
     async () => {
       if (existsSync(places.made)) return
-      const building = snapshotPlaces(node.roots.cacheDir, 'building')
+      const building = snapshotPlaces(node.roots.cacheDir, name === 'base' ? 'building' : `${name}-building`)
       // We hold the lock, so anything incomplete or still running was left by a worker that died.
       await endQemus(building.folder, (_machineUuid, uid) => mayBeMachine(node.users, uid))
       rmSync(building.folder, { recursive: true, force: true })
       mkdirSync(building.folder, { mode: 0o711 })
       const uid = node.users?.take(building.folder) ?? null
       try {
-        await makeSnapshot(node, size, building, uid)
-        await createOverlay(uid, building.overlay, { path: places.disk, format: 'qcow2' }, baseDiskMb)
+        await makeSnapshot(node, name, size, building, uid)
+        await createOverlay(uid, building.overlay, { path: places.disk, format: 'qcow2' }, node.templates[name].diskMb)
       } finally {
         if (uid !== null) node.users?.free(uid, building.folder)
       }
@@ -79,6 +83,7 @@ export async function ensureSnapshot(node: ComputeNode, size: Size): Promise<Sna
 
 async function makeSnapshot(
   node: ComputeNode,
+  name: TemplateName,
   size: Size,
   building: SnapshotPlaces,
   uid: number | null,
@@ -86,10 +91,11 @@ async function makeSnapshot(
   const machineUuid = newUuid()
   const socket = join(socketsFolder(node.roots.runDir), machineUuid)
   const places = { qmp: `${socket}.qmp`, line: `${socket}.con` }
-  const folderDisk = join(building.folder, 'folder.qcow2')
-  const base = { path: node.template.places.baseImage, format: 'raw' } as const
-  await createOverlay(uid, building.disk, base, baseDiskMb)
-  copyFileSync(node.template.places.folderDisk, folderDisk)
+  const { places: template, diskMb } = node.templates[name]
+  const { folderDisk } = building
+  const base = { path: template.baseImage, format: 'raw' } as const
+  await createOverlay(uid, building.disk, base, diskMb)
+  copyFileSync(template.folderDisk, folderDisk)
   const memory = openSync(building.memory, 'w')
   ftruncateSync(memory, size.memoryMb * 1024 * 1024)
   closeSync(memory)
@@ -97,9 +103,10 @@ async function makeSnapshot(
   const { pid, errors } = await startQemu({
     machineUuid,
     acceleration: node.acceleration,
-    ...size,
+    vcpuCount: size.vcpuCount,
+    memoryMb: size.memoryMb,
     memory: { from: 'making', path: building.memory },
-    template: node.template.places,
+    template,
     disk: { path: building.disk, format: 'qcow2', below: base },
     folderDisk,
     places,
@@ -120,20 +127,24 @@ async function makeSnapshot(
     await qmp.execute('quit')
     await qmp.closed
     line.close()
-    rmSync(folderDisk)
-    writeFileSync(building.made, JSON.stringify({ ...size, qemu: node.qemuVersion, acceleration: node.acceleration }))
+    if (name === 'base') rmSync(folderDisk) // each machine gets an empty one; that of `postgres` belongs to the memory
+    const { vcpuCount, memoryMb } = size
+    writeFileSync(
+      building.made,
+      JSON.stringify({ vcpuCount, memoryMb, qemu: node.qemuVersion, acceleration: node.acceleration }),
+    )
   } finally {
     await killQemu(pid, machineUuid, uid)
     for (const path of Object.values(places)) rmSync(path, { force: true })
   }
 }
 
-function keyOf(node: ComputeNode, size: Size): string {
+function keyOf(node: ComputeNode, name: TemplateName, size: Size): string {
   const processor = /^model name\s*:.*$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[0] ?? ''
   const hash = sha256(
-    [node.template.hash, node.qemuVersion, node.acceleration, processor, deviceListVersion].join('\n'),
+    [node.templates[name].hash, node.qemuVersion, node.acceleration, processor, deviceListVersion].join('\n'),
   )
     .toString('hex')
     .slice(0, 16)
-  return `base-${hash}-${size.vcpuCount}x${size.memoryMb}`
+  return `${name}-${hash}-${size.vcpuCount}x${size.memoryMb}`
 }

@@ -1,0 +1,16 @@
+/** What a template of Berth's own is made by. */
+import type { Progress } from '#src/drivers/compute/machine.ts'
+
+/** The templates that every host builds itself. */
+export type TemplateName = 'base' | 'postgres'
+
+/** How one of them is made. */
+export type Recipe = {
+  name: TemplateName
+  /** The size of the disk that machines start from. */
+  diskMb: number
+  /** Names what it makes: a changed recipe is another template. */
+  hash(): string
+  /** Puts everything into an empty folder. @throws Error with the end of what the build printed. */
+  build(out: string, cacheDir: string, progress: Progress): Promise<void>
+}
