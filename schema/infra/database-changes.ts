@@ -48,6 +48,11 @@ const credentials = builder.objectRef<TokenOf>('DatabaseCredentials').implement(
       resolve: (made) => made.database.clientModeEnabled,
     }),
     token: t.string({ description: 'The password of `pgUser`.', resolve: (made) => made.token }),
+    connectionUri: t.string({
+      description: 'All of it in one line, for psql and other clients of Postgres.',
+      resolve: ({ database: { pgUser, pgDatabase, ...made }, token }, _, { config }) =>
+        `postgresql://${pgUser}:${token}@${hostOf(config, made)}:${config.postgresPort}/${pgDatabase}?sslmode=require`,
+    }),
   }),
 })
 const payload = (t: PayloadFields) => ({

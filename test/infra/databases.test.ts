@@ -397,11 +397,14 @@ describe('client access', () => {
 
 test('a token is replaced by another one, which is shown once', async () => {
   const { id, token: before } = await make()
-  type Rotated = { rotateDatabaseToken: { credentials: { token: string } } }
+  type Rotated = { rotateDatabaseToken: { credentials: { token: string; connectionUri: string } } }
   const { rotateDatabaseToken } = await ask<Rotated>(
-    `mutation { rotateDatabaseToken(input: {id: "${id}"}) { credentials { token } } }`,
+    `mutation { rotateDatabaseToken(input: {id: "${id}"}) { credentials { token connectionUri } } }`,
   )
-  const { token: now } = rotateDatabaseToken.credentials
+  const { token: now, connectionUri } = rotateDatabaseToken.credentials
+  expect(connectionUri).toBe(
+    `postgresql://app_${id.slice(-6)}:${now}@${id.slice(3)}.db.berth.localhost:${berth.services.config.postgresPort}/app?sslmode=require`,
+  )
   expect(now).not.toBe(before)
   expect((await rowOf(berth, id)).tokenHash).toEqual(sha256(now))
 })
