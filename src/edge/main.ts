@@ -4,7 +4,6 @@
  */
 import { flushCompileCache } from 'node:module'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createAuthenticator } from '#schema/context.ts'
 import { nodeClient } from '#src/drivers/node.ts'
 import { sqlDoorPlace } from '#src/drivers/sql-door.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
@@ -35,7 +34,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const certificates = certificatesOf(config)
   const edgeId = newUuid()
   const beating = keepReporting(services, edgeId)
-  const checkToken = createTokenCheck(createAuthenticator(services))
+  const checkToken = createTokenCheck(services)
   const directory = openDatabases(services, { reach: reachServer(services), checkToken, edgeId })
   const metrics = await serveMetrics(config.edgeMetricsPort)
   watchStalls()

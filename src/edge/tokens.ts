@@ -1,29 +1,73 @@
 /**
- * Tokens with which clients log in to a database: JWTs of the issuers that the platform trusts, if their owner belongs to the
- * database's organization.
+ * Tokens with which clients log in to a database: JWTs of the database's own issuers, and of those that the platform trusts if
+ * their owner belongs to the database's organization.
  */
-import { decodeJwt, type JWTPayload } from 'jose'
-import type { Authenticator } from '#schema/context.ts'
+import { decodeJwt, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { createAuthenticator } from '#schema/context.ts'
+import { outboundFetch, readBeginning } from '#src/drivers/outbound-fetch.ts'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import type { Services } from '#src/platform/services.ts'
+import { remoteKeys, verifyClaims } from '#src/platform/tokens.ts'
+import { listAuthIssuers, type DatabaseAuthIssuer } from '#src/resources/infra/database-auth-issuers.ts'
+import type { Database } from '#src/resources/infra/databases/rows.ts'
 import type { CheckToken, Identity } from './databases.ts'
 import { PostgresRefusal } from './postgres/refusals.ts'
 
 /** Claims are written at each hand-over of a session, so they are short. Unit: characters of JSON. */
 const claimsLengthMax = 16 * 1024
+const keySetBytesMax = 256 * 1024
+const keySetsMax = 1_000
+const databasesMax = 10_000
+const rememberedMs = 60_000
+/** While notices do not arrive. */
+const unheardMs = 1_000
 
 /** Makes the check. */
-export function createTokenCheck(authenticator: Authenticator): CheckToken {
+export function createTokenCheck(services: Services): CheckToken {
+  const { db, pubsub, config } = services
+  const authenticator = createAuthenticator(services)
+  const issuers = createNoticedCache<readonly DatabaseAuthIssuer[]>(pubsub, {
+    topic: 'database',
+    entriesMax: databasesMax,
+    rememberedMs,
+    unheardMs,
+  })
+  const keySets = createKeySets(config)
+
+  async function claimsOf({ id, organizationId }: Database, token: string): Promise<JWTPayload | null> {
+    const read = issuerIn(token)
+    if (read === null) return null
+    const known = issuers.find(id)?.value ?? (await issuers.read(id, () => listAuthIssuers(db, id)))
+    const own = known.find(({ issuer }) => issuer === read)
+    if (own) return verifyClaims(token, { ...own, keys: keySets(own.jwksUri) })
+    const caller = await authenticator.authenticate(token)
+    const isMember = caller.kind === 'person' && caller.vmId === null && caller.memberships.has(organizationId)
+    return isMember ? decodeJwt(token) : null
+  }
+
   return async (database, token) => {
+    if (token.length > limits.tokenLength) return null
     try {
-      const caller = await authenticator.authenticate(token)
-      const isMember =
-        caller.kind === 'person' && caller.vmId === null && caller.memberships.has(database.organizationId)
-      return isMember ? identityOf(decodeJwt(token)) : null
+      const claims = await claimsOf(database, token)
+      return claims && identityOf(claims)
     } catch (error) {
+      if (error instanceof BerthError && error.status === 401) return null
       if (!(error instanceof BerthError)) log.warn({ err: error }, 'a client’s token could not be checked')
       throw new PostgresRefusal('cannot_connect_now', 'the token cannot be checked right now: try again in a moment')
     }
+  }
+}
+
+/** What a token says of its issuer; null where it is none. */
+function issuerIn(token: string): string | null {
+  try {
+    return decodeJwt(token).iss ?? null
+  } catch {
+    return null // it is no JWT
   }
 }
 
@@ -33,4 +77,21 @@ function identityOf(payload: JWTPayload): Identity | null {
   const claims = JSON.stringify({ ...payload, role: kind === 'anonymous' ? 'anon' : 'authenticated' })
   // Postgres has no text with this character in it.
   return claims.length > claimsLengthMax || claims.includes(String.raw`\u0000`) ? null : { kind, claims }
+}
+
+/** The keys of issuers that users chose: fetched as everything that users choose, and not beyond a size. */
+function createKeySets(config: Services['config']): (jwksUri: string) => JWTVerifyGetKey {
+  const known = createBoundedMap<string, JWTVerifyGetKey>({ entriesMax: keySetsMax })
+  const fetchOutside = outboundFetch(config)
+  const fetchKeys = async (url: string, init: RequestInit): Promise<Response> => {
+    const response = await fetchOutside(url, init)
+    const { text, truncated } = await readBeginning(response, keySetBytesMax)
+    if (truncated) throw new BerthError('service_unavailable', 'The issuer’s keys are too large.')
+    return new Response(text, { status: response.status })
+  }
+  return (jwksUri) => {
+    const keys = known.get(jwksUri) ?? remoteKeys(jwksUri, fetchKeys)
+    known.set(jwksUri, keys)
+    return keys
+  }
 }

@@ -79,6 +79,7 @@ export const limits = {
   // Projects and databases.
   projectsMax: 10_000, // of an organization
   databasesMax: 10_000, // of an organization, those that are not deleted
+  databaseAuthIssuersMax: 10, // of one database
   databaseWaitSeconds: 25, // how long a request that creates one waits for it
   databaseCreateSecondsMax: 300, // one that is not there by then has failed
   databaseToldSeconds: 5, // how long a change of client access waits for the processes that let clients in

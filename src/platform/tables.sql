@@ -200,6 +200,18 @@ create table credit_leases (
 );
 CREATE INDEX credit_leases_organization ON public.credit_leases USING btree (organization_id);
 
+create table database_auth_issuers (
+  database_id uuid not null,
+  issuer text not null,
+  jwks_uri text not null,
+  audience text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint database_auth_issuers_pkey PRIMARY KEY (database_id, issuer),
+  constraint database_auth_issuers_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id) ON DELETE CASCADE,
+  constraint database_auth_issuers_audience_check CHECK (((length(audience) >= 1) AND (length(audience) <= 2048))),
+  constraint database_auth_issuers_issuer_check CHECK (((length(issuer) >= 1) AND (length(issuer) <= 2048)))
+);
+
 create table database_backup_events (
   backup_id uuid not null,
   position bigint not null,

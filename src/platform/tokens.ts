@@ -5,9 +5,11 @@
  */
 import {
   createRemoteJWKSet,
+  customFetch,
   decodeJwt,
   errors,
   jwtVerify,
+  type FetchImplementation,
   type JWTPayload,
   type JWTVerifyGetKey,
   type JWTVerifyResult,
@@ -71,12 +73,31 @@ const claims = z.object({
   [vmClaim]: z.string().optional(),
 })
 
-/** The keys at an issuer's JWKS URL, fetched when first needed and again for an unknown key id. */
-export function remoteKeys(jwksUri: string): JWTVerifyGetKey {
+/**
+ * The keys at an issuer's JWKS URL, fetched when first needed and again for an unknown key id.
+ * @param fetchKeys fetches them where it is not the operator who has chosen the URL.
+ */
+export function remoteKeys(jwksUri: string, fetchKeys?: FetchImplementation): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(jwksUri), {
     timeoutDuration: keySetFetchTimeoutMs,
     cooldownDuration: keySetCooldownMs,
+    ...(fetchKeys ? { [customFetch]: fetchKeys } : {}),
   })
+}
+
+/**
+ * The claims of an access token of this issuer, for whomever it was made.
+ * @throws BerthError 401 for a token that is not valid here, 503 when its issuer's keys cannot be fetched.
+ */
+export async function verifyClaims(text: string, { issuer, audience, keys }: TrustedIssuer): Promise<JWTPayload> {
+  try {
+    const options = { clockTolerance: leewaySeconds, requiredClaims: ['sub', 'exp'], algorithms, currentDate: now() }
+    const { payload, protectedHeader } = await jwtVerify(text, keys, { ...options, issuer, audience })
+    refuseOtherKinds(protectedHeader.typ)
+    return payload
+  } catch (error) {
+    throw explain(error)
+  }
 }
 
 /** Makes a checker for these issuers. */
@@ -136,9 +157,7 @@ export function createTokenChecker(
 }
 
 function read({ payload, protectedHeader }: JWTVerifyResult): Token {
-  // An issuer signs other things with the same key: logout and event tokens say so in their type.
-  if (protectedHeader.typ !== undefined && !accessTypes.includes(protectedHeader.typ.toLowerCase()))
-    throw refused('it is not an access token')
+  refuseOtherKinds(protectedHeader.typ)
   if ((payload.iat ?? 0) > nowMs() / 1000 + leewaySeconds)
     throw refused('it was issued in the future; check the clocks')
   const outcome = claims.safeParse(payload)
@@ -170,6 +189,11 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
     issuedAtSeconds: payload.iat ?? 0,
     expiresAtSeconds: payloadClaims.exp,
   }
+}
+
+/** An issuer signs other things with the same key: logout and event tokens say so in their type. */
+function refuseOtherKinds(type: string | undefined): void {
+  if (type !== undefined && !accessTypes.includes(type.toLowerCase())) throw refused('it is not an access token')
 }
 
 function explain(error: unknown): BerthError {

@@ -244,6 +244,14 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation undeleteDatabase': { outcomes: adminsWrite('200', absent), args: databaseArgument },
   'mutation enableDatabaseClientAccess': { outcomes: adminsWrite('200', absent), args: databaseArgument },
   'mutation disableDatabaseClientAccess': { outcomes: adminsWrite('200', absent), args: databaseArgument },
+  'mutation createDatabaseAuthIssuer': {
+    outcomes: adminsWrite('200', absent),
+    args: 'databaseId: "{database}", issuer: "https://issuer.example/{fresh}", jwksUri: "https://issuer.example/jwks", audience: "app"',
+  },
+  'mutation deleteDatabaseAuthIssuer': {
+    outcomes: adminsWrite(absent, absent),
+    args: 'databaseId: "{database}", issuer: "https://issuer.example"',
+  },
   'mutation wakeDatabase': { outcomes: adminsWrite('200', absent), args: databaseArgument },
   'query backup': { outcomes: peopleReads('200', absent), args: 'id: "{backup}"' },
   'query databaseRestore': { outcomes: peopleReads('200', absent), args: 'id: "{restore}"' },

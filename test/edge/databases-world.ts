@@ -3,7 +3,6 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
-import { createAuthenticator } from '#schema/context.ts'
 import { openDatabases, type EdgeDatabases } from '#src/edge/databases.ts'
 import { ownCertificate } from '#src/edge/postgres/certificates.ts'
 import { openProxy, type PostgresProxy } from '#src/edge/postgres/proxy.ts'
@@ -77,7 +76,7 @@ export async function openDatabasesWorld(settings: Record<string, string> = {}):
   const connections = new Set<Socket>()
   const edgeId = newUuid()
   await sql`insert into edge_processes (id) values (${edgeId})`.execute(services.db)
-  const checkToken = createTokenCheck(createAuthenticator(services))
+  const checkToken = createTokenCheck(services)
   const reach = async (): Promise<Duplex> => {
     world.reached++
     return openSocket(socket, connections)

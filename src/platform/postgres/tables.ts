@@ -46,6 +46,9 @@ export type Tables = {
   credit_leases: {
     processId: string; organizationId: string; amountNanoUsd: number
   }
+  database_auth_issuers: {
+    databaseId: string; issuer: string; jwksUri: string; audience: string; createdAt: string
+  }
   database_backup_events: {
     backupId: string; position: number; status: string; storedBytes: number; error: string | null
     verifiedAt: string | null; verificationError: string | null; createdAt: string
