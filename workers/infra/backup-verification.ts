@@ -3,7 +3,7 @@
  * part of the night, because it takes a machine and a processor.
  */
 import type { Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
-import { waitForServer } from './database-servers.ts'
+import { waitForServer } from '#src/drivers/compute/guest/postgres.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'

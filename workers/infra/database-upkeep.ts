@@ -5,7 +5,7 @@ import { log } from '#src/platform/log.ts'
 import { findUnmeasured, findWatched, storeMetrics, watchedTopic } from '#src/resources/infra/databases/metrics.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { askForRest, findIdleDatabases, putToSleep } from '#src/resources/infra/databases/sleep.ts'
-import { runSql } from './database-servers.ts'
+import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { machineId, type VmWork } from './vms.ts'
 
 const queryTimeoutMs = 10_000

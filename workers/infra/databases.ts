@@ -3,7 +3,7 @@
  * rights and settings. In this worker one run at a time works on a database; every step reads the row first and may be
  * repeated.
  */
-import { runSql } from './database-servers.ts'
+import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { machineId, type VmWork } from './vms.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -66,7 +66,7 @@ export async function reconcileOne(work: VmWork, databaseId: string): Promise<vo
 
 async function create(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
   if (!isThere(vm)) return replaceVm(work, database, vm)
-  const machine = vm?.status === 'running' ? work.compute.find(machineId(vm)) : undefined
+  const machine = vm.status === 'running' ? work.compute.find(machineId(vm)) : undefined
   if (machine) return setUp(work, database, machine)
   if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
   if (await isOverdue(work.services.db, database))
@@ -77,13 +77,8 @@ async function create(work: VmWork, database: Database, vm: Vm | undefined): Pro
 async function update(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
   if (!isThere(vm)) return replaceVm(work, database, vm)
   if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
-  if (vm.memoryMb !== database.memoryMb || vm.vcpuCount !== database.vcpuCount) {
-    const { services } = work
-    return transaction(services.db, async (tx) => {
-      const locked = await lockVmRow(tx, vm.id)
-      if (locked) await markDeleted(services, tx, locked, 'request') // its data stays, and a VM of the new size gets it
-    })
-  }
+  const isOfItsSize = vm.memoryMb === database.memoryMb && vm.vcpuCount === database.vcpuCount
+  if (!isOfItsSize) return removeVm(work, vm) // a VM of the new size gets its data
   await setUp(work, database, await databaseMachine(work, database.id))
 }
 
@@ -118,14 +113,22 @@ async function setUp(work: VmWork, database: Database, machine: Machine): Promis
   const { services } = work
   const run = (name: string, sql: string): Promise<string> =>
     runSql(machine, { database: name, sql, timeoutMs: setupTimeoutMs })
+  await work.compute.growFolder(machine.id, database.diskMb)
   await run('postgres', await serverSetup(services.sealer, database))
   await run(database.pgDatabase, databaseSetup(database))
   await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId }, [database.status])
 }
 
-/** A database whose VM failed for good has failed too. */
+/**
+ * A VM that failed for good holds nothing of value but the disk of the data, which another VM gets. One that never ran
+ * is not replaced: it is the data that does not start.
+ */
 async function keep(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
-  if (vm && isGivenUp(vm)) await fail(work, database, vm.statusReason ?? 'Its VM ended, and did not start again.')
+  if (!isThere(vm)) return replaceVm(work, database, vm)
+  if (!isGivenUp(vm)) return
+  if (vm.startedAt === null) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
+  log.warn({ database: encodeId('database', database.id) }, 'a database gets another VM')
+  await removeVm(work, vm)
 }
 
 /** A failed database whose VM runs is there again. */
@@ -136,9 +139,14 @@ async function mend(work: VmWork, database: Database, vm: Vm | undefined): Promi
 
 async function remove({ services }: VmWork, { id }: Database, vm: Vm | undefined): Promise<void> {
   if (!isThere(vm)) return void (await moveDatabase(services.db, services, id, 'deleted'))
+  await removeVm({ services }, vm)
+}
+
+/** Deletes the VM of a database; the disk of its data stays. */
+async function removeVm({ services }: Pick<VmWork, 'services'>, { id }: Vm): Promise<void> {
   await transaction(services.db, async (tx) => {
-    const locked = await lockVmRow(tx, vm.id)
-    if (locked) await markDeleted(services, tx, locked, 'request')
+    const vm = await lockVmRow(tx, id)
+    if (vm) await markDeleted(services, tx, vm, 'request')
   })
 }
 

@@ -23,7 +23,7 @@ import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { countBootFailure, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
-import { waitForServer } from './database-servers.ts'
+import { waitForServer } from '#src/drivers/compute/guest/postgres.ts'
 import type { GuestEnv } from './guest-env.ts'
 
 /** More steps than any VM needs from one steady status to the next. */

@@ -11,14 +11,14 @@ import { lockDatabaseRow, type Database } from './rows.ts'
 const standstillSeconds = 20
 const batchMax = 100
 
-/** Enqueues a new job for a node's databases that stand between two statuses. */
+/** Enqueues a new job for a node's databases that stand between two statuses, or whose VM has failed. */
 export async function requeueStalledDatabases(services: Background, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
     const still = await findAll<Database>(
       tx,
       sql`
       update databases set updated_at = now() where id in (
-        select d.id from databases d join vms v on v.id = d.vm_id where d.status in ('creating', 'updating', 'deleting') and v.node_id = ${nodeId}
+        select d.id from databases d join vms v on v.id = d.vm_id where (d.status in ('creating', 'updating', 'deleting') or (d.status = 'active' and v.status in ('error', 'deleted'))) and v.node_id = ${nodeId}
           and d.updated_at < now() - ${standstillSeconds} * interval '1 second' order by d.id limit ${batchMax} for no key update of d skip locked)
       returning *`,
     )
