@@ -197,8 +197,8 @@ describe('a restore whose worker is killed', () => {
   /** Statements after which the worker of a restore is killed: each leaves the server as it is then. */
   const moments = [
     'create database "app_restore_1"',
-    'grant connect on database "app_restore_1"',
-    'drop role if exists "berth_restore"',
+    'revoke all on database "app_restore_1"',
+    'create schema if not exists auth',
     'alter database "app" with allow_connections false',
     'alter database "app" rename to "app_old_1"',
     'alter role',
@@ -234,5 +234,26 @@ describe('a restore whose worker is killed', () => {
       postgres: '',
     })
     expect([...server.closed]).toEqual(['app_old_1'])
+  })
+
+  test('and that comes back later neither fails nor completes what the next one does', async () => {
+    const { id: db, server } = await idle.database()
+    const { id: backup } = await idle.backUp(db)
+    await makeBackup(idle.work(1), decodeId('backup', backup) ?? '', never, idle.find)
+    server.databases.set('app', 'broken data')
+    await idle.call('POST', `${db}/backups/${backup}/restore`)
+    const { id } = await restoreOf(idle, db)
+    let second: Promise<void> | undefined
+    let isHeld = false
+    server.before = async (statement) => {
+      if (isHeld || !statement.startsWith('create database')) return
+      isHeld = true // the first worker stands still here, until the second one is done
+      await (second = restoreDatabase(idle.work(2), id, never, idle.find))
+    }
+    await restoreDatabase(idle.work(1), id, never, idle.find)
+    await second
+    expect(await restoreOf(idle, db)).toMatchObject({ status: 'completed', error: null, workerNumber: 2 })
+    expect(await idle.statusOf(db)).toBe('active')
+    expect(server.databases.get('app')).toBe('the first data')
   })
 })

@@ -1,7 +1,8 @@
 /** The dump of a database: from its guest straight into the object store, measured on the way and read back. */
 import { Readable } from 'node:stream'
 import type { Machine } from '#src/drivers/compute/machine.ts'
-import { complaintOf, dumpDatabase, runSql, type Complaint } from '#src/drivers/compute/guest/postgres-copies.ts'
+import { complaintOf, dumpDatabase, type Complaint } from '#src/drivers/compute/guest/postgres-copies.ts'
+import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -40,11 +41,12 @@ export async function storeDump(
   const leftBytes = await fileBytesLeft(services, backup.organizationId)
   over.throwIfAborted()
   const key = backupKey(backup)
-  const channel = await dumpDatabase(
-    machine,
-    { database: name, without: ownSchemas, timeoutMs: limits.backupSeconds * 1000 },
-    over,
-  )
+  const channel = await dumpDatabase(machine, {
+    database: name,
+    withoutSchemas: ownSchemas,
+    timeoutMs: limits.backupSeconds * 1000,
+    signal: over,
+  })
   const stop = (): void => {
     channel.close()
     channel.stdout.destroy()

@@ -2,20 +2,19 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Machine } from '#src/drivers/compute/machine.ts'
-import { complaintOf, freeDataBytes, loadDump, runSql } from '#src/drivers/compute/guest/postgres-copies.ts'
+import { complaintOf, freeDataBytes, loadDump } from '#src/drivers/compute/guest/postgres-copies.ts'
+import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { objectStore } from '#src/drivers/objects.ts'
-import { randomToken } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { startSha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
 import { backupKey, type Backup } from '#src/resources/infra/database-backups/rows.ts'
-import { forgetLoader, handOver, loaderName, prepareLoad } from '#src/resources/infra/database-restores/server-sql.ts'
+import { forgetSource, handOver, prepareLoad } from '#src/resources/infra/database-restores/server-sql.ts'
 import { databaseSetup } from '#src/resources/infra/databases/setup.ts'
 import { WorkEnded } from './database-work.ts'
 
 /** The time limit of one statement. */
 export const statementMs = 10 * 60_000
-const passwordBytes = 32
 /** What a loaded database may take beyond its size when it was dumped: indexes are built anew, and the log of writes grows. */
 const spareBytes = 64 * 1024 * 1024
 
@@ -33,19 +32,19 @@ export async function loadBackup(
   onBytes: (bytes: number) => void,
   over: AbortSignal,
 ): Promise<void> {
-  const load = { loaded, sourceUser, targetUser, password: randomToken(passwordBytes) }
+  const load = { loaded, sourceUser, targetUser }
   const inServer = async (statements: readonly string[]): Promise<void> => {
     for (const sql of statements)
-      await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs, transaction: false })
+      await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs, inTransaction: false })
   }
   const inLoaded = (sql: string): Promise<string> => runSql(machine, { database: loaded, sql, timeoutMs: statementMs })
-  await inServer(await prepareLoad(load))
+  await inServer(prepareLoad(load))
   await checkRoom(machine, backup)
   await inLoaded(databaseSetup({ pgUser: sourceUser }))
   over.throwIfAborted()
   await fill(services, machine, backup, load, onBytes, over)
   await inLoaded(`${handOver(load)}${databaseSetup({ pgUser: targetUser })}`)
-  await inServer(forgetLoader(load))
+  await inServer(forgetSource(load))
 }
 
 /** A data disk that is full would stop the whole server, the live data with it. */
@@ -62,16 +61,17 @@ async function fill(
   services: Background,
   machine: Machine,
   backup: Backup,
-  { loaded, password }: { loaded: string; password: string },
+  { loaded, sourceUser }: { loaded: string; sourceUser: string },
   onBytes: (bytes: number) => void,
   over: AbortSignal,
 ): Promise<void> {
   const body = await objectStore(services).read(backupKey(backup))
-  const channel = await loadDump(
-    machine,
-    { database: loaded, user: loaderName, password, timeoutMs: limits.restoreSeconds * 1000 },
-    over,
-  )
+  const channel = await loadDump(machine, {
+    database: loaded,
+    role: sourceUser,
+    timeoutMs: limits.restoreSeconds * 1000,
+    signal: over,
+  })
   const stop = (): void => channel.close()
   over.addEventListener('abort', stop, { once: true })
   const complaint = complaintOf(channel)

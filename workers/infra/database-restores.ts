@@ -4,7 +4,7 @@
  * every step first looks at what is done.
  */
 import type { Machine } from '#src/drivers/compute/machine.ts'
-import { runSql } from '#src/drivers/compute/guest/postgres-copies.ts'
+import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
@@ -23,7 +23,7 @@ import {
 import {
   closeDatabases,
   dropReplaced,
-  forgetLoader,
+  forgetSource,
   giveUpLoad,
   listDatabases,
   swapDatabases,
@@ -40,7 +40,7 @@ import { findDatabaseRow, recordActivity, type Database } from '#src/resources/i
 import { serverSetup } from '#src/resources/infra/databases/setup.ts'
 import { makeBackup } from './database-backups.ts'
 import { loadBackup, statementMs } from './database-loads.ts'
-import { runUntilEnded, sentenceOf, WorkEnded, type FindMachine } from './database-work.ts'
+import { runUntilEnded, sentenceOf, WorkEnded, WorkLost, type FindMachine } from './database-work.ts'
 import { databaseMachine } from './databases.ts'
 import type { VmWork } from './vms.ts'
 
@@ -110,6 +110,7 @@ async function carryOut(run: Run): Promise<void> {
     const completed = await patiently(() => completeRestore(services, restore))
     if (completed) log.info({ restore: encodeId('restore', restore.id) }, 'a restore is complete')
   } catch (error) {
+    if (error instanceof WorkLost) return log.warn({ reason: error.message }, 'a restore was given up here')
     const sentence = sentenceOf(error, 'The restore')
     log.warn({ restore: encodeId('restore', restore.id), reason: sentence }, 'a restore failed')
     await patiently(() => failRestore(services, restore, sentence))
@@ -119,17 +120,16 @@ async function carryOut(run: Run): Promise<void> {
 async function whyOver({ work: { services }, restore, progress }: Run): Promise<Error | undefined> {
   await recordActivity(services, restore.databaseId) // it does not fall asleep
   const held = await noteRestoreProgress(services.db, restore, progress)
-  return held ? undefined : new WorkEnded('Another worker has it.')
+  return held ? undefined : new WorkLost('another worker has the restore')
 }
 
 async function takeSteps(run: Run, over: AbortSignal): Promise<void> {
-  const { work, database, restore, swap, find } = run
+  const { work, database, swap, find } = run
   const machine = await find(work, database.id)
   if (!(await databasesOf(machine)).has(swap.replaced)) {
     const backup = await usableBackup(run)
     await makeSafetyBackup(run)
-    over.throwIfAborted()
-    run.progress.step = 'load'
+    await enter(run, 'load', over)
     const source = await findDatabaseRow(work.services.db, backup.databaseId)
     if (!source) throw new WorkEnded('The database of the backup is gone.')
     await loadBackup(
@@ -139,14 +139,23 @@ async function takeSteps(run: Run, over: AbortSignal): Promise<void> {
       (bytes) => (run.progress.loadedBytes = bytes),
       over,
     )
-    over.throwIfAborted()
-    run.progress.step = 'swap'
-    if (!(await noteRestoreProgress(work.services.db, restore, run.progress))) over.throwIfAborted()
+    await enter(run, 'swap', over)
     await eachStatement(machine, closeDatabases(swap))
     await runSql(machine, { database: 'postgres', sql: swapDatabases(swap), timeoutMs: statementMs })
   }
   const setup = await serverSetup(work.services.sealer, database)
   await runSql(machine, { database: 'postgres', sql: setup, timeoutMs: statementMs })
+}
+
+/** Begins the next step, if this worker still has the restore. */
+async function enter(
+  { work: { services }, restore, progress }: Run,
+  step: RestoreStep,
+  over: AbortSignal,
+): Promise<void> {
+  over.throwIfAborted()
+  progress.step = step
+  if (!(await noteRestoreProgress(services.db, restore, progress))) throw new WorkLost('another worker has the restore')
 }
 
 async function usableBackup({ work: { services }, restore }: Run): Promise<Backup> {
@@ -182,8 +191,8 @@ async function tidyUp({ work, restore, database, swap, find }: Run): Promise<voi
     const isSwapped = (await databasesOf(machine)).has(swap.replaced)
     if (isSwapped && database.status === 'restoring') await swapBack(machine, swap)
     const source = await sourceUserOf(services, restore)
-    const load = { loaded: swap.loaded, sourceUser: source ?? database.pgUser, targetUser: database.pgUser }
-    await eachStatement(machine, [...giveUpLoad(swap), ...forgetLoader(load)])
+    const users = { sourceUser: source ?? database.pgUser, targetUser: database.pgUser }
+    await eachStatement(machine, [...giveUpLoad(swap), ...forgetSource(users)])
   }
   await patiently(() => noteTidied(services, restore))
 }
@@ -208,5 +217,5 @@ async function databasesOf(machine: Machine): Promise<Set<string>> {
 /** Runs statements one after the other, because creating and dropping databases is not possible in a transaction. */
 async function eachStatement(machine: Machine, statements: readonly string[]): Promise<void> {
   for (const sql of statements)
-    await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs, transaction: false })
+    await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs, inTransaction: false })
 }

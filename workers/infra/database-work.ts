@@ -18,6 +18,9 @@ const beatMs = 2_000
 /** The end of a piece of work, with a sentence for the caller. */
 export class WorkEnded extends Error {}
 
+/** Another worker has the work now, so this one must write nothing more about it. */
+export class WorkLost extends Error {}
+
 /** The worker stops: the work goes on in the next one, or has ended with this one. */
 export class WorkReleased extends Error {}
 

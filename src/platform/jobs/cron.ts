@@ -75,12 +75,9 @@ function localTime(at: Date, timezone: string): string {
 }
 
 function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name) || name.length > expressionLengthMax) return false
   try {
-    return (
-      /^[A-Za-z]/.test(name) &&
-      name.length <= expressionLengthMax &&
-      new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
-    )
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone.length > 0
   } catch {
     return false // what Intl does not know is no time zone
   }

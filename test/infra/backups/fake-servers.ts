@@ -47,16 +47,12 @@ export function fakeServer(held = 'the first data'): FakeServer {
 }
 
 async function run(server: FakeServer, { argv }: Command): Promise<Channel> {
-  const script = argv.at(-1) ?? ''
   if (argv[0] === 'df')
     return ended(`Filesystem 1024-blocks Used Available\n/dev/vdb 1 1 ${server.freeKilobytes} 1% /\n`)
-  if (script.includes('pg_dump')) return dump(server, wordAfter(script, '--dbname='))
-  if (script.includes('pg_restore')) return load(server, wordAfter(script, '--dbname='))
+  const name = argv[argv.indexOf('-d') + 1] ?? ''
+  if (argv.some((word) => word.endsWith('/pg_dump'))) return dump(server, name)
+  if (argv.some((word) => word.endsWith('/pg_restore'))) return load(server, name)
   return answer(server)
-}
-
-function wordAfter(script: string, option: string): string {
-  return script.slice(script.indexOf(option) + option.length).split(' ')[0] ?? ''
 }
 
 /** A program that has printed this and ended. */
@@ -125,14 +121,14 @@ async function load(server: FakeServer, name: string): Promise<Channel> {
     return { stdin, stdout, stderr, ...closable(server, () => stdin.destroy()) }
   }
   const exit = (async () => {
-    const [, ...data] = (await text(stdin)).split('\n') // the first line is the password
+    const data = await text(stdin)
     stdout.end()
     if (server.loads === 'fail') {
       stderr.end('pg_restore: error: could not execute query: ERROR: disk full\n')
       return { exitCode: 1, timedOut: false }
     }
     stderr.end()
-    server.databases.set(name, data.join('\n'))
+    server.databases.set(name, data)
     return { exitCode: 0, timedOut: false }
   })()
   return { stdin, stdout, stderr, exit, close: () => undefined }

@@ -5,70 +5,42 @@ import { execInGuest } from './exec.ts'
 
 /** Where the disk of a database's data is mounted. */
 const dataFolder = '/var/lib/postgresql'
+const programs = '/usr/lib/postgresql/17/bin'
 const questionMs = 10_000
 const complaintBytesMax = 16 * 1024
 const complaintLengthMax = 500
-/** Names that are part of a command line. */
-const plainName = /^[a-z][a-z0-9_]{0,62}$/
+
+/** A part of the work on a whole database, and its time limit. */
+export type Transfer = { database: string; timeoutMs: number; signal: AbortSignal }
 
 /**
- * Dumps a database as the superuser; the channel's output is what `pg_dump -Fc` writes, complete when it exits with 0.
- * @param without schemas to leave out.
+ * Begins a dump of a database by the superuser: what comes on standard output is complete when it exits with 0.
+ * @param withoutSchemas those to leave out.
  */
 export async function dumpDatabase(
   machine: Machine,
-  { database, without, timeoutMs }: { database: string; without: readonly string[]; timeoutMs: number },
-  signal: AbortSignal,
+  { database, withoutSchemas, ...transfer }: Transfer & { withoutSchemas: readonly string[] },
 ): Promise<Channel> {
-  const left = without.map((schema) => `--exclude-schema=${checked(schema)}`).join(' ')
-  const script = `exec pg_dump --format=custom --compress=zstd:3 --lock-wait-timeout=60s ${left} --dbname=${checked(database)}`
-  const channel = await runAsPostgres(machine, script, timeoutMs, signal)
+  const without = withoutSchemas.map((name) => `--exclude-schema=${named(name)}`)
+  const argv = [`${programs}/pg_dump`, '--format=custom', '--compress=zstd:3', '--lock-wait-timeout=60s', ...without]
+  const channel = await runAsPostgres(machine, [...argv, '-d', named(database)], transfer)
   channel.stdin.on('error', () => undefined) // it reads nothing
   channel.stdin.end()
   return channel
 }
 
 /**
- * Loads a dump, the channel's input, into an empty database as a user with few rights, because what is in a dump runs
- * while it is loaded. Everything becomes that user's.
+ * Begins to load a dump, which goes to standard input, into an empty database.
+ * @param role who is connected, and owns what is loaded: never the superuser, because expressions in a dump, such as those
+ * of constraints and generated columns, run as this role.
  */
 export async function loadDump(
   machine: Machine,
-  { database, user, password, timeoutMs }: { database: string; user: string; password: string; timeoutMs: number },
-  signal: AbortSignal,
+  { database, role, ...transfer }: Transfer & { role: string },
 ): Promise<Channel> {
-  // The password is the first line of the input, so that it is in no list of processes.
-  const script = `IFS= read -r PGPASSWORD && export PGPASSWORD && exec pg_restore --exit-on-error --no-owner --transaction-size=1000 --host=127.0.0.1 --username=${checked(user)} --dbname=${checked(database)}`
-  const channel = await runAsPostgres(machine, script, timeoutMs, signal)
-  channel.stdin.write(`${password}\n`)
-  return channel
+  const argv = [`${programs}/pg_restore`, '--exit-on-error', '--no-owner', '--transaction-size=1000', '-U', named(role)]
+  return runAsPostgres(machine, [...argv, '-d', named(database)], transfer)
 }
-
-/**
- * Runs statements as the superuser, in one transaction unless they cannot be in one. Names that a database's owner made
- * are not found without their schema, so none of them takes the place of Postgres' own.
- * @returns what they print, unaligned.
- * @throws Error with what Postgres says.
- */
-export async function runSql(
-  machine: Machine,
-  { database, sql, timeoutMs, transaction = true }: Statements,
-): Promise<string> {
-  const script = `export PGOPTIONS='-c search_path=pg_catalog'; exec psql -X -q -A -t -v ON_ERROR_STOP=1 ${transaction ? '-1' : ''} -d ${checked(database)} -f -`
-  const argv = asPostgres(script)
-  const { stdout, stderr, exitCode } = await execInGuest(machine, {
-    argv,
-    as: 'root',
-    workingDir: '/',
-    timeoutMs,
-    stdin: sql,
-  })
-  if (exitCode === 0) return stdout
-  throw new Error(`The database’s server refused a statement of Berth: ${stderr.slice(0, complaintLengthMax)}`)
-}
-
-/** Statements, and where and for how long they may run. */
-export type Statements = { database: string; sql: string; timeoutMs: number; transaction?: boolean }
 
 /** The free space of the disk of a database's data, in bytes. @throws BerthError vm_unreachable. */
 export async function freeDataBytes(machine: Machine): Promise<number> {
@@ -100,20 +72,23 @@ export function complaintOf({ stderr }: Channel): Complaint {
         .map((line) => line.trim())
       const told = lines.filter((line) => line.includes('error:') || line.includes('ERROR:'))
       const said = (told.length > 0 ? told : lines.filter(Boolean)).join(' ')
-      return said.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').slice(0, complaintLengthMax)
+      return said.replaceAll(/\p{Cc}/gu, ' ').slice(0, complaintLengthMax)
     },
   }
 }
 
-function runAsPostgres(machine: Machine, script: string, timeoutMs: number, signal: AbortSignal): Promise<Channel> {
-  return machine.run({ argv: asPostgres(script), as: 'root', workingDir: '/', timeoutMs }, signal)
+/** Postgres lets its system user in as any role, over its Unix socket. */
+function runAsPostgres(
+  machine: Machine,
+  argv: readonly string[],
+  { timeoutMs, signal }: Omit<Transfer, 'database'>,
+): Promise<Channel> {
+  const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', '--inh-caps=-all']
+  return machine.run({ argv: [...asPostgres, ...argv], as: 'root', workingDir: '/', timeoutMs }, signal)
 }
 
-function asPostgres(script: string): string[] {
-  return ['su', 'postgres', '-s', '/bin/sh', '-c', script]
-}
-
-function checked(name: string): string {
-  if (!plainName.test(name)) throw new Error('not a name that Berth gave')
+/** A name as an argument: not an option, and no connection string either. */
+function named(name: string): string {
+  if (!/^[a-z_][a-z0-9_]*$/.test(name)) throw new Error('a database, a schema or a role has a name that is not ours')
   return name
 }

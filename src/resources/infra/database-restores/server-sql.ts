@@ -1,13 +1,9 @@
 /**
  * What a restore says to the database's server, as statements for the superuser in the database `postgres` unless they
- * say otherwise. All of them may be run again. Foreign data are loaded by a role without rights beyond the database that
- * is loaded, because what a dump contains (checks, defaults, functions of indexes) runs while it is loaded.
+ * say otherwise. All of them may be run again. A dump is loaded as the owner of its data and never as the superuser,
+ * because what is in it (checks, defaults, functions of indexes) runs while it is loaded.
  */
-import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { loginUsers, quoteName } from '#src/resources/infra/databases/setup.ts'
-
-/** The role that loads; it has a new password each time, and exists only while a restore runs. */
-export const loaderName = 'berth_restore'
 
 /** Lists the server's databases, one a line. */
 export const listDatabases = 'select datname from pg_catalog.pg_database where not datistemplate order by datname'
@@ -21,22 +17,18 @@ export function describeServer(name: string): string {
 export const ownSchemas = ['auth']
 
 /** Which database is loaded into, whose data they are, and whose they become. */
-export type Load = { loaded: string; sourceUser: string; targetUser: string; password: string }
+export type Load = { loaded: string; sourceUser: string; targetUser: string }
 
-/** Each must be run by itself, outside of a transaction: makes an empty database, and the role that loads it. */
-export async function prepareLoad({ loaded, sourceUser, password }: Load): Promise<string[]> {
-  const [name, source, loader] = [loaded, sourceUser, loaderName].map(quoteName) as [string, string, string] // one each
+/** Each must be run by itself, outside of a transaction: makes an empty database, and the owner of what is loaded. */
+export function prepareLoad({ loaded, sourceUser }: Load): string[] {
+  const [name, source] = [quoteName(loaded), quoteName(sourceUser)]
   return [
     `drop database if exists ${name} with (force)`,
-    `drop role if exists ${loader}`,
     ...['anon', 'authenticated', ...Object.values(loginUsers), sourceUser].map(createRole),
-    `grant anon, authenticated to ${source}`,
-    `create role ${loader} login noinherit nosuperuser nocreatedb nocreaterole noreplication nobypassrls password ${quoteText(await makeVerifier(password))}`,
-    `grant berth_logins, ${source} to ${loader}`,
-    `alter role ${loader} set role = ${quoteText(sourceUser)}`,
+    `alter role ${source} with login nosuperuser nocreatedb nocreaterole noreplication nobypassrls`,
+    `grant anon, authenticated to ${source} with admin false, inherit false, set true`,
     `create database ${name} template template0 owner ${source}`,
     `revoke all on database ${name} from public`,
-    `grant connect on database ${name} to ${loader}`,
   ]
 }
 
@@ -47,13 +39,9 @@ export function handOver({ sourceUser, targetUser }: Load): string {
   return `reassign owned by ${source} to ${target};\ndrop owned by ${source};\n`
 }
 
-/** Each by itself: removes the roles that only the load needed. */
-export function forgetLoader({ loaded, sourceUser, targetUser }: Omit<Load, 'password'>): string[] {
-  return [
-    `do $$ begin if exists (select from pg_catalog.pg_database where datname = ${quoteText(loaded)}) then revoke all on database ${quoteName(loaded)} from ${quoteName(loaderName)}; end if; exception when undefined_object then null; end $$`,
-    `drop role if exists ${quoteName(loaderName)}`,
-    ...(sourceUser === targetUser ? [] : [`drop role if exists ${quoteName(sourceUser)}`]),
-  ]
+/** By itself: removes the owner of what was loaded, if that is not the database's own. */
+export function forgetSource({ sourceUser, targetUser }: Omit<Load, 'loaded'>): string[] {
+  return sourceUser === targetUser ? [] : [`drop role if exists ${quoteName(sourceUser)}`]
 }
 
 /** What replaces what: the database's name, that under which the data were loaded, and that for the old data. */

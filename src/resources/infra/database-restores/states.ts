@@ -90,8 +90,10 @@ export async function noteRestoreProgress(
 }
 
 /** Ends a restore whose data are in place, and opens the database. What was replaced is dropped a day later. */
-export async function completeRestore(services: Background, { id, databaseId }: Restore): Promise<boolean> {
+export async function completeRestore(services: Background, restore: Restore): Promise<boolean> {
+  const { id, databaseId } = restore
   return transaction(services.db, async (tx) => {
+    if (!(await isClaimed(tx, restore))) return false
     const done = await moveRestore(
       tx,
       id,
@@ -108,11 +110,22 @@ export async function completeRestore(services: Background, { id, databaseId }: 
  * Ends a restore that did not succeed. The database stays closed until its own data are served again, which the restore's
  * job does next.
  */
-export async function failRestore({ db }: Pick<Background, 'db'>, { id }: Restore, error: string): Promise<boolean> {
+export async function failRestore({ db }: Pick<Background, 'db'>, restore: Restore, error: string): Promise<boolean> {
+  const { id } = restore
   return transaction(db, async (tx) => {
+    if (!(await isClaimed(tx, restore))) return false
     const failed = await moveRestore(tx, id, 'failed', sql`error = ${error}, finished_at = now(), tidy_after = now()`)
     return failed !== undefined
   })
+}
+
+/** Whether the worker that claimed a restore still has it; locks the row. */
+async function isClaimed(tx: Tx, { id, workerNumber }: Restore): Promise<boolean> {
+  const held = await findOne(
+    tx,
+    sql`select 1 from database_restores where id = ${id} and worker_number = ${workerNumber} for no key update`,
+  )
+  return held !== undefined
 }
 
 /** Records that the server has one copy of the data again; after a failed restore the database is opened. */
