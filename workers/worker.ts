@@ -10,6 +10,7 @@ import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findSecretHosts, findSecretUses } from '#src/resources/agents/credentials/use.ts'
+import { findInProject } from '#src/resources/infra/databases/networks.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleAll } from './handlers.ts'
@@ -131,6 +132,7 @@ function createVmWork(services: Services, nodeId: string, workerNumber: number):
     authority,
     findSecrets: async (id) => findSecretUses(services, vmIdOf(id)),
     findSecretHosts: async (id) => findSecretHosts(services, vmIdOf(id)),
+    findInside: async (id, host, port) => findInProject(services, vmIdOf(id), { host, port }),
   })
   const work: VmWork = {
     services,

@@ -46,7 +46,7 @@ async function query(text: string, as: keyof Logins = 'owner', user?: string): P
   const tunnel = await nodeClient(nodeAgentUrl, services.sealer.derive(nodeTokenPurpose)).tunnel({ vmId })
   const stream = Object.assign(tunnel, {
     setNoDelay: () => stream,
-    connect: () => void process.nextTick(() => tunnel.emit('connect')), // it is there already
+    connect: () => process.nextTick(() => tunnel.emit('connect')), // it is there already
   })
   const client = new pg.Client({
     user: user ?? (as === 'owner' ? database.pgUser : loginUsers[as]),
