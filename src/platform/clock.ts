@@ -17,6 +17,11 @@ export function fromNow(byMs: number): Date {
   return new Date(nowMs() + byMs)
 }
 
+/** The moment of a stored text, or of so many milliseconds since the Unix epoch. */
+export function momentAt(at: string | number): Date {
+  return new Date(at)
+}
+
 /** RFC 3339, UTC, three fractional digits and `Z`: the format of every time that a caller sees. */
 export function timestamp(at: Date | number): string {
   return (typeof at === 'number' ? new Date(at) : at).toISOString()

@@ -4,13 +4,11 @@
  */
 import { CronExpressionParser } from 'cron-parser'
 import { BerthError } from '#src/platform/errors.ts'
-import { now } from '#src/platform/clock.ts'
+import { momentAt, now } from '#src/platform/clock.ts'
 
 const expressionLengthMax = 255
-/** One element: `*`, a number or a name, or a range of them, each with a step if wanted. */
-const one = String.raw`(?:\d{1,2}|[a-z]{3})`
-const element = String.raw`(?:\*|${one}(?:-${one})?)(?:\/\d{1,2})?`
-const field = new RegExp(`^${element}(?:,${element})*$`, 'i')
+/** One element of a field: `*`, a number or a name, or a range of them, each with a step if wanted. */
+const element = /^(?:\*|(?:\d{1,2}|[a-z]{3})(?:-(?:\d{1,2}|[a-z]{3}))?)(?:\/\d{1,2})?$/i
 const fieldCount = 5
 /** More skipped or repeated moments than there are in a row in any time zone. */
 const triesMax = 200
@@ -24,7 +22,7 @@ export type Cron = { cron: string; timezone: string }
  */
 export function readCron(cron: string, timezone: string): Cron {
   const fields = cron.trim().split(/\s+/)
-  if (cron.length > expressionLengthMax || fields.length !== fieldCount || !fields.every((each) => field.test(each)))
+  if (cron.length > expressionLengthMax || fields.length !== fieldCount || !fields.every(isField))
     throw invalidCron('It has five fields: minute, hour, day of the month, month, day of the week, such as 0 3 * * *.')
   if (!isTimeZone(timezone))
     throw new BerthError(
@@ -48,6 +46,10 @@ export function nextMoment({ cron, timezone }: Cron, after: Date): Date | null {
   return null
 }
 
+function isField(field: string): boolean {
+  return field.split(',').every((one) => element.test(one))
+}
+
 function parse(cron: string, timezone: string, after: Date) {
   try {
     return CronExpressionParser.parse(`0 ${cron}`, { currentDate: after, tz: timezone })
@@ -67,7 +69,7 @@ function nextOf(moments: ReturnType<typeof parse>): Date | null {
 /** Whether the same local time was shown an hour, or half an hour, before. */
 function isRepeated(at: Date, timezone: string): boolean {
   const local = localTime(at, timezone)
-  return [30, 60].some((minutes) => localTime(new Date(at.getTime() - minutes * 60_000), timezone) === local)
+  return [30, 60].some((minutes) => localTime(momentAt(at.getTime() - minutes * 60_000), timezone) === local)
 }
 
 function localTime(at: Date, timezone: string): string {

@@ -1,6 +1,6 @@
 /** Schedules of backups: when Berth backs a database up by itself, and how many of these backups it keeps. */
 import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
-import { now } from '#src/platform/clock.ts'
+import { momentAt, now } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { nextMoment, readCron, type Cron } from '#src/platform/jobs/cron.ts'
@@ -117,7 +117,7 @@ export async function pageBackupSchedules(
 /** The next five moments of a schedule; none while it is disabled. */
 export function upcomingRuns({ cron, timezone, enabled, nextRunAt }: BackupSchedule): Date[] {
   const moments: Date[] = []
-  let next = enabled && nextRunAt ? new Date(nextRunAt) : null
+  let next = enabled && nextRunAt ? momentAt(nextRunAt) : null
   while (next && moments.length < upcomingMax) {
     moments.push(next)
     next = nextMoment({ cron, timezone } satisfies Cron, next)

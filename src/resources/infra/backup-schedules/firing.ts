@@ -2,7 +2,7 @@
  * Making the backups of schedules: each moment of a schedule counts once, however many workers look. The next moment is
  * written in the transaction that adds the backup.
  */
-import { fromNow, now } from '#src/platform/clock.ts'
+import { fromNow, momentAt, now } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { nextMoment } from '#src/platform/jobs/cron.ts'
@@ -32,7 +32,7 @@ async function fireNext(services: Firing): Promise<boolean> {
       sql`select * from backup_schedules where enabled and next_run_at <= ${now()} order by next_run_at, id limit 1 for no key update skip locked`,
     )
     if (!schedule) return false
-    const at = new Date(schedule.nextRunAt ?? '') // an enabled one has a next moment
+    const at = momentAt(schedule.nextRunAt ?? '') // an enabled one has a next moment
     const error = await makeBackup(services, tx, schedule, at)
     if (error !== null)
       log.warn({ schedule: encodeId('backupSchedule', schedule.id), reason: error }, 'a schedule made no backup')

@@ -5,7 +5,7 @@ import { sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** A schedule as it is stored; times are RFC 3339 text, ids are uuids. */
-export type BackupSchedule = Row<'backup_schedules'>
+export type BackupSchedule = Row<'backup_schedules', { cron: string; timezone: string }>
 
 /** Schedules as they are found. */
 export const scheduleRows = rowsOf<BackupSchedule>('backupSchedule', 'backup_schedules', 'backup schedule')
