@@ -51,10 +51,15 @@ const credentials = builder.objectRef<TokenOf>('DatabaseCredentials').implement(
     connectionUri: t.string({
       description: 'All of it in one line, for psql and other clients of Postgres.',
       resolve: ({ database: { pgUser, pgDatabase, ...made }, token }, _, { config }) =>
-        `postgresql://${pgUser}:${token}@${hostOf(config, made)}:${config.postgresPort}/${pgDatabase}?sslmode=require`,
+        `postgresql://${pgUser}:${token}@${hostOf(config, made)}:${config.postgresPort}/${pgDatabase}?sslmode=require${isBelowLocalhost(config.domain) ? '&hostaddr=127.0.0.1' : ''}`,
     }),
   }),
 })
+/** Names below localhost mean the loopback address, and not every host knows that. */
+function isBelowLocalhost(domain: string): boolean {
+  return domain === 'localhost' || domain.endsWith('.localhost')
+}
+
 const payload = (t: PayloadFields) => ({
   database: t.field({
     type: databaseType,

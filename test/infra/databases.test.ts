@@ -403,7 +403,7 @@ test('a token is replaced by another one, which is shown once', async () => {
   )
   const { token: now, connectionUri } = rotateDatabaseToken.credentials
   expect(connectionUri).toBe(
-    `postgresql://app_${id.slice(-6)}:${now}@${id.slice(3)}.db.berth.localhost:${berth.services.config.postgresPort}/app?sslmode=require`,
+    `postgresql://app_${id.slice(-6)}:${now}@${id.slice(3)}.db.berth.localhost:${berth.services.config.postgresPort}/app?sslmode=require&hostaddr=127.0.0.1`,
   )
   expect(now).not.toBe(before)
   expect((await rowOf(berth, id)).tokenHash).toEqual(sha256(now))

@@ -1,6 +1,15 @@
 /** The settings of databases. */
+import { z } from 'zod'
 import { besidePort, optional, setting } from './entries.ts'
-import { count, onOff, path, port, textLike } from './readers.ts'
+import { onOff, path, port, textLike, type Reader } from './readers.ts'
+
+const sleepSeconds: Reader<number> = {
+  kind: z
+    .string()
+    .regex(/^(?:0|[1-9]\d{1,5})$/)
+    .transform(Number),
+  wanted: 'seconds after which a database that nobody uses sleeps, 10 to 999999, or 0 for never',
+}
 
 /** A part of the table of settings. */
 export const databaseSettings = {
@@ -15,7 +24,7 @@ export const databaseSettings = {
   ),
   databaseSleepSeconds: setting(
     'BERTH_DATABASE_SLEEP_SECONDS',
-    count('seconds after which a database that nobody uses sleeps, 10 or more, or 0 for never'),
+    sleepSeconds,
     900,
     'after so many seconds without clients a new database sleeps, unless its own setting says otherwise; `0` is never',
   ),

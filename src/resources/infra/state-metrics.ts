@@ -13,6 +13,7 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
   addMetricSource(
     'database',
     {
+      berth_databases: { help: 'Databases that are not deleted, by status.', labels: ['status'] },
       berth_vms: { help: 'VMs that are not deleted, by status.', labels: ['status'] },
       berth_node_up: {
         help: 'Whether the node’s worker has sent a heartbeat recently and runs VMs.',
@@ -84,6 +85,10 @@ async function readState(db: Db) {
     db,
     sql`select status as label, count(*) from vms where status <> 'deleted' group by status`,
   )
+  const databases = await findAll<Counted>(
+    db,
+    sql`select status as label, count(*) from databases where status <> 'deleted' group by status`,
+  )
   const nodes = await readPromises(db)
   const queues = await readQueues(db)
   const builds = await findAll<Counted>(
@@ -114,6 +119,7 @@ async function readState(db: Db) {
   const byNode = (value: (node: (typeof nodes)[number]) => number | null): Sample[] =>
     nodes.flatMap((node) => (value(node) === null ? [] : [{ labels: { node: node.name }, value: value(node) ?? 0 }]))
   return {
+    berth_databases: byStatus(databases),
     berth_vms: byStatus(vms),
     berth_node_up: byNode(({ isUp }) => (isUp ? 1 : 0)),
     berth_node_memory_bytes: byNode(({ memoryMb }) => memoryMb * bytesPerMb),

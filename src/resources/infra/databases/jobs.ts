@@ -1,6 +1,7 @@
 /** The job of databases. */
 import { job, onNode, type Jobs } from '#src/platform/jobs.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Database } from './rows.ts'
 
@@ -43,5 +44,7 @@ export async function noteVmChange(
 ): Promise<void> {
   if (vm.purpose !== 'database') return
   const database = await findOne<Pick<Database, 'id'>>(tx, sql`select id from databases where vm_id = ${vm.id}`)
-  if (database) await jobs.enqueue(tx, onNode(reconcileDatabase, vm.nodeId), { databaseId: database.id })
+  if (!database) return
+  await jobs.enqueue(tx, onNode(reconcileDatabase, vm.nodeId), { databaseId: database.id })
+  await publish(tx, 'database', database.id) // for whoever waits until it is awake
 }

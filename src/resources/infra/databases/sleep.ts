@@ -42,38 +42,40 @@ export async function wakeDatabase(
   services: Background,
   databaseId: string,
 ): Promise<{ vmId: string; nodeAgentUrl: string }> {
-  const database = await findDatabaseRow(services.db, databaseId)
-  if (!database) throw notFound('database')
-  const { vmId, status } = database
-  if (!vmId || !awakeable.includes(status))
-    throw new BerthError('database_not_ready', `The database is ${status}, so nobody can connect to it now.`)
   const heard = new AbortController()
-  const notices = services.pubsub.subscribe('vm', vmId, heard.signal)
+  const notices = services.pubsub.subscribe('database', databaseId, heard.signal) // of its VM's changes too
   const timer = setTimeout(() => heard.abort(), limits.databaseWakeSeconds * 1000)
   try {
-    let vm = await urge(services, vmId)
-    if (vm.status !== 'running')
-      for await (const _notice of notices) if ((vm = await urge(services, vmId)).status === 'running') break
-    if (vm.status !== 'running')
+    let vm = await urge(services, databaseId)
+    if (vm?.status !== 'running')
+      for await (const _notice of notices) if ((vm = await urge(services, databaseId))?.status === 'running') break
+    if (vm?.status !== 'running')
       throw new BerthError(
         'service_unavailable',
-        `The database did not wake within ${limits.databaseWakeSeconds} s: its VM is ${vm.status}. Try again in a few seconds.`,
+        `The database did not wake within ${limits.databaseWakeSeconds} s. Try again in a few seconds.`,
         { retryAfterSeconds: 5 },
       )
     const node = await findNode(services.db, vm.nodeId)
     if (!node) throw new Error('the node of a VM is not there')
-    return { vmId, nodeAgentUrl: node.agentUrl }
+    return { vmId: vm.id, nodeAgentUrl: node.agentUrl }
   } finally {
     clearTimeout(timer)
     heard.abort()
   }
 }
 
-/** Makes a VM that rests go on; the row as it is then. @throws BerthError as reserveRoom. */
-async function urge(services: Background, vmId: string): Promise<Vm> {
+/**
+ * Makes the VM of a database go on, if it rests; the VM as it is then.
+ * @throws BerthError not_found, database_not_ready; as reserveRoom.
+ */
+async function urge(services: Background, databaseId: string): Promise<Vm | undefined> {
+  const database = await findDatabaseRow(services.db, databaseId)
+  if (!database) throw notFound('database')
+  const { vmId, status } = database
+  if (!vmId || !awakeable.includes(status))
+    throw new BerthError('database_not_ready', `The database is ${status}, so nobody can connect to it now.`)
   const vm = await findVmRow(services.db, vmId)
-  if (!vm) throw new Error('the VM of a database is not there')
-  if (!resting.includes(vm.status)) return vm
+  if (!vm || !resting.includes(vm.status)) return vm
   return transaction(services.db, async (tx) => {
     const locked = (await lockVmRow(tx, vmId)) ?? vm
     return (resting.includes(locked.status) && (await moveTowards(services, tx, locked, 'running'))) || locked
