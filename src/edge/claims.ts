@@ -13,6 +13,8 @@ import { errorField, fromServer, headBytes, runWith } from './postgres/messages.
 export type Claims = {
   /** @throws Error when they could not be written: then the client must not get the session */
   tell(database: Database, session: FreshSession, claims: string): Promise<void>
+  /** Closes the connection of a database, whose server is to rest, or has other passwords. */
+  forget(databaseId: string): void
   close(): void
 }
 
@@ -38,6 +40,10 @@ export function createClaims(serverOf: (database: Database) => Server): Claims {
       )
       const [told] = await Promise.all([set, writer.write([String(session.processId), claims])])
       refuseErrors(told.messages)
+    },
+    forget(databaseId) {
+      writers.get(databaseId)?.close()
+      writers.delete(databaseId)
     },
     close() {
       for (const writer of writers.values()) writer.close()

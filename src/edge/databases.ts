@@ -49,6 +49,9 @@ export function openDatabases(
   const changes = followChanges(services, edgeId)
   const claims = createClaims((database) => serverOf(database, 'claims'))
   const find = createFinder(services)
+  const unwatch = changes.watch((change) => {
+    if (change.change === 'renewed' || !change.kinds) claims.forget(change.databaseId)
+  })
 
   async function lookUp(asked: Asked): Promise<Sought | null> {
     const found = await find(asked)
@@ -90,6 +93,7 @@ export function openDatabases(
     find: async (asked) => loginOf(await lookUp(asked), asked, checkToken),
     watch: changes.watch,
     close() {
+      unwatch()
       changes.close()
       claims.close()
     },

@@ -1,10 +1,12 @@
 /**
  * /healthz says that the process is alive, /readyz that it is ready: the database answers, its tables are current,
- * notices arrive. It also reports whether VMs can run, but the rest works without them, so they do not make it unready.
+ * notices arrive. It also reports whether VMs can run and databases can be reached, but the rest works without them, so they do not make
+ * it unready.
  */
 import type { FastifyInstance } from 'fastify'
 import { missingMigrations } from '#src/platform/migrate.ts'
 import type { Services } from '#src/platform/services.ts'
+import { whyNoEdge } from '#src/resources/infra/databases/edges.ts'
 import { whyNoVms } from '#src/resources/infra/nodes.ts'
 
 // Together they stay below 2 s, the time within which /readyz must report a dead Postgres.
@@ -13,7 +15,7 @@ const rememberedMs = 250
 const retryAfterSeconds = 1
 
 /** The checks of /readyz: each true, or a sentence that says what is wrong. */
-type Readiness = { database: true | string; migrations: true | string; notices: true | string; vms: true | string }
+type Readiness = Record<'database' | 'migrations' | 'notices' | 'vms' | 'edge', true | string>
 
 /** Adds /healthz and /readyz. */
 export function serveHealth(app: FastifyInstance, services: Pick<Services, 'database' | 'pubsub'>): void {
@@ -48,12 +50,14 @@ async function look({ database, pubsub }: Pick<Services, 'database' | 'pubsub'>)
         migrations: `Not yet run: ${missing.join(', ')}. Run: npm run migrate`,
         notices,
         vms: 'Unknown before the migrations.',
+        edge: 'Unknown before the migrations.',
       }
     return {
       database: true,
       migrations: true,
       notices,
       vms: (await Promise.race([whyNoVms(database.db), late.promise])) ?? true,
+      edge: (await Promise.race([whyNoEdge(database.db), late.promise])) ?? true,
     }
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '42P01')
@@ -62,12 +66,14 @@ async function look({ database, pubsub }: Pick<Services, 'database' | 'pubsub'>)
         migrations: 'None has run. Run: npm run migrate',
         notices,
         vms: 'Unknown before the migrations.',
+        edge: 'Unknown before the migrations.',
       }
     return {
       database: 'Postgres does not answer.',
       migrations: 'Unknown while Postgres does not answer.',
       notices,
       vms: 'Unknown while Postgres does not answer.',
+      edge: 'Unknown while Postgres does not answer.',
     }
   } finally {
     clearTimeout(timer)

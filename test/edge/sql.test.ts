@@ -1,4 +1,6 @@
 /** `POST /sql` through the web process: with Neon's own driver, and by hand. */
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '#src/platform/limits.ts'
 import { sql as platformSql } from '#src/platform/postgres.ts'
@@ -111,7 +113,7 @@ describe('Neon’s driver', () => {
     await sql`select pg_advisory_lock(1)`
     for (let round = 0; round < 20; round++)
       expect(
-        await sql`select current_setting('work_mem') <> '7777kB' as clear, coalesce(current_setting('my.secret', true), '') as secret, (select count(*)::int from pg_locks where locktype = 'advisory') as locks`,
+        await sql`select current_setting('work_mem') <> '7777kB' as clear, coalesce(current_setting('my.secret', true), '') as secret, (select count(*)::int from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks`,
       ).toEqual([{ clear: true, secret: '', locks: 0 }])
     await sql`select pg_advisory_unlock_all()`
   })
@@ -189,6 +191,26 @@ describe('by hand', () => {
         rows: [{ a: 1, b: '2', c: true, d: null, e: '1.5' }],
       },
     ])
+  })
+
+  test('the database may be named by the host name of the request, and nothing else', async () => {
+    const body = JSON.stringify({ query: 'select current_user::text as who' })
+    const { port } = new URL(world.berth.url)
+    const ask = async (headers: Record<string, string>): Promise<[number | undefined, unknown]> => {
+      const sent = request({ host: '127.0.0.1', port, path: '/sql', method: 'POST', headers }).end(body)
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage] // what a request emits
+      return [answer.statusCode, JSON.parse(Buffer.concat(await answer.toArray()).toString())]
+    }
+    const host = `${world.known.host}:${port}`
+    const own = { authorization: `Bearer ${world.known.token}` }
+    expect(await ask({ host, ...own })).toMatchObject([200, { rows: [{ who: world.known.row.pgUser }] }])
+    expect(await ask({ host, authorization: `Bearer ${member}` })).toMatchObject([
+      200,
+      { rows: [{ who: 'authenticated' }] },
+    ])
+    expect(await ask({ host })).toMatchObject([200, { rows: [{ who: 'anon' }] }])
+    for (const other of [world.foreign.host, 'localhost', `x${host}`])
+      expect(await ask({ host: other, ...own })).toMatchObject([401, { error: 'unauthorized' }])
   })
 
   test('the token may be a bearer token', async () => {

@@ -341,7 +341,13 @@ describe('health', () => {
       200,
       {
         status: 'ready',
-        checks: { database: 'ok', migrations: 'ok', notices: 'ok', vms: expect.stringContaining('No worker') },
+        checks: {
+          database: 'ok',
+          migrations: 'ok',
+          notices: 'ok',
+          vms: expect.stringContaining('No worker'),
+          edge: expect.stringContaining('No edge process'),
+        },
       },
     ])
   })

@@ -23,6 +23,17 @@ export async function reportEdge(db: Db, edgeId: string): Promise<void> {
   )
 }
 
+/** Why no client of Postgres is let in, as a sentence; null when a process does that. */
+export async function whyNoEdge(db: Db): Promise<string | null> {
+  const living = await findOne(
+    db,
+    sql`select 1 from edge_processes where heartbeat_at > now() - ${silentSeconds} * interval '1 second' limit 1`,
+  )
+  return living
+    ? null
+    : 'No edge process runs, so databases are not reachable; the process edge of the Procfile is one.'
+}
+
 /** Records that a process of the edge has ended, so that nobody waits for it. */
 export async function forgetEdge(db: Db, edgeId: string): Promise<void> {
   await change(db, sql`delete from edge_processes where id = ${edgeId}`)
