@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startInstallation, type Installation } from '../support/installation.ts'
 import { until } from '../support/until.ts'
 
-const rowCount = 150_000
+const rowCount = 60_000
 const settledMs = 180_000
 
 type Database = { id: string; host: string; token: string; pg_user: string; status: string }
