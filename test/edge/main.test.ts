@@ -8,7 +8,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startCommand, type Command } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'
-import { createDatabase, type TestDatabase } from '../support/postgres.ts'
+import { createDatabase, startTestPostgres, type TestDatabase } from '../support/postgres.ts'
 
 let folder: string
 let database: TestDatabase
@@ -107,6 +107,27 @@ test('where another program has its port it says so, and listens as soon as the 
   await edge.line(/the edge process listens/)
   await expect(connect({ rejectUnauthorized: false })).rejects.toMatchObject(nobody)
 })
+
+test('while the platform’s Postgres is away a login is told to try again, and after that it is checked as before', async () => {
+  const postgres = await startTestPostgres()
+  const own = await createDatabase(postgres)
+  try {
+    const edge = start({ DATABASE_URL: own.url })
+    await edge.line(/the edge process listens/)
+    const secured = { rejectUnauthorized: false }
+    await expect(connect(secured)).rejects.toMatchObject(nobody)
+    await postgres.killPostgres()
+    await postgres.backendsGone()
+    await expect.poll(() => connect(secured).catch((error: { code?: string }) => error.code)).toBe('57P03')
+    await postgres.restartPostgres()
+    await expect
+      .poll(() => connect(secured).catch((error: { code?: string }) => error.code), { timeout: 15_000 })
+      .toBe('28P01')
+    expect(edge.child.exitCode).toBeNull()
+  } finally {
+    await postgres.stop()
+  }
+}, 60_000)
 
 async function asked(text: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: database.url })

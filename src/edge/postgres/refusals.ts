@@ -1,5 +1,6 @@
 /** What the proxy says when it refuses: a sentence, and the SQLSTATE that Postgres has for it. */
 import { log } from '#src/platform/log.ts'
+import { isDatabaseAway } from '#src/platform/postgres.ts'
 
 /** SQLSTATEs that the proxy itself answers, by their names in Postgres' documentation. */
 export const sqlStates = {
@@ -57,6 +58,10 @@ export function shortened(name: string): string {
 /** What a client is told of any thrown value; one that is no refusal is a fault of ours, and logged. */
 export function refusalOf(error: unknown): PostgresRefusal {
   if (error instanceof PostgresRefusal) return error
+  if (isDatabaseAway(error)) {
+    log.warn({ err: error }, 'a client of a database met an unreachable platform')
+    return new PostgresRefusal('cannot_connect_now', 'logins cannot be checked right now: try again in a moment')
+  }
   log.error({ err: error }, 'a connection to a database failed')
   return new PostgresRefusal('internal_error', 'something went wrong on our side: connect again')
 }

@@ -10,6 +10,7 @@ import { sqlDoorHeaders } from '#src/drivers/sql-door.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { databaseAway, isDatabaseAway } from '#src/platform/postgres.ts'
 import { countFailedLogins } from '../postgres/failed-logins.ts'
 import type { PostgresProxy } from '../postgres/proxy.ts'
 import { sqlStates } from '../postgres/refusals.ts'
@@ -136,8 +137,9 @@ function shownFailure({ failure }: SqlFailed): [status: number, body: Record<str
 }
 
 function shownRefusal(thrown: unknown): [status: number, body: Record<string, unknown>] {
+  const error = isDatabaseAway(thrown) ? databaseAway() : publicError(thrown)
   if (!(thrown instanceof BerthError)) log.error({ err: thrown }, 'POST /sql failed')
-  const { code, status, message, details } = publicError(thrown)
+  const { code, status, message, details } = error
   const retry = details['retryAfterSeconds']
   return [status, { error: code, message, ...(typeof retry === 'number' ? { retry_after_seconds: retry } : {}) }]
 }
