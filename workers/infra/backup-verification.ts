@@ -75,7 +75,8 @@ function specOf(backup: Backup, diskMb: number): MachineSpec {
     template: 'postgres',
     vcpuCount: 2,
     memoryMb: 1024,
-    diskMb: Math.max(diskMb, neededMb),
+    diskMb: 0,
+    folderMb: Math.max(diskMb, neededMb),
     hostname: 'verification',
     folder: 'new',
   }

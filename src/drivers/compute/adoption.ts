@@ -64,7 +64,7 @@ async function reach(node: ComputeNode, record: MachineRecord, pid: number): Pro
       return machine
     }
     await machine.line.endSessions()
-    await machine.connect(connectLimitMs)
+    await machine.reach(connectLimitMs)
     return machine
   } catch (error) {
     node.log.warn({ machine: record.machineUuid, err: error }, 'a machine could not be adopted')

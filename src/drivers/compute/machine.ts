@@ -66,6 +66,11 @@ export type Machine = {
   run(command: Command, signal?: AbortSignal): Promise<Channel>
   /** As `run`, for the other requests that the guest's own program knows (guest/image/main.c). */
   request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
+  /**
+   * Connects to a Unix socket of the guest, as root.
+   * @throws BerthError `vm_unreachable` when the guest does not answer, or nobody listens there.
+   */
+  connect(socketPath: string): Promise<Duplex>
 }
 
 /** How a machine was obtained: the warm pool, a snapshot, or a cold boot. */

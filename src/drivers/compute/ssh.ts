@@ -44,6 +44,8 @@ export type SshConnection = {
   run(command: Command, signal?: AbortSignal): Promise<Channel>
   /** Sends a request to the guest's program as it is (see guest/image/main.c). @throws BerthError vm_unreachable */
   request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
+  /** Connects to a Unix socket of the guest, as root. @throws BerthError vm_unreachable, also when nobody listens there. */
+  connect(socketPath: string): Promise<Duplex>
   /** Resolves when the connection is gone; with what the guest did when it was cut for that. */
   readonly closed: Promise<{ cutFor: string | null }>
   end(): void
@@ -86,6 +88,7 @@ export async function connectSsh(
       readyTimeout: limitMs,
       keepaliveInterval: keepaliveMs,
       keepaliveCountMax: keepalivesMissed,
+      strictVendor: false, // dropbear knows OpenSSH's way to a Unix socket
       algorithms: algorithms as never, // ssh2's types want mutable lists
     })
     guardConnection(client, (reason) => {
@@ -114,6 +117,7 @@ export async function connectSsh(
   return {
     closed,
     request,
+    connect: (socketPath) => openSocket(client, socketPath),
     run: ({ argv, as = 'user', workingDir, timeoutMs }, signal) =>
       request(
         [
@@ -152,6 +156,29 @@ function openChannel(client: Client, fields: readonly string[], signal: AbortSig
         if (error) return reject(unreachable())
         if (inline.length > inlineRequestMax) stream.write(sized(request))
         resolve(channelOf(stream, signal))
+      })
+    } catch {
+      client.off('close', lost)
+      lost() // ssh2 throws when the connection has gone
+    }
+  })
+}
+
+function openSocket(client: Client, socketPath: string): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const lost = (): void => {
+      clearTimeout(late)
+      reject(unreachable())
+    }
+    const late = setTimeout(() => client.destroy(), openLimitMs) // 'close' follows
+    client.once('close', lost)
+    try {
+      client.openssh_forwardOutStreamLocal(socketPath, (error, stream) => {
+        clearTimeout(late)
+        client.off('close', lost)
+        if (error) return reject(unreachable())
+        stream.stderr.resume()
+        resolve(stream)
       })
     } catch {
       client.off('close', lost)

@@ -1,82 +1,107 @@
 /**
- * The Postgres of a machine from the template `postgres`, worked with from inside its guest: by Postgres' own programs,
- * over its Unix socket, as its superuser. SQL comes on standard input, so no secret is in a list of arguments.
+ * The Postgres of a machine from the template `postgres`, worked with by its node: over its Unix socket in the guest, as
+ * its superuser, who does not get in over the network.
  */
+import type { Duplex } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import { BerthError } from '#src/platform/errors.ts'
-import { execInGuest, type GuestResult } from './exec.ts'
+import { execInGuest } from './exec.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 
-const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', '--inh-caps=-all']
+const socketPath = '/run/postgresql/.s.PGSQL.5432'
 /** Longer than the time that the guest gives Postgres to stop. */
 const stopLimitMs = 9_500
-const noticeCharactersMax = 2_000
+/** How long a server that works may take to let somebody in. */
+const loginLimitMs = 10_000
+const againMs = 50
 
-/** What Postgres answered instead of a result, in its own words. */
-export class PostgresError extends Error {
-  override name = 'PostgresError'
-  /** The five characters that name the error; null when the server did not answer at all. */
-  readonly sqlState: string | null
+/** Statements to be run in a database. */
+export type SqlOrder = { database: string; sql: string; timeoutMs: number }
 
-  constructor(message: string, sqlState: string | null) {
-    super(message)
-    this.sqlState = sqlState
+/**
+ * Runs statements as the superuser: several of them in one transaction, a single one as it is. Names without a schema
+ * are Postgres' own, so what the owner of a database has made is never taken for them.
+ * @returns the rows as text, one a line, with `|` between columns.
+ * @throws pg.DatabaseError for the first statement that fails, with its SQLSTATE as `code`; BerthError timeout, or
+ * vm_unreachable.
+ */
+export async function runSql(machine: Machine, { database, sql, timeoutMs }: SqlOrder): Promise<string> {
+  const stream = await machine.connect(socketPath)
+  const client = new pg.Client({
+    stream: () => asSocket(stream),
+    user: 'postgres',
+    database,
+    application_name: 'berth',
+    connectionTimeoutMillis: loginLimitMs,
+    statement_timeout: Math.ceil(timeoutMs),
+    options: '-c search_path=pg_catalog',
+    types: { getTypeParser: () => String },
+  })
+  client.on('error', () => undefined) // what waits for an answer gets it
+  const late = setTimeout(() => stream.destroy(), loginLimitMs + 2 * timeoutMs) // the server ends a statement before
+  try {
+    await client.connect()
+    const results: unknown = await client.query({ text: sql, rowMode: 'array' })
+    // pg's types know the result of one statement only.
+    return ([results].flat() as pg.QueryArrayResult<(string | null)[]>[]).flatMap(({ rows }) => rows.map(lineOf)).join('')
+  } catch (error) {
+    throw shown(error)
+  } finally {
+    clearTimeout(late)
+    stream.destroy()
   }
 }
 
-/** Statements to be run in a database. `inTransaction`: all of them or none, which is the default. */
-export type SqlOrder = { database: string; sql: string; timeoutMs: number; inTransaction?: boolean }
-
-/**
- * Runs statements as the superuser.
- * @returns the rows, one a line, with `|` between columns.
- * @throws PostgresError for the first statement that fails; BerthError timeout, or vm_unreachable.
- */
-export async function runSql(
-  machine: Machine,
-  { database, sql, timeoutMs, inTransaction = true }: SqlOrder,
-): Promise<string> {
-  const flags = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose']
-  const argv = [...asPostgres, 'psql', ...flags, ...(inTransaction ? ['-1'] : []), '-d', named(database), '-f', '-']
-  const result = await execInGuest(machine, { argv, as: 'root', workingDir: '/', timeoutMs, stdin: sql })
-  if (result.timedOut) throw new BerthError('timeout', 'The database did not finish in time. Try again.')
-  if (result.exitCode !== 0) throw errorOf(result)
-  return result.stdout
+function lineOf(row: (string | null)[]): string {
+  return `${row.map((value) => value ?? '').join('|')}\n`
 }
 
-/** Waits until the server takes connections, as after a boot. @throws BerthError timeout after the limit; vm_unreachable. */
-export async function waitForServer(machine: Machine, limitMs: number): Promise<void> {
-  const { exitCode } = await execInGuest(machine, {
-    argv: ['/bin/dash', '-c', 'until pg_isready -q -h /run/postgresql; do sleep 0.05; done'],
-    as: 'root',
-    workingDir: '/',
-    timeoutMs: limitMs,
+/** pg works with sockets; this one is connected already. */
+function asSocket(stream: Duplex): Duplex {
+  const nothing = (): Duplex => stream
+  const connect = (): void => process.nextTick(() => stream.emit('connect'))
+  return Object.assign(stream, { connect, setNoDelay: nothing, setKeepAlive: nothing, ref: nothing, unref: nothing })
+}
+
+const canceled = '57014'
+
+function shown(error: unknown): Error {
+  if (error instanceof pg.DatabaseError)
+    return error.code === canceled
+      ? new BerthError('timeout', 'The database did not finish in time. Try again.')
+      : error
+  if (error instanceof BerthError) return error
+  return new BerthError('vm_unreachable', 'The database does not answer right now. Try again in a few seconds.', {
+    retryAfterSeconds: 3,
   })
-  if (exitCode !== 0) throw new BerthError('timeout', 'The database did not start in time. Try again.')
+}
+
+/** The server does not let anybody in yet. */
+const startingUp = '57P03'
+
+/** Waits until the server lets its superuser in, as after a boot. @throws BerthError after the limit. */
+export async function waitForServer(machine: Machine, limitMs: number): Promise<void> {
+  const untilMs = performance.now() + limitMs
+  for (;;) {
+    try {
+      await runSql(machine, { database: 'postgres', sql: 'select 1', timeoutMs: loginLimitMs })
+      return
+    } catch (error) {
+      const isPassing = error instanceof BerthError || (error instanceof pg.DatabaseError && error.code === startingUp)
+      if (!isPassing || performance.now() > untilMs) throw error
+      await pause(againMs)
+    }
+  }
 }
 
 /** Ends the server in order, for good: the machine is about to be powered off. @throws Error when it did not end. */
 export async function stopServer(machine: Machine): Promise<void> {
-  const result = await execInGuest(machine, {
+  const { exitCode, stderr } = await execInGuest(machine, {
     argv: ['/usr/lib/berth/stop'],
     as: 'root',
     workingDir: '/',
     timeoutMs: stopLimitMs,
   })
-  if (result.exitCode !== 0) throw errorOf(result)
-}
-
-/** A name as an argument: not an option, and for psql no connection string either. */
-function named(name: string): string {
-  if (!/^[a-z_][a-z0-9_]*$/.test(name)) throw new Error('a database or a role has a name that is not ours')
-  return name
-}
-
-/** The first error among what a program printed, such as `psql:<stdin>:1: ERROR:  42601: syntax error at …`. */
-function errorOf({ stderr }: Pick<GuestResult, 'stderr'>): PostgresError {
-  const lines = stderr.trim().split('\n')
-  for (const line of lines) {
-    const [, sqlState, message] = /(?:ERROR|FATAL|PANIC): {2}([0-9A-Z]{5}): (.*)/.exec(line) ?? []
-    if (sqlState && message) return new PostgresError(message.slice(0, noticeCharactersMax), sqlState)
-  }
-  return new PostgresError(stderr.trim().slice(-noticeCharactersMax) || 'Postgres ended without a word.', null)
+  if (exitCode !== 0) throw new Error(`Postgres did not stop: ${stderr.trim().slice(-200)}`)
 }

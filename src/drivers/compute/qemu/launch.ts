@@ -130,7 +130,7 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
     machine = runMachine(node, { record, pid, qmp, line })
     await continueFrom(node, origin, { record, places, qmp, line })
     took('personaMs')
-    await machine.connect()
+    await machine.reach()
     node.log.debug({ machine: record.machineUuid, from: origin.from, ...took('sshMs') }, 'a machine came up')
     if (origin.from !== 'paused') await growDisks(machine, templateOf(node, record).diskMb)
     record.up = true

@@ -30,7 +30,7 @@ export type RunningMachine = Machine & {
   readonly line: GuestLine
   readonly halts: Halting
   /** Makes the first connection. @throws Error */
-  connect(limitMs?: number): Promise<void>
+  reach(limitMs?: number): Promise<void>
   /** Begins to reconnect. */
   wake(): void
   /** Disconnects, and leaves the machine running. */
@@ -64,7 +64,8 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     halts,
     run: async (command: Command, signal) => (await connected()).run(command, signal),
     request: async (fields, signal) => (await connected()).request(fields, signal),
-    connect: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
+    connect: async (socketPath) => (await connected()).connect(socketPath),
+    reach: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
     wake,
     release() {
       release()

@@ -57,6 +57,7 @@ type Protocol = {
   /** Defined while keys are exchanged: until then everything written is queued. */
   _kexinit: unknown
   session(id: number, windowBytes: number, packetBytes: number): void
+  openssh_directStreamLocal(id: number, windowBytes: number, packetBytes: number, target: object): void
   channelOpenConfirm(remoteId: number, id: number, windowBytes: number, packetBytes: number): void
   channelOpenFail(remoteId: number, reason: number, description: string): void
   channelWindowAdjust(remoteId: number, bytes: number): void
@@ -127,6 +128,11 @@ function holdOpening(
   protocol.session = (id, _windowBytes, packetBytes) => {
     if (channels._count > channelsMax) return refuse('it closes no channels')
     session(id, firstWindowBytes, packetBytes)
+  }
+  const connect = protocol.openssh_directStreamLocal.bind(protocol)
+  protocol.openssh_directStreamLocal = (id, _windowBytes, packetBytes, target) => {
+    if (channels._count > channelsMax) return refuse('it closes no channels')
+    connect(id, firstWindowBytes, packetBytes, target)
   }
   protocol.channelOpenConfirm = (remoteId, id, _windowBytes, packetBytes) => {
     confirm(remoteId, id, firstWindowBytes, packetBytes)
