@@ -3,9 +3,9 @@
  * connection (the caller's end is src/drivers/node/tunnels.ts). Bytes pass as they are, with backpressure both ways.
  */
 import type { IncomingMessage, Server } from 'node:http'
-import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Machine } from '#src/drivers/compute/machine.ts'
+import { createDial, type Dial } from '#src/drivers/compute/postgres-ports.ts'
 import { tunnelProtocol } from '#src/drivers/node/tunnels.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -31,6 +31,7 @@ export type Tunnels = {
 export function serveTunnels(server: Server, { checkToken, findMachine }: TunnelParts): Tunnels {
   const open = new Map<Machine, Set<Duplex>>()
   const all = new Set<Duplex>()
+  const dial = createDial()
   let closing = false
   const count = (machine: Machine, caller: Duplex): void => {
     const ofMachine = open.get(machine) ?? new Set()
@@ -46,7 +47,7 @@ export function serveTunnels(server: Server, { checkToken, findMachine }: Tunnel
   server.on('upgrade', (request: IncomingMessage, caller: Duplex, head: Buffer) => {
     caller.on('error', () => caller.destroy()) // 'close' follows
     if (closing) return void caller.destroy() // it is asked again, of the next worker
-    try {
+    const serve = async (): Promise<void> => {
       checkToken(request.headers.authorization)
       const { pathname, searchParams } = new URL(request.url ?? '/', 'http://node')
       if (pathname !== '/tunnel' || request.headers.upgrade !== tunnelProtocol)
@@ -56,10 +57,9 @@ export function serveTunnels(server: Server, { checkToken, findMachine }: Tunnel
       const machine = findMachine(vmId)
       count(machine, caller)
       if (head.length > 0) caller.unshift(head)
-      join(caller, machine)
-    } catch (error) {
-      refuse(caller, error)
+      await join(caller, machine, dial)
     }
+    serve().catch((error: unknown) => refuse(caller, error))
   })
   return {
     close() {
@@ -76,28 +76,15 @@ function full(whose: string): BerthError {
 }
 
 /** Connects to the machine, says so, and passes bytes until both directions have ended. */
-function join(caller: Duplex, { address, postgresPort }: Machine): void {
-  if (postgresPort === null) throw new BerthError('vm_unreachable', 'This VM runs no Postgres.')
-  const server = connect({ host: address, port: postgresPort, allowHalfOpen: true, noDelay: true })
-  const late = setTimeout(
-    () => server.destroy(new Error('the machine’s port did not answer')),
-    limits.tunnelOpenSeconds * 1000,
-  )
-  const failed = (error: Error): void => {
-    log.debug({ err: error }, 'a tunnel to a machine could not be opened')
-    refuse(caller, new BerthError('vm_unreachable', 'The VM does not answer right now. Try again in a few seconds.'))
-  }
-  server.once('error', failed)
-  server.once('close', () => clearTimeout(late))
+async function join(caller: Duplex, machine: Machine, dial: Dial): Promise<void> {
+  const server = await dial(machine, caller)
+  server.on('error', () => server.destroy()) // 'close' follows
+  if (caller.destroyed) return void server.destroy()
+  server.once('close', () => endAfter(server, caller))
   caller.once('close', () => endAfter(caller, server))
-  server.once('connect', () => {
-    clearTimeout(late)
-    server.off('error', failed).on('error', () => server.destroy()) // 'close' follows
-    server.once('close', () => endAfter(server, caller))
-    caller.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${tunnelProtocol}\r\n\r\n`)
-    caller.pipe(server)
-    server.pipe(caller)
-  })
+  caller.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${tunnelProtocol}\r\n\r\n`)
+  caller.pipe(server)
+  server.pipe(caller)
 }
 
 /** One end is gone, and so goes the other: at once, or if all ended in order, after what it still has to send. */

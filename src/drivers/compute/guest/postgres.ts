@@ -44,7 +44,9 @@ export async function runSql(machine: Machine, { database, sql, timeoutMs }: Sql
     await client.connect()
     const results: unknown = await client.query({ text: sql, rowMode: 'array' })
     // pg's types know the result of one statement only.
-    return ([results].flat() as pg.QueryArrayResult<(string | null)[]>[]).flatMap(({ rows }) => rows.map(lineOf)).join('')
+    return ([results].flat() as pg.QueryArrayResult<(string | null)[]>[])
+      .flatMap(({ rows }) => rows.map(lineOf))
+      .join('')
   } catch (error) {
     throw shown(error)
   } finally {
