@@ -164,16 +164,7 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
         }
       }
     },
-    async tunnel({ vmId }) {
-      const waiting = createWaiting()
-      for (;;) {
-        try {
-          return await openTunnel(agentUrl, token, vmId)
-        } catch (error) {
-          await waiting.after(error)
-        }
-      }
-    },
+    tunnel: ({ vmId }) => openTunnel(agentUrl, token, vmId),
   }
 }
 

@@ -34,8 +34,7 @@ export async function loadBackup(
 ): Promise<void> {
   const load = { loaded, sourceUser, targetUser }
   const inServer = async (statements: readonly string[]): Promise<void> => {
-    for (const sql of statements)
-      await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs, inTransaction: false })
+    for (const sql of statements) await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs })
   }
   const inLoaded = (sql: string): Promise<string> => runSql(machine, { database: loaded, sql, timeoutMs: statementMs })
   await inServer(prepareLoad(load))

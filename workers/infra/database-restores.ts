@@ -216,6 +216,5 @@ async function databasesOf(machine: Machine): Promise<Set<string>> {
 
 /** Runs statements one after the other, because creating and dropping databases is not possible in a transaction. */
 async function eachStatement(machine: Machine, statements: readonly string[]): Promise<void> {
-  for (const sql of statements)
-    await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs, inTransaction: false })
+  for (const sql of statements) await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs })
 }

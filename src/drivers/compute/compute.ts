@@ -21,7 +21,7 @@ import { createPool } from './pool.ts'
 import { createDatabasePreparation, prepareNode } from './preparation.ts'
 import { readRecords, type MachineRecord } from './records.ts'
 import { bootMachine, startWarm, takeMachine } from './starting.ts'
-import { currentTemplate } from './templates.ts'
+import { currentTemplates } from './templates.ts'
 
 const startTriesMax = 2
 /** An emulated guest on a busy host loses some 30 ms in 5 s, so its clock is set from the host's. */
@@ -35,10 +35,7 @@ export function createCompute(options: ComputeOptions): Compute {
     onEgress: options.onEgress,
     acceleration: knownAcceleration(options.cacheDir),
     qemuVersion: '',
-    templates: {
-      base: currentTemplate(options.cacheDir, 'base'),
-      postgres: currentTemplate(options.cacheDir, 'postgres'),
-    },
+    templates: currentTemplates(options.cacheDir),
   }
   const inOrder = createQueues()
   const fleet = createFleet(node, (machine, how) => {
@@ -80,11 +77,7 @@ export function createCompute(options: ComputeOptions): Compute {
     resume: (spec) =>
       inOrder(spec.id, async () => fleet.find(spec.id) ?? resumeMachine(fleet, fleet.findRecord(spec.id))),
     residents: async () => residentsOf(fleet),
-    async createFolder() {
-      const folderId = newUuid()
-      await makeFolderDisk(node, folderId)
-      return folderId
-    },
+    createFolder: () => makeFolderDisk(node, newUuid()),
     copyFolder: (folderId, to) => copyFolderDisk(fleet, inOrder, folderId, to),
     growFolder: (id, sizeMb) => inOrder(id, () => growFolder(fleet, id, sizeMb)),
     keepTemplate: (id, templateId) => inOrder(id, async () => keepTemplate(node, stoppedRecord(fleet, id), templateId)),

@@ -24,6 +24,11 @@ export function currentTemplate(cacheDir: string, name: TemplateName): Template 
   return { name, hash, places: templatePlaces(cacheDir, name, hash), diskMb: recipe.diskMb }
 }
 
+/** All of them. */
+export function currentTemplates(cacheDir: string): Record<TemplateName, Template> {
+  return { base: currentTemplate(cacheDir, 'base'), postgres: currentTemplate(cacheDir, 'postgres') }
+}
+
 /** Whether the current template is there, and how much it takes on disk; for the doctor. Unit: bytes. */
 export function templateStatus(cacheDir: string, name: TemplateName): { built: boolean; sizeBytes: number } {
   const { places } = currentTemplate(cacheDir, name)

@@ -7,17 +7,26 @@ import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { refusalOf } from './retries.ts'
+import { createWaiting, refusalOf } from './retries.ts'
 
 /** The protocol that the request upgrades to. */
 export const tunnelProtocol = 'berth-postgres'
 const refusalBytesMax = 64 * 1024
 
-/**
- * Opens a tunnel, once.
- * @throws BerthError as the node refused; the socket's own error when the node was not reached.
- */
+/** Opens a tunnel. While the node's worker restarts, it waits for the next one. @throws BerthError as NodeClient.tunnel. */
 export async function openTunnel(agentUrl: string, token: string, vmId: string): Promise<Duplex> {
+  const waiting = createWaiting()
+  for (;;) {
+    try {
+      return await openOnce(agentUrl, token, vmId)
+    } catch (error) {
+      await waiting.after(error)
+    }
+  }
+}
+
+/** @throws BerthError as the node refused; the socket's own error when the node was not reached. */
+async function openOnce(agentUrl: string, token: string, vmId: string): Promise<Duplex> {
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>()
   const request = httpRequest({
     path: `/tunnel?vm=${encodeURIComponent(vmId)}`,

@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { connectTo } from './fake-postgres.ts'
 import type { Channel, Command, Machine } from '#src/drivers/compute/machine.ts'
 
 /** A server in a guest. */
@@ -30,7 +31,10 @@ export type FakeServer = {
 /** Starts one with the database `app`. */
 export function fakeServer(held = 'the first data'): FakeServer {
   const server: FakeServer = {
-    machine: { run: (command: Command) => run(server, command) } as unknown as Machine,
+    machine: {
+      run: (command: Command) => run(server, command),
+      connect: async () => connectTo((statement) => answer(server, statement)),
+    } as unknown as Machine,
     databases: new Map([
       ['app', held],
       ['postgres', ''],
@@ -52,7 +56,7 @@ async function run(server: FakeServer, { argv }: Command): Promise<Channel> {
   const name = argv[argv.indexOf('-d') + 1] ?? ''
   if (argv.some((word) => word.endsWith('/pg_dump'))) return dump(server, name)
   if (argv.some((word) => word.endsWith('/pg_restore'))) return load(server, name)
-  return answer(server)
+  throw new Error(`no such program: ${argv.join(' ')}`)
 }
 
 /** A program that has printed this and ended. */
@@ -64,24 +68,10 @@ function ended(stdout: string, exitCode = 0, stderr = ''): Channel {
   return { stdin, stdout: output, stderr: Readable.from([Buffer.from(stderr)]), exit, close: () => undefined }
 }
 
-async function answer(server: FakeServer): Promise<Channel> {
-  const stdin = new PassThrough()
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const exit = (async () => {
-    const statement = await text(stdin)
-    try {
-      await server.before(statement)
-      server.said.push(statement)
-      stdout.end(execute(server, statement))
-      stderr.end()
-      return { exitCode: 0, timedOut: false }
-    } catch (error) {
-      stdout.end()
-      stderr.end(`ERROR: ${(error as Error).message}\n`)
-      return { exitCode: 3, timedOut: false }
-    }
-  })()
-  return { stdin, stdout, stderr, exit, close: () => undefined }
+async function answer(server: FakeServer, statement: string): Promise<string> {
+  await server.before(statement)
+  server.said.push(statement)
+  return execute(server, statement)
 }
 
 function execute({ databases, closed }: FakeServer, statement: string): string {

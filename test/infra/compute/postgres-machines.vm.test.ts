@@ -204,12 +204,17 @@ test(
     await client.end()
     const checksum = "select count(*), md5(string_agg(a::text, ',' order by id)) from public.accounts a"
     const signal = new AbortController().signal
-    const dump = await dumpDatabase(machine, { database: 'app', without: ['auth'], timeoutMs: testLimitMs }, signal)
+    const dump = await dumpDatabase(machine, {
+      database: 'app',
+      withoutSchemas: ['auth'],
+      timeoutMs: testLimitMs,
+      signal,
+    })
     dump.stderr.resume()
     const file = await buffer(dump.stdout)
     expect(await dump.exit).toEqual({ exitCode: 0, timedOut: false })
     await ask(`create database copy owner ${owner.user}`, 'postgres')
-    const load = await loadDump(machine, { database: 'copy', ...owner, timeoutMs: testLimitMs }, signal)
+    const load = await loadDump(machine, { database: 'copy', role: owner.user, timeoutMs: testLimitMs, signal })
     load.stdout.resume()
     load.stdin.end(file)
     const said = await buffer(load.stderr)

@@ -66,11 +66,12 @@ function asSocket(stream: Duplex): Duplex {
   return Object.assign(stream, { connect, setNoDelay: nothing, setKeepAlive: nothing, ref: nothing, unref: nothing })
 }
 
-const canceled = '57014'
+/** The server ended a statement, here always for its time limit. */
+const endedEarly = '57014'
 
 function shown(error: unknown): Error {
   if (error instanceof pg.DatabaseError)
-    return error.code === canceled
+    return error.code === endedEarly
       ? new BerthError('timeout', 'The database did not finish in time. Try again.')
       : error
   if (error instanceof BerthError) return error

@@ -81,9 +81,10 @@ function templateOf(node: ComputeNode, { recipe }: MachineRecord): Template {
   return node.templates[recipe ?? 'base']
 }
 
-/** Creates an empty folder disk. */
-export async function makeFolderDisk(node: ComputeNode, folderId: string): Promise<void> {
+/** Creates an empty folder disk, and returns its id. */
+export async function makeFolderDisk(node: ComputeNode, folderId: string): Promise<string> {
   await copyFolderDisk(node, node.templates.base.places.folderDisk, folderId)
+  return folderId
 }
 
 /** Creates a folder disk by copying a file system, without its blocks where they can be shared. We own it until a machine uses it. */

@@ -130,10 +130,8 @@ function holdOpening(
     session(id, firstWindowBytes, packetBytes)
   }
   const connect = protocol.openssh_directStreamLocal.bind(protocol)
-  protocol.openssh_directStreamLocal = (id, _windowBytes, packetBytes, target) => {
-    if (channels._count > channelsMax) return refuse('it closes no channels')
-    connect(id, firstWindowBytes, packetBytes, target)
-  }
+  protocol.openssh_directStreamLocal = (id, _windowBytes, packetBytes, target) =>
+    channels._count > channelsMax ? refuse('it closes no channels') : connect(id, firstWindowBytes, packetBytes, target)
   protocol.channelOpenConfirm = (remoteId, id, _windowBytes, packetBytes) => {
     confirm(remoteId, id, firstWindowBytes, packetBytes)
     const channel = channelOf(id)
