@@ -145,18 +145,21 @@ describe('a backup', () => {
     expect(world.files().incoming).toEqual([])
   })
 
-  test('is followed with its progress until it is deleted', async () => {
-    const { id: db } = await world.database()
+  test('is followed by a subscription, from any position, until it has failed or is deleted', async () => {
+    const { id: db, server } = await world.database()
+    server.dumps = 'fail'
     const { id } = await world.backUp(db)
-    await world.whenBackup(db, id, 'completed')
-    const statuses = await sql<{
-      status: string
-    }>`select status from database_backup_events where backup_id = ${uuid(id)} order by position`.execute(
-      world.berth.services.db,
-    )
-    const seen = statuses.rows.map(({ status }) => status)
-    expect([seen[0], seen.at(-1)]).toEqual(['pending', 'completed'])
-    expect(new Set(seen)).toEqual(new Set(['pending', 'running', 'completed']))
+    await world.whenBackup(db, id, 'failed')
+    const seen = await world.followed('backupEvents', 'BackupEvent', id, '0')
+    expect([seen[0], seen.at(-1)]).toEqual(['1 PENDING', `${seen.length} FAILED`])
+    expect(new Set(seen.map((event) => event.split(' ')[1]))).toEqual(new Set(['PENDING', 'RUNNING', 'FAILED']))
+    expect(await world.followed('backupEvents', 'BackupEvent', id, '1')).toEqual(seen.slice(1))
+    server.dumps = 'well'
+    const { id: good } = await world.backUp(db)
+    await world.whenBackup(db, good, 'completed')
+    const following = world.followed('backupEvents', 'BackupEvent', good, '0')
+    await world.call('DELETE', `${db}/backups/${good}`)
+    expect((await following).join()).toMatch(/COMPLETED(?:,\d+ DELETING)?$/)
   })
 })
 

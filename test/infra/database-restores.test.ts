@@ -1,6 +1,6 @@
 /** Restores of databases over REST and GraphQL, with servers that are fakes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeId } from '#src/platform/ids.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
 import { requeueRestores } from '#src/resources/infra/database-restores/states.ts'
 import type { Restore } from '#src/resources/infra/database-restores/rows.ts'
@@ -79,6 +79,14 @@ describe('a restore', () => {
       world.berth.services.db,
     )
     expect(statuses.rows.map((row) => row.status).slice(-2)).toEqual(['restoring', 'active'])
+  })
+
+  test('is followed by a subscription until it ends', async () => {
+    const { db, backup } = await changed(world)
+    await world.call('POST', `${db}/backups/${backup}/restore`)
+    const { id } = await restoreOf(world, db)
+    const seen = await world.followed('databaseRestoreEvents', 'DatabaseRestoreEvent', encodeId('restore', id), '0')
+    expect([seen[0], seen.at(-1)]).toEqual(['1 PENDING', `${seen.length} COMPLETED`])
   })
 
   test('drops what it replaced a day later', async () => {

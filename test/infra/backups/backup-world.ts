@@ -46,6 +46,8 @@ export type BackupWorld = {
   /** Waits until a backup has this status. */
   whenBackup: (databaseId: string, id: string, status: Backup['status']) => Promise<BackupAnswer>
   statusOf: (databaseId: string) => Promise<string>
+  /** What a subscription says until it ends: each event's cursor and status. */
+  followed: (field: string, type: string, id: string, after: string) => Promise<string[]>
   /** The files of backups in the store, and those that are being written. */
   files: () => { stored: string[]; incoming: string[] }
   contentOf: (name: string) => string
@@ -103,6 +105,16 @@ export async function startBackupWorld({ handles = true, settings = {} } = {}): 
         async () => (last = (await call('GET', `${databaseId}/backups/${id}`)).body).status === status,
       )
       return last!
+    },
+    async followed(field, type, id, after) {
+      const query = `subscription { ${field}(id: "${id}", after: "${after}") { ... on ${type} { cursor status } } }`
+      const answer = await fetch(`${berth.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ query }),
+      })
+      const found = (await answer.text()).matchAll(/"cursor":"(\d+)","status":"(\w+)"/g)
+      return [...found].map((match) => `${match[1]} ${match[2]}`)
     },
     statusOf: async (id) => (await rowOf(berth, id)).status,
     files: () => ({ stored: namesIn(join(folder, 'files', 'backups')), incoming: namesIn(join(folder, 'incoming')) }),
