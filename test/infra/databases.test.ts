@@ -142,6 +142,8 @@ describe('a database', () => {
     ['with a setting of the server', { settings: { shared_preload_libraries: 'x' } }],
     ['with a setting that does not fit', { settings: { work_mem: '1TB' } }],
     ['that sleeps at once', { sleep_after_seconds: 1 }],
+    ['of no project, with a name of its network', { network_name: 'backend' }],
+    ['of an empty project', { project_id: '' }],
     ['of a project that is not there', { project_id: 'prj_01h455vb4pex5vsknk084sn02q' }],
   ]
   test.each(refused)('%s is refused with 400, and changes nothing', async (_, body) => {
@@ -449,6 +451,7 @@ test('a change of the size is for the node; a smaller disk and a size without ro
     updateDatabase: { database: { status: 'ACTIVE', memoryMb: 1024, sleepAfterSeconds: null, settings: {} } },
   })
   expect(await codeOf(change('diskMb: 5000'))).toBe('INVALID_REQUEST')
+  expect(await codeOf(change('name: ""'))).toBe('INVALID_REQUEST')
   await sql`update nodes set disk_mb = 1 where id = ${node}`.execute(berth.services.db)
   expect(await codeOf(change('diskMb: 20480'))).toBe('CAPACITY_UNAVAILABLE')
   await sql`update nodes set disk_mb = null where id = ${node}`.execute(berth.services.db)

@@ -16,7 +16,7 @@ import {
 import { findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { findNodeOf } from './databases/jobs.ts'
-import { insertDatabase, insertVmOf, type DatabaseOrder } from './databases/orders.ts'
+import { insertDatabase, insertVmOf, isGiven, type DatabaseOrder } from './databases/orders.ts'
 import {
   checkActive,
   databaseRows,
@@ -153,7 +153,7 @@ export async function updateDatabase(call: Call, publicId: string, input: Databa
     return await transaction(call.db, async (tx) => {
       const before = await lockDatabase(tx, scope, publicId)
       checkActive(before)
-      const name = input.name ? readDatabaseName(input.name, 'name') : before.name
+      const name = isGiven(input.name) ? readDatabaseName(input.name, 'name') : before.name
       const size = readSize(input, before)
       const settings = input.settings ? changeSettings(before.settings, input.settings) : before.settings
       const sleep = readSleep(input.sleepAfterSeconds, before.sleepAfterSeconds)

@@ -5,6 +5,7 @@ import { sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeAndTell } from './edges.ts'
 import { enqueueReconcile } from './jobs.ts'
+import { checkSqlDoor } from './orders.ts'
 import { checkActive, lockDatabase, type Database } from './rows.ts'
 import { moveDatabase } from './states.ts'
 
@@ -20,11 +21,7 @@ const finishedAfterSeconds = 15
 export async function setClientAccess(call: Call, publicId: string, isOn: boolean): Promise<Database> {
   const scope = allow(call.caller, 'databases:write')
   const before = await transaction(call.db, (tx) => lockReady(tx, scope, publicId))
-  if (isOn && !call.config.opensSqlDoor)
-    throw new BerthError(
-      'client_access_unavailable',
-      'Clients reach databases by POST /sql, which is off here (BERTH_SQL). Ask the operator to set it to on.',
-    )
+  if (isOn) checkSqlDoor(call.config)
   if (before.clientModeEnabled === isOn) return before
   const { database, isTold } = await changeAndTell(call, before.id, () =>
     transaction(call.db, async (tx) => {

@@ -55,7 +55,10 @@ export async function insertDatabase(
   const size = readSize(order)
   const settings = changeSettings({}, order.settings ?? {})
   const sleep = readSleep(order.sleepAfterSeconds, services.config.databaseSleepSeconds || null)
-  const project = order.projectId ? await readProject(tx, scope, order.projectId) : null
+  const project = isGiven(order.projectId) ? await readProject(tx, scope, order.projectId) : null
+  if (isGiven(order.networkName) && !project)
+    throw new BerthError('invalid_request', 'network_name needs a project_id.', { field: 'network_name' })
+  if (order.clientModeEnabled) checkSqlDoor(services.config)
   const networkName = project && readNetworkName(order.networkName, project.id)
   await checkCount(tx, organizationId, {
     rows: sql`databases where organization_id = ${organizationId} and status <> 'deleted'`,
@@ -79,11 +82,23 @@ export async function insertDatabase(
   return made
 }
 
+/** @throws BerthError client_access_unavailable where clients without the token have no way in. */
+export function checkSqlDoor({ opensSqlDoor }: { opensSqlDoor: boolean }): void {
+  if (opensSqlDoor) return
+  throw new BerthError(
+    'client_access_unavailable',
+    'Clients reach databases by POST /sql, which is off here (BERTH_SQL). Ask the operator to set it to on.',
+  )
+}
+
+/** Whether a caller has said something here. */
+export function isGiven<Value>(given: Value | null | undefined): given is Value {
+  return given !== null && given !== undefined
+}
+
 /** The name of a project's network for a database: the one that is given, or the project's own. */
 export function readNetworkName(given: string | null | undefined, projectId: string): string {
-  return given !== null && given !== undefined
-    ? readDatabaseName(given, 'network_name')
-    : encodeId('project', projectId).replace('_', '-')
+  return isGiven(given) ? readDatabaseName(given, 'network_name') : encodeId('project', projectId).replace('_', '-')
 }
 
 /**

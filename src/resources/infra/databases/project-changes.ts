@@ -6,7 +6,7 @@ import { findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Project } from '#src/resources/infra/projects.ts'
 import { setProject } from '#src/resources/infra/vms/rows.ts'
-import { readNetworkName } from './orders.ts'
+import { isGiven, readNetworkName } from './orders.ts'
 import { checkActive, lockDatabase, type Database } from './rows.ts'
 import { updateAtOnce } from './states.ts'
 
@@ -23,7 +23,6 @@ export async function moveDatabaseToProject(
 ): Promise<Database> {
   const scope = allow(call.caller, 'databases:write')
   const { projectId, networkName: givenName } = input
-  const hasName = givenName !== null && givenName !== undefined
   if (projectId === undefined)
     throw new BerthError('invalid_request', 'project_id is required: a project, or null for none.', {
       field: 'project_id',
@@ -32,10 +31,11 @@ export async function moveDatabaseToProject(
     const before = await lockDatabase(tx, scope, publicId)
     checkActive(before)
     const project = projectId === null ? null : await readTarget(tx, scope.organizationId, projectId)
-    if (hasName && !project)
+    if (isGiven(givenName) && !project)
       throw new BerthError('invalid_request', 'network_name needs a project_id.', { field: 'network_name' })
     const isSame = before.projectId === (project?.id ?? null)
-    const networkName = project && (isSame && !hasName ? before.networkName : readNetworkName(givenName, project.id))
+    const networkName =
+      project && (isSame && !isGiven(givenName) ? before.networkName : readNetworkName(givenName, project.id))
     if (isSame && networkName === before.networkName) return before
     if (before.vmId) await setProject(tx, before.vmId, project?.id ?? null)
     return updateAtOnce(

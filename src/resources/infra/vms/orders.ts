@@ -82,7 +82,8 @@ export async function insertVm(
   if (typeof order.ttlSeconds === 'number')
     wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
   const template = await readTemplate(tx, scope, order.templateId)
-  const project = order.projectId ? await readProject(tx, scope, order.projectId) : null
+  const { projectId = null } = order
+  const project = projectId === null ? null : await readProject(tx, scope, projectId)
   const folder = order.folderId && !own ? await readFolder(tx, scope, order.folderId) : null
   const wantsFolder = !own && (folder !== null || !order.skipFolderCreate)
   const node = await reserveRoom(
