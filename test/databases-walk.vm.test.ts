@@ -1,0 +1,59 @@
+/** The walk of docs/databases.md, run as it is printed, on a whole `npm start` with the clients that people use. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startInstallation, type Installation } from './support/installation.ts'
+import { paste, shellBlocks } from './support/paste.ts'
+
+const limitMs = 400_000
+const page = 'docs/databases.md'
+let berth: Installation
+let folder: string
+let token: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-walk-'))
+  berth = await startInstallation({ BERTH_VM_POOL: '0' })
+  token = await berth.token()
+}, limitMs)
+afterAll(async () => {
+  await berth.stop()
+  rmSync(folder, { recursive: true, force: true })
+}, limitMs)
+
+/** The block of SQL of the page, as a command for the shell. */
+async function sqlBlock(): Promise<string> {
+  const [, sql = ''] = /```sql\n([^]*?)```/.exec(await readFile(new URL(`../${page}`, import.meta.url), 'utf8')) ?? []
+  return `psql "$ADDRESS" -v ON_ERROR_STOP=1 <<'SQL'\n${sql}SQL\n`
+}
+
+test(
+  'a database is created, used, moved into a project, opened to clients, backed up, restored and deleted',
+  async () => {
+    const blocks = shellBlocks(page).filter((block) => !block.includes('createServer')) // that one is for a VM
+    const enable = blocks.findIndex((block) => block.includes('/client-access/enable'))
+    const gone = blocks.findIndex((block) => block.includes('-X DELETE'))
+    expect([enable, gone].every((at) => at > 0)).toBe(true)
+    const count = 'psql "$ADDRESS" -Atc "select count(*) from orders"\n'
+    const walk = [
+      ...blocks.slice(0, enable),
+      await sqlBlock(),
+      ...blocks.slice(enable, gone),
+      count,
+      ...blocks.slice(gone),
+    ]
+    const printed = await paste(
+      walk.map((block) => block.replaceAll(':5432/app', `:${berth.postgresPort}/app`)),
+      { url: berth.url, folder, env: { TOKEN: token } },
+    )
+    const said = (part: string): string => printed[walk.findIndex((block) => block.includes(part))] ?? ''
+    expect(said('create table orders')).toContain('INSERT 0 1')
+    expect(JSON.parse(said('-X PATCH'))).toMatchObject({ name: 'shop', native_credential_generation: 2 })
+    expect(said('create policy')).toContain('CREATE POLICY')
+    expect(JSON.parse(said('/client-access/enable'))).toMatchObject({ client_mode_enabled: true, status: 'active' })
+    expect(said(count).trim()).toBe('1')
+    expect(JSON.parse(said('-X DELETE'))).toEqual({ message: 'Database deleted' })
+  },
+  limitMs,
+)
