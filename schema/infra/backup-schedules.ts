@@ -4,13 +4,14 @@ import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import {
   createBackupSchedule,
   deleteBackupSchedule,
   findBackupSchedules,
   getBackupSchedule,
-  pageBackupSchedules,
+  pageBackupSchedulesOfEach,
   upcomingRuns,
   updateBackupSchedule,
 } from '#src/resources/infra/backup-schedules.ts'
@@ -95,6 +96,11 @@ builder.queryFields((t) => ({
   }),
 }))
 
+type SchedulesGiven = Parameters<typeof pageBackupSchedulesOfEach>[2] & OrderGiven
+const schedulesOf = pagesOfEach((call, ids, { orderBy, ...window }: SchedulesGiven) =>
+  pageBackupSchedulesOfEach(call, ids, window, orderBy?.direction),
+)
+
 builder.objectField(databaseType, 'backupSchedules', (t) =>
   t.field({
     type: connectionOf('BackupSchedule', scheduleType),
@@ -106,7 +112,7 @@ builder.objectField(databaseType, 'backupSchedules', (t) =>
         orderBy: arg.field({ type: orderOf('BackupSchedule'), description: 'Newest first by default.' }),
       })),
     },
-    resolve: ({ id }, { orderBy, ...window }, call) => pageBackupSchedules(call, id, window, orderBy?.direction),
+    resolve: ({ id }, given, call) => schedulesOf(call, id, given),
   }),
 )
 

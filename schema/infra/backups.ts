@@ -5,7 +5,8 @@ import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArgumentsUpTo } from '../pages.ts'
+import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
@@ -14,6 +15,8 @@ import {
   findBackups,
   getBackup,
   pageBackups,
+  pageBackupsOfEach,
+  type BackupFilter,
 } from '#src/resources/infra/database-backups.ts'
 import { followBackup } from '#src/resources/infra/database-backups/events.ts'
 import type { Backup, BackupEvent, BackupStatus, BackupTrigger } from '#src/resources/infra/database-backups/rows.ts'
@@ -171,6 +174,11 @@ builder.queryFields((t) => ({
   }),
 }))
 
+type BackupsGiven = Parameters<typeof pageBackupsOfEach>[2] & OrderGiven & { filter: BackupFilter | null }
+const backupsOf = pagesOfEach((call, ids, { filter, orderBy, ...window }: BackupsGiven) =>
+  pageBackupsOfEach(call, ids, window, { filter, direction: orderBy?.direction }),
+)
+
 builder.objectFields(databaseType, (t) => ({
   backup: t.field({
     type: backupType,
@@ -191,8 +199,10 @@ builder.objectFields(databaseType, (t) => ({
         orderBy: arg.field({ type: orderOf('Backup'), description: 'Newest first by default.' }),
       })),
     },
-    resolve: ({ id }, { filter, orderBy, ...window }, call) =>
-      pageBackups(call, id, window, filter, orderBy?.direction),
+    resolve: ({ id }, { offset, filter, orderBy, ...window }, call) =>
+      offset
+        ? pageBackups(call, id, { ...window, offset }, { filter: filter ?? null, direction: orderBy?.direction })
+        : backupsOf(call, id, { ...window, filter: filter ?? null, orderBy: orderBy ?? null }),
   }),
 }))
 

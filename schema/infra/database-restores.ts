@@ -4,9 +4,10 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { createRestore, findRestores, getRestore, pageRestores } from '#src/resources/infra/database-restores.ts'
+import { createRestore, findRestores, getRestore, pageRestoresOfEach } from '#src/resources/infra/database-restores.ts'
 import { followRestore } from '#src/resources/infra/database-restores/events.ts'
 import type { Restore, RestoreEvent, RestoreStatus, RestoreStep } from '#src/resources/infra/database-restores/rows.ts'
 import { organizationType } from '../identity/organizations.ts'
@@ -139,6 +140,11 @@ builder.queryFields((t) => ({
   }),
 }))
 
+type RestoresGiven = Parameters<typeof pageRestoresOfEach>[2] & OrderGiven
+const restoresOf = pagesOfEach((call, ids, { orderBy, ...window }: RestoresGiven) =>
+  pageRestoresOfEach(call, ids, window, orderBy?.direction),
+)
+
 builder.objectField(databaseType, 'restores', (t) =>
   t.field({
     type: connectionOf('DatabaseRestore', restoreType),
@@ -150,7 +156,7 @@ builder.objectField(databaseType, 'restores', (t) =>
         orderBy: arg.field({ type: orderOf('DatabaseRestore'), description: 'Newest first by default.' }),
       })),
     },
-    resolve: ({ id }, { orderBy, ...window }, call) => pageRestores(call, id, window, orderBy?.direction),
+    resolve: ({ id }, given, call) => restoresOf(call, id, given),
   }),
 )
 

@@ -71,6 +71,30 @@ describe('a backup', () => {
     expect(world.files().stored).not.toContain(`${made.id}.dump`)
   })
 
+  test('is listed below each database of an organization, all of them read together', async () => {
+    const pairs: [string, string][] = []
+    for (let made = 0; made < 2; made++) {
+      const { id: db } = await world.database()
+      const { id } = await world.backUp(db)
+      await world.whenBackup(db, id, 'completed')
+      pairs.push([db, id])
+    }
+    const { body } = await world.berth.ask(
+      `{ databases(first: 2) { nodes { id backups(first: 5, filter: {statuses: [COMPLETED]}) { totalCount nodes { id } } restores { nodes { id } } backupSchedules { nodes { id } } } } }`,
+      { token: world.token },
+    )
+    const none = { nodes: [] }
+    const nodes = pairs.map(([id, backup]) => ({
+      id,
+      backups: { totalCount: 1, nodes: [{ id: backup }] },
+      restores: none,
+      backupSchedules: none,
+    }))
+    expect(body.data).toEqual({ databases: { nodes: nodes.toReversed() } })
+    const first = await world.call<BackupAnswer[]>('GET', `${pairs[0]?.[0]}/backups?limit=1&offset=1`)
+    expect(first.body).toEqual([])
+  })
+
   test('of a database in error is refused with 400, of one that is not ready with 409, beside another one with 409', async () => {
     const broken = await world.database('error')
     expect(await world.call('POST', `${broken.id}/backups`)).toMatchObject({

@@ -6,7 +6,7 @@ import { newUuid } from '#src/platform/ids.ts'
 import { nextMoment, readCron, type Cron } from '#src/platform/jobs/cron.ts'
 import { limits } from '#src/platform/limits.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
-import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import type { Direction, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { lockSchedule, scheduleRows, type BackupSchedule } from './backup-schedules/rows.ts'
@@ -103,15 +103,20 @@ export async function findBackupSchedules(call: Call, ids: readonly string[]): P
   return scheduleRows.find(call.db, ids, owned(allowAnywhere(call.caller, 'backups:read')))
 }
 
-/** The schedules of a database, by its stored id, newest first. @throws BerthError invalid_request. */
-export async function pageBackupSchedules(
+/** The schedules of each of these databases, by their stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageBackupSchedulesOfEach(
   call: Call,
-  databaseId: string,
+  databaseIds: readonly string[],
   window: PageWindow,
   direction?: Direction,
-): Promise<Page<BackupSchedule>> {
+): Promise<PagesOf<BackupSchedule>> {
   const reach = allowAnywhere(call.caller, 'backups:read')
-  return scheduleRows.page(call.db, window, sql`${owned(reach)} and database_id = ${databaseId}`, direction)
+  return scheduleRows.pageOfEach(call.db, window, {
+    parents: sql`select id from databases where id = any(${databaseIds}::uuid[]) and ${owned(reach)}`,
+    parentName: 'database',
+    chosen: sql`database_id = parent.id`,
+    direction,
+  })
 }
 
 /** The next five moments of a schedule; none while it is disabled. */

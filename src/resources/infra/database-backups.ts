@@ -15,6 +15,7 @@ import {
   readPage,
   type Direction,
   type Page,
+  type PagesOf,
   type PageWindow,
 } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -126,19 +127,19 @@ export async function findBackups(call: Call, ids: readonly string[]): Promise<B
   return backupRows.find(call.db, ids, owned(allowAnywhere(call.caller, 'backups:read')))
 }
 
+/** How a list of backups is read. */
+export type BackupList = { filter?: BackupFilter | null; direction?: Direction | undefined }
+
 /** The backups of a database, by its stored id, newest first: 1000 at most at once. @throws BerthError invalid_request. */
 export async function pageBackups(
   call: Call,
   databaseId: string,
   { offset, ...window }: PageWindow & { offset?: number | null },
-  filter?: BackupFilter | null,
-  direction: Direction = 'desc',
+  { filter, direction = 'desc' }: BackupList = {},
 ): Promise<Page<Backup>> {
   const reach = allowAnywhere(call.caller, 'backups:read')
   const passed = readOffset(offset)
-  const statuses = filter?.statuses ?? null
-  const mine = sql`${owned(reach)} and database_id = ${databaseId}`
-  const chosen = statuses ? sql`${mine} and status = any(${statuses}::text[])` : mine
+  const chosen = sql`${owned(reach)} and database_id = ${databaseId} and ${isChosen(filter)}`
   return readPage(
     'backup',
     window,
@@ -152,6 +153,27 @@ export async function pageBackups(
     () => countRows(call.db, sql`database_backups where ${chosen}`),
     limits.infraListMax,
   )
+}
+
+/** The same page of each of these databases, by their stored ids. @throws BerthError invalid_request. */
+export async function pageBackupsOfEach(
+  call: Call,
+  databaseIds: readonly string[],
+  window: PageWindow,
+  { filter, direction }: BackupList = {},
+): Promise<PagesOf<Backup>> {
+  const reach = allowAnywhere(call.caller, 'backups:read')
+  return backupRows.pageOfEach(call.db, window, {
+    parents: sql`select id from databases where id = any(${databaseIds}::uuid[]) and ${owned(reach)}`,
+    parentName: 'database',
+    chosen: sql`database_id = parent.id and ${isChosen(filter)}`,
+    direction,
+    most: limits.infraListMax,
+  })
+}
+
+function isChosen(filter: BackupFilter | null | undefined) {
+  return filter?.statuses ? sql<boolean>`status = any(${filter.statuses}::text[])` : sql<boolean>`true`
 }
 
 /**

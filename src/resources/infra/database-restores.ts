@@ -8,7 +8,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
-import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import type { Direction, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { findBusyBackup, insertBackup } from './database-backups.ts'
@@ -99,15 +99,20 @@ export async function findRestores(call: Call, ids: readonly string[]): Promise<
   return restoreRows.find(call.db, ids, owned(allowAnywhere(call.caller, 'backups:read')))
 }
 
-/** The restores of a database, by its stored id, newest first. @throws BerthError invalid_request. */
-export async function pageRestores(
+/** The newest restores of each of these databases, by their stored ids. @throws BerthError invalid_request. */
+export async function pageRestoresOfEach(
   call: Call,
-  databaseId: string,
+  databaseIds: readonly string[],
   window: PageWindow,
   direction?: Direction,
-): Promise<Page<Restore>> {
+): Promise<PagesOf<Restore>> {
   const reach = allowAnywhere(call.caller, 'backups:read')
-  return restoreRows.page(call.db, window, sql`${owned(reach)} and database_id = ${databaseId}`, direction)
+  return restoreRows.pageOfEach(call.db, window, {
+    parents: sql`select id from databases where id = any(${databaseIds}::uuid[]) and ${owned(reach)}`,
+    parentName: 'database',
+    chosen: sql`database_id = parent.id`,
+    direction,
+  })
 }
 
 function refuseTarget(error: unknown): never {
