@@ -211,6 +211,26 @@ test('a client waits where the server has no room for another connection, until 
   for (const client of [holder, await waiting]) await client.end()
 })
 
+test('clients who are not the owner never keep the owner out, however many hold and wait', async () => {
+  world.admission.kind = 'anonymous'
+  const holders = [await world.client(), await world.client()]
+  for (const holder of holders) await holder.query('begin')
+  const refused = Promise.all(
+    [world.client(), world.client()].map((one) =>
+      one.then(
+        () => null,
+        ({ code }) => code as string,
+      ),
+    ),
+  )
+  await until('they wait', () => world.proxy.totals().waiting === 2, 1_000, 5)
+  world.admission.kind = 'owner'
+  const owner = await world.client()
+  expect(await one(owner)).toEqual(shown)
+  expect(await refused).toEqual(['53300', '53300'])
+  for (const client of [...holders, owner]) await client.end()
+})
+
 describe('a cancel request', () => {
   const keyOf = (client: pg.Client): [number, number] => {
     const { processID, secretKey } = client as unknown as { processID: number; secretKey: number } // what it was told

@@ -3,11 +3,12 @@ import type { Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
 import { openBackend, ServerRefused, type Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
+import type { Borrower } from './borrower.ts'
 import { keyOf, type Guest } from './guest.ts'
 import { errorMessage, parameterStatus, welcome } from './messages.ts'
 import type { Follower } from './message-heads.ts'
 import { refusalsTold } from './metrics.ts'
-import type { Borrower, Pool } from './pool.ts'
+import type { Pool } from './pool.ts'
 import { PostgresRefusal, refusalOf } from './refusals.ts'
 import { findState } from './shared-state.ts'
 import { leaves } from './statements.ts'
@@ -138,7 +139,8 @@ export class Client implements Borrower {
   /** A backend from the pool; null when the client has left meanwhile. */
   async #acquire(): Promise<Backend | null> {
     const { admission, startup } = this.#guest
-    const given = await this.#pool.acquire(this.#key, () => openBackend(admission, startup.settings, this.#key))
+    const open = (): Promise<Backend> => openBackend(admission, startup.settings, this.#key)
+    const given = await this.#pool.acquire(this.#key, this.kind, open)
     try {
       if (!this.#hasLeft()) await admission.prepare?.(given)
     } catch (error) {
@@ -219,9 +221,7 @@ export class Client implements Borrower {
   /** Lets bytes pass, first those that were held back. */
   #goOn(given: Backend): void {
     this.#phase = 'attached'
-    const held = this.#held
-    this.#held = []
-    for (const chunk of held) this.#onRequest(chunk)
+    for (const chunk of this.#held.splice(0)) this.#onRequest(chunk)
     if (this.#cancelled) given.cancel()
     this.#cancelled = false
     if (given.closed) return this.#onBackendEnded()

@@ -6,29 +6,10 @@
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { ServerRefused, type Backend } from './backend.ts'
+import type { Borrower } from './borrower.ts'
 import type { ClientKind } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
 import { clearState } from './shared-state.ts'
-
-/** A client, as the pool knows it. */
-export type Borrower = {
-  readonly kind: ClientKind
-  /**
-   * Since when it has rested with a backend that it may be able to give back, 0 when it has said nothing on it yet; null while
-   * it works, or is known to need it.
-   */
-  restingSinceMs(): number | null
-  /** The generation of its backend; null without one. */
-  generation(): number | null
-  /** Whether it has asked for nothing that is not answered, and is in no transaction. */
-  rests(): boolean
-  /** Gives its backend back, if nothing of its session is in it. */
-  letGo(): Promise<Backend | null>
-  /** Tells it why it must leave, and sees to it that it does. */
-  end(refusal: PostgresRefusal): void
-  /** Called every second: says so where the database is used. */
-  beat(): void
-}
 
 /** How many there are of what, for metrics and for whoever decides whether a database may sleep. */
 export type PoolCounts = { clients: number; backends: number; free: number; waiting: number }
@@ -47,8 +28,13 @@ const usualTimes: PoolTimes = { restMs: 2_000, pressMs: 200, queueMs: limits.pos
 /** Backends beyond the shared ones are kept so long for clients that come and go. */
 const beyondSharedMs = 5_000
 
+/** Of so many clients and backends one is kept for the owner, whom nobody else may keep out. */
+const ownersShare = 8
+const roomOf = (kind: ClientKind, most: number): number =>
+  kind === 'owner' ? most : most - Math.ceil(most / ownersShare)
+
 /** Somebody in the queue. */
-type Waiting = { retry: () => void }
+type Waiting = { kind: ClientKind; retry: () => void }
 
 /** The pool of a database. */
 export class Pool {
@@ -77,7 +63,7 @@ export class Pool {
 
   /** Adds a client. @throws PostgresRefusal when there are too many */
   join(client: Borrower): void {
-    if (this.#clients.size >= limits.postgresClientsPerDatabase)
+    if (this.#clients.size >= roomOf(client.kind, limits.postgresClientsPerDatabase))
       throw new PostgresRefusal(
         'too_many_connections',
         'too many clients are connected to this database: close some of them',
@@ -91,9 +77,10 @@ export class Pool {
   }
 
   /** A backend for this key, which `open` makes where none is free. @throws PostgresRefusal; ServerRefused */
-  async acquire(key: string, open: () => Promise<Backend>): Promise<Backend> {
-    const backend = this.#queue.length === 0 ? await this.#tryAcquire(key, open, false) : null
-    return backend ?? this.#waitFor(key, open)
+  async acquire(key: string, kind: ClientKind, open: () => Promise<Backend>): Promise<Backend> {
+    const isNext = this.#queue.length === 0 || kind === 'owner'
+    const backend = isNext ? await this.#tryAcquire(key, kind, open, false) : null
+    return backend ?? this.#waitFor(key, kind, open)
   }
 
   /** Takes a backend back that its client has no use for, outside of a transaction. */
@@ -240,37 +227,45 @@ export class Pool {
   }
 
   /** A backend without waiting for anybody who works; null where there is none. */
-  async #tryAcquire(key: string, open: () => Promise<Backend>, pressed: boolean): Promise<Backend | null> {
+  async #tryAcquire(
+    key: string,
+    kind: ClientKind,
+    open: () => Promise<Backend>,
+    pressed: boolean,
+  ): Promise<Backend | null> {
+    const most = roomOf(kind, this.#backendsMax)
     for (;;) {
       const at = this.#free.findLastIndex((backend) => backend.key === key)
       const [warm] = at < 0 ? [] : this.#free.splice(at, 1)
       if (warm && this.#isFit(warm)) return warm
       if (warm) this.#drop(warm)
-      else if (this.#size() < this.#shared) return this.#openOne(open)
+      else if (this.#size() < Math.min(this.#shared, most)) return this.#openOne(open)
       else if (this.#free[0]) this.#drop(this.#free[0])
       else {
         const client = this.#longestResting(pressed ? 0 : this.#times.pressMs, 'current')
-        if (!client) return this.#size() < this.#backendsMax ? this.#openOne(open) : null
+        if (!client) return this.#size() < most ? this.#openOne(open) : null
         const given = await client.letGo()
-        if (given?.key === key && (await this.#clear(given))) return given
-        if (given && given.key !== key) this.#drop(given)
+        const mayTake = given?.key === key && this.#size() <= most
+        if (given && mayTake && (await this.#clear(given))) return given
+        if (given && !mayTake) this.#drop(given)
       }
     }
   }
 
-  /** Waits in the queue; only the first in it tries. */
-  async #waitFor(key: string, open: () => Promise<Backend>): Promise<Backend> {
+  /** Waits in the queue; only the first in it tries. The owner waits for nobody but other owners' clients. */
+  async #waitFor(key: string, kind: ClientKind, open: () => Promise<Backend>): Promise<Backend> {
     let isLate = false
-    const turn: Waiting = { retry: () => undefined }
+    const turn: Waiting = { kind, retry: () => undefined }
     const timer = setTimeout(() => {
       isLate = true
       turn.retry()
     }, this.#times.queueMs)
-    this.#queue.push(turn)
+    const ownersBefore = this.#queue.findIndex((one) => one.kind !== 'owner')
+    this.#queue.splice(kind === 'owner' && ownersBefore >= 0 ? ownersBefore : this.#queue.length, 0, turn)
     try {
       for (;;) {
         const event = new Promise<void>((resolve) => (turn.retry = resolve))
-        const backend = this.#queue[0] === turn ? await this.#tryAcquire(key, open, true) : null
+        const backend = this.#queue[0] === turn ? await this.#tryAcquire(key, kind, open, true) : null
         if (backend) return backend
         if (isLate) throw tooMany()
         await event

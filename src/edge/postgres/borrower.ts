@@ -1,0 +1,24 @@
+/** What the pool of a database asks of its clients. */
+import type { Backend } from './backend.ts'
+import type { ClientKind } from './directory.ts'
+import type { PostgresRefusal } from './refusals.ts'
+
+/** A client, as the pool knows it. */
+export type Borrower = {
+  readonly kind: ClientKind
+  /**
+   * Since when it has rested with a backend that it may be able to give back, 0 when it has said nothing on it yet; null while
+   * it works, or is known to need it.
+   */
+  restingSinceMs(): number | null
+  /** The generation of its backend; null without one. */
+  generation(): number | null
+  /** Whether it has asked for nothing that is not answered, and is in no transaction. */
+  rests(): boolean
+  /** Gives its backend back, if nothing of its session is in it. */
+  letGo(): Promise<Backend | null>
+  /** Tells it why it must leave, and sees to it that it does. */
+  end(refusal: PostgresRefusal): void
+  /** Called every second: says so where the database is used. */
+  beat(): void
+}
