@@ -66,7 +66,8 @@ async function query<Row extends object>(text: string): Promise<Row[]> {
 /** The content of every table, as one line each. */
 const sums = (): Promise<object[]> =>
   query(`select 'accounts' as name, count(*), sum(hashtextextended(a::text, 0)) from accounts a
-    union all select 'audits', count(*), sum(hashtextextended(b::text, 0)) from audits b`)
+    union all select 'audits', count(*), sum(hashtextextended(b::text, 0)) from audits b
+    union all select 'guarded', count(*), sum(hashtextextended(c::text, 0)) from guarded c`)
 
 const isActive = async (): Promise<boolean> => (await call<Database>('GET', `/${database.id}`)).body.status === 'active'
 const backupOf = async (id: string): Promise<Backup> =>
@@ -130,6 +131,10 @@ beforeAll(async () => {
     create index on accounts (owner);
     create table audits (id bigint generated always as identity, account bigint references accounts, at timestamptz default now(), what jsonb);
     insert into audits (account, what) select n, jsonb_build_object('n', n) from generate_series(1, 1000) n;
+    create extension pgcrypto;
+    create function loaded_by_owner() returns boolean language sql stable as $$ select current_setting('is_superuser') = 'off' $$;
+    create table guarded (id integer check (loaded_by_owner()), digest bytea default digest('x', 'sha256'));
+    insert into guarded values (1);
     create view rich as select * from accounts where balance > 900;
     alter table accounts enable row level security;
     create policy own on accounts to authenticated using (owner = auth.user_id());
