@@ -62,7 +62,7 @@ builder.objectType(scheduleType, {
     upcomingRunsAt: t.field({
       type: ['DateTime'],
       description: 'Its next moments, five at most.',
-      resolve: (schedule) => upcomingRuns(schedule).map(timestamp),
+      resolve: async (schedule) => (await upcomingRuns(schedule)).map(timestamp),
     }),
     lastRunAt: t.expose('lastRunAt', {
       type: 'DateTime',

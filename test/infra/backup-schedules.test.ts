@@ -2,8 +2,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { findAll, sql } from '#src/platform/postgres.ts'
-import { fireSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
+import { change as changeRows, findAll, sql } from '#src/platform/postgres.ts'
+import type { RawBuilder } from 'kysely'
+import { fireSchedules, forgetSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
+import { forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
 import type { Backup } from '#src/resources/infra/database-backups/rows.ts'
 import { until } from '../support/until.ts'
 import { startBackupWorld, type BackupWorld } from './backups/backup-world.ts'
@@ -175,4 +177,28 @@ test('it keeps as many completed backups as it says, the newest', async () => {
   expect((await made(id)).filter(({ status }) => status === 'completed').map((backup) => backup.id)).toEqual(
     ids.slice(-2),
   )
+})
+
+test('schedules and backups of a database are gone once its data are', async () => {
+  const { id: databaseId } = await world.database()
+  const { schedule } = await change('createBackupSchedule', { databaseId, cron: '0 3 * * *' })
+  const { id } = await world.backUp(databaseId)
+  await world.whenBackup(databaseId, id, 'completed')
+  const { services } = world.berth
+  const left = async (): Promise<number> => {
+    await forgetSchedules(services.db)
+    await forgetOldBackups(services)
+    const rows = await findAll(
+      services.db,
+      sql`select id from backup_schedules where id = ${decodeId('backupSchedule', schedule?.id ?? '')} union all select id from database_backups where id = ${decodeId('backup', id)}`,
+    )
+    return rows.length
+  }
+  const set = (set: RawBuilder<unknown>): Promise<number> =>
+    changeRows(services.db, sql`update databases set ${set} where id = ${decodeId('database', databaseId)}`)
+  await set(sql`status = 'deleted', purge_after = now() + interval '7 days'`)
+  expect(await left()).toBe(2) // it may still come back
+  await set(sql`purge_after = null`)
+  expect(await left()).toBe(0)
+  expect(world.files().stored).not.toContain(`${id}.dump`)
 })

@@ -28,8 +28,8 @@ import { noRoom, runUntilEnded, sentenceOf, WorkEnded, WorkReleased, type FindMa
 import { databaseMachine } from './databases.ts'
 import type { VmWork } from './vms.ts'
 
-/** Dumps cost a processor each, so further ones wait. */
-const backupsAtOnce = 2
+/** A dump takes a processor of its database's VM; further ones wait. */
+const backupsAtOnce = 4
 
 /** The error of a backup whose worker was stopped. */
 const stopped = 'The worker that made it was stopped before it was complete. Make another one.'

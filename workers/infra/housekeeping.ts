@@ -7,7 +7,7 @@ import type { Background } from '#src/platform/services.ts'
 import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environments/vms.ts'
 import { requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
 import { purgeDatabases, requeueStalledDatabases } from '#src/resources/infra/databases/upkeep.ts'
-import { fireSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
+import { fireSchedules, forgetSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
 import { endLostBackups, forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
 import { requeueRestores } from '#src/resources/infra/database-restores/states.ts'
 import { forgetProcesses } from '#src/resources/infra/vms/processes.ts'
@@ -87,6 +87,7 @@ async function forget(services: Background): Promise<void> {
   await forgetUnfinishedUploads(services)
   await forgetUnusedUploads(services)
   await forgetOldArtifacts(services)
+  await forgetSchedules(db)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)
   await forgetIdempotencyKeys(db)

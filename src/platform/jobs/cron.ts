@@ -68,12 +68,9 @@ function nextOf(moments: ReturnType<typeof parse>): Date | null {
 
 /** Whether the same local time was shown an hour, or half an hour, before. */
 function isRepeated(at: Date, timezone: string): boolean {
-  const local = localTime(at, timezone)
-  return [30, 60].some((minutes) => localTime(momentAt(at.getTime() - minutes * 60_000), timezone) === local)
-}
-
-function localTime(at: Date, timezone: string): string {
-  return new Intl.DateTimeFormat('en-GB', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' }).format(at)
+  const local = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' })
+  const shown = local.format(at)
+  return [30, 60].some((minutes) => local.format(momentAt(at.getTime() - minutes * 60_000)) === shown)
 }
 
 function isTimeZone(name: string): boolean {

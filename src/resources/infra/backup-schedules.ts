@@ -1,4 +1,5 @@
 /** Schedules of backups: when Berth backs a database up by itself, and how many of these backups it keeps. */
+import { setImmediate as otherWork } from 'node:timers/promises'
 import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -119,12 +120,16 @@ export async function pageBackupSchedulesOfEach(
   })
 }
 
-/** The next five moments of a schedule; none while it is disabled. */
-export function upcomingRuns({ cron, timezone, enabled, nextRunAt }: BackupSchedule): Date[] {
+/**
+ * The next five moments of a schedule; none while it is disabled. Moments that are years apart take some milliseconds
+ * each, and a list has many schedules, so other requests get their turn between them.
+ */
+export async function upcomingRuns({ cron, timezone, enabled, nextRunAt }: BackupSchedule): Promise<Date[]> {
   const moments: Date[] = []
   let next = enabled && nextRunAt ? momentAt(nextRunAt) : null
   while (next && moments.length < upcomingMax) {
     moments.push(next)
+    await otherWork()
     next = nextMoment({ cron, timezone } satisfies Cron, next)
   }
   return moments

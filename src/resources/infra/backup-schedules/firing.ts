@@ -8,7 +8,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { nextMoment } from '#src/platform/jobs/cron.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import { change, findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { checkBackupCount, insertBackup } from '#src/resources/infra/database-backups.ts'
 import { lockDatabaseRow } from '#src/resources/infra/databases/rows.ts'
@@ -68,6 +68,14 @@ async function makeBackup(services: Firing, tx: Tx, schedule: BackupSchedule, at
     if (error instanceof BerthError) return error.message
     throw error
   }
+}
+
+/** Deletes the schedules of databases whose data were deleted for good. For housekeeping. */
+export async function forgetSchedules(db: Db): Promise<void> {
+  await change(
+    db,
+    sql`delete from backup_schedules s using databases d where d.id = s.database_id and d.status = 'deleted' and d.purge_after is null`,
+  )
 }
 
 function latest(one: Date, other: Date): Date {
