@@ -29,8 +29,8 @@ beforeEach(async () => {
     },
   )
 })
-afterEach(async () => {
-  await world.close()
+afterEach(() => {
+  world.close()
   inside.close()
 })
 
