@@ -40,6 +40,15 @@ const ask = async <Data>(query: string, as = token): Promise<Data> => {
 const codeOf = async (query: string, as = token): Promise<unknown> =>
   (await berth.ask(query, { token: as })).body.errors?.[0]?.extensions?.['code']
 
+/** The disk of a database's data; its stored id. */
+async function makeDataFolder(): Promise<string> {
+  const id = newUuid()
+  await sql`insert into folders (id, organization_id, name, node_id, size_mb, purpose) select ${id}, id, 'data', ${node}, 10240, 'database' from organizations where name = 'acme'`.execute(
+    berth.services.db,
+  )
+  return id
+}
+
 /** Asks for a database, and makes it active as its node would. */
 async function create(input: Record<string, unknown> = {}, key?: string) {
   const asked = berth.call<DatabaseAnswer & { token: string }>('POST', '/api/v1/databases', {
@@ -214,10 +223,7 @@ async function countDatabases(): Promise<number> {
 }
 
 test('the VM and the disk of a database are seen through it, and by no operation on VMs or folders', async () => {
-  const folderId = newUuid()
-  await sql`insert into folders (id, organization_id, name, node_id, size_mb, purpose) select ${folderId}, organization_id, 'data', ${node}, 10240, 'database' from vms limit 1`.execute(
-    berth.services.db,
-  )
+  const folderId = await makeDataFolder()
   const { id } = await make({ folderId })
   type Seen = { database: { vm: { id: string; status: string; folderId: string; folder: null } } }
   const { database } = await ask<Seen>(`{ database(id: "${id}") { vm { id status folderId folder { id } } } }`)
@@ -412,8 +418,9 @@ test('a token is replaced by another one, which is shown once', async () => {
 })
 
 test('a deleted database comes back with its token, unless another one has its name or its data is gone', async () => {
-  const { id } = await make({ name: 'phoenix' })
   const { db } = berth.services
+  const folderId = await makeDataFolder()
+  const { id } = await make({ name: 'phoenix', folderId })
   const back = `mutation { undeleteDatabase(input: {id: "${id}"}) { database { id status } } }`
   const remove = async (): Promise<void> => {
     await call('DELETE', `/${id}`)
@@ -440,7 +447,16 @@ test('a deleted database comes back with its token, unless another one has its n
   await sql`update databases set purge_after = now() - interval '1 second' where id = ${databaseUuid(id)}`.execute(db)
   await purgeDatabases(berth.services)
   expect(await codeOf(back)).toBe('NOT_FOUND')
-  expect(await rowOf(berth, id)).toMatchObject({ tokenHash: null, tokenVerifier: null, sealedLogins: null })
+  expect(await rowOf(berth, id)).toMatchObject({
+    tokenHash: null,
+    tokenVerifier: null,
+    sealedLogins: null,
+    folderId: null,
+  })
+  const { rows } = await sql<{
+    gone: boolean
+  }>`select deleted_at is not null as gone from folders where id = ${folderId}`.execute(db)
+  expect(rows).toEqual([{ gone: true }])
 })
 
 test('a change of the size is for the node; a smaller disk and a size without room are refused', async () => {
