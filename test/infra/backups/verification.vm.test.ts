@@ -38,7 +38,7 @@ test('a backup is restored into a machine of its own, found to be good, and noth
   } as unknown as VmWork // all that it needs
   const machine = await databaseMachine(work, databaseUuid(id))
   const { pg_user: owner } = await call('GET', `/${id}`)
-  const sql = `set role ${owner}; create table kept as select n, md5(n::text) from generate_series(1, 5000) n;`
+  const sql = `set role ${owner}; create table public.kept as select n, md5(n::text) from generate_series(1, 5000) n;`
   await runSql(machine, { database: 'app', sql, timeoutMs: 60_000 })
   const { id: backup } = await call('POST', `/${id}/backups`)
   await until(
