@@ -21,7 +21,11 @@ import { countPassed, failuresOf, type JsonReport } from './support/results.ts'
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 /** What tests need beside what VMs need: Debian package -> a file by which we know it is here. */
-const testPackages: Readonly<Record<string, string>> = { chromium: '/usr/bin/chromium', git: '/usr/bin/git' }
+const testPackages: Readonly<Record<string, string>> = {
+  chromium: '/usr/bin/chromium',
+  git: '/usr/bin/git',
+  postgresql: '/usr/bin/pg_ctlcluster', // for psql, pg_dump and pgbench
+}
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const folder = mkdtempSync(join(tmpdir(), 'berth-run-'))
@@ -63,7 +67,11 @@ async function prepareHost(): Promise<void> {
   } else if (missing.length > 0) {
     say(`Some tests need programs that are missing here: ${missing.join(', ')}`)
   }
-  const problem = await prepareVms({ ...readConfig(), dataDir: folder, runDir: join(folder, 'run') }, process.stdout)
+  const problem = await prepareVms(
+    { ...readConfig(), dataDir: folder, runDir: join(folder, 'run') },
+    process.stdout,
+    true,
+  )
   if (problem) say(`The tests of VMs will fail. ${problem}`)
 }
 

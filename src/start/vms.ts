@@ -8,9 +8,10 @@ import { showProgress, type Screen } from './progress.ts'
 
 /**
  * Installs the packages (as root on a system of the Debian family, after naming them) and builds the templates.
+ * @param withDatabases builds the template of databases too, which a worker otherwise does once VMs run.
  * @returns null when VMs can run, else the sentence that says what to do.
  */
-export async function prepareVms(config: Config, screen: Screen): Promise<string | null> {
+export async function prepareVms(config: Config, screen: Screen, withDatabases = false): Promise<string | null> {
   const say = (line: string) => screen.write(`${line}\n`)
   const missing = missingRequirements(config.vmUids)
   if (isRoot()) {
@@ -24,10 +25,14 @@ export async function prepareVms(config: Config, screen: Screen): Promise<string
     }
   }
   const left = missingRequirements(config.vmUids)
-  return left ? left.sentence : buildTemplates(config, screen)
+  return left ? left.sentence : buildTemplates(config, screen, withDatabases)
 }
 
-async function buildTemplates({ cacheDir, dataDir, runDir, vmUids }: Config, screen: Screen): Promise<string | null> {
+async function buildTemplates(
+  { cacheDir, dataDir, runDir, vmUids }: Config,
+  screen: Screen,
+  withDatabases: boolean,
+): Promise<string | null> {
   try {
     const { createCompute } = await import('../drivers/compute/compute.ts') // loaded lazily, because it imports the SSH library
     const compute = createCompute({
@@ -44,6 +49,7 @@ async function buildTemplates({ cacheDir, dataDir, runDir, vmUids }: Config, scr
     })
     try {
       await compute.prepare(showProgress('VM templates', screen))
+      if (withDatabases) await compute.prepareDatabases(showProgress('Database template', screen))
     } finally {
       await compute.close()
     }
