@@ -31,7 +31,7 @@ async function sqlBlock(): Promise<string> {
 test(
   'a database is created, used, moved into a project, opened to clients, backed up, restored and deleted',
   async () => {
-    const blocks = shellBlocks(page).filter((block) => !block.includes('createServer')) // that one is for a VM
+    const blocks = shellBlocks(page)
     const enable = blocks.findIndex((block) => block.includes('/client-access/enable'))
     const gone = blocks.findIndex((block) => block.includes('-X DELETE'))
     expect([enable, gone].every((at) => at > 0)).toBe(true)

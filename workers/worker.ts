@@ -10,7 +10,6 @@ import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findSecretHosts, findSecretUses } from '#src/resources/agents/credentials/use.ts'
-import { findInProject } from '#src/resources/infra/databases/networks.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleAll } from './handlers.ts'
@@ -20,6 +19,7 @@ import { startHousekeeping } from './infra/housekeeping.ts'
 import { openNodeAgent } from './infra/node-agent.ts'
 import { reportMachines } from './infra/machine-metrics.ts'
 import { holdNode, readNodeId } from './infra/node.ts'
+import { openProjectNetworks } from './infra/project-networks.ts'
 import { vmIdOf, type VmWork } from './infra/vms.ts'
 
 /** A running worker. */
@@ -132,7 +132,6 @@ function createVmWork(services: Services, nodeId: string, workerNumber: number):
     authority,
     findSecrets: async (id) => findSecretUses(services, vmIdOf(id)),
     findSecretHosts: async (id) => findSecretHosts(services, vmIdOf(id)),
-    findInside: async (id, host, port) => findInProject(services, vmIdOf(id), { host, port }),
   })
   const work: VmWork = {
     services,
@@ -140,6 +139,7 @@ function createVmWork(services: Services, nodeId: string, workerNumber: number):
     workerNumber,
     egress,
     env: createGuestEnv(services, authority),
+    networks: openProjectNetworks(services),
     compute: createCompute({
       cacheDir: config.cacheDir,
       dataDir: config.dataDir,

@@ -10,7 +10,7 @@ import type { Services } from '#src/platform/services.ts'
 import { acknowledgeChange } from '#src/resources/infra/databases/edges.ts'
 import { findDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
 import { restTopic } from '#src/resources/infra/databases/sleep.ts'
-import type { ClientKind, DatabaseChange } from './postgres/directory.ts'
+import type { ClientKind, DatabaseChange, SomeClients } from './postgres/directory.ts'
 import { PostgresRefusal } from './postgres/refusals.ts'
 
 /** A database whose clients are told of changes. An epoch ends when the clients of that kind are told to leave. */
@@ -47,7 +47,7 @@ export function followChanges(services: Pick<Services, 'db' | 'pubsub'>, edgeId:
     const known = followed.peek(row.id)
     if (!known) return
     for (const change of changesBetween(known.row, row)) {
-      if (change.change === 'closed') for (const kind of change.kinds ?? everyKind) known.epochs[kind]++
+      for (const kind of kindsEnded(change)) known.epochs[kind]++
       for (const changed of watchers) changed(change)
     }
     known.row = row
@@ -107,25 +107,32 @@ export function followChanges(services: Pick<Services, 'db' | 'pubsub'>, edgeId:
   }
 }
 
+/** The kinds of clients that a change ends, whichever way they came. */
+function kindsEnded(change: DatabaseChange): readonly ClientKind[] {
+  return change.change === 'closed' && !change.projectId ? (change.kinds ?? everyKind) : []
+}
+
 function isGone({ status }: Database): boolean {
   return status === 'deleting' || status === 'deleted'
 }
 
 function changesBetween(before: Database, now: Database): DatabaseChange[] {
   const databaseId = now.id
-  const closed = (sentence: string, kinds?: readonly ClientKind[]): DatabaseChange => ({
+  const closed = (sentence: string, clients: SomeClients = {}): DatabaseChange => ({
     databaseId,
     change: 'closed',
     refusal: new PostgresRefusal('admin_shutdown', sentence),
-    ...(kinds ? { kinds } : {}),
+    ...clients,
   })
   if (isGone(now) && !isGone(before)) return [closed('the database is deleted')]
   if (now.status === 'restoring' && before.status !== 'restoring') return [closed('the database is being restored')]
   const changes: DatabaseChange[] = []
   if (before.tokenVerifier !== now.tokenVerifier)
-    changes.push(closed('the password of the database was changed: connect with the new one', ['owner']))
+    changes.push(closed('the password of the database was changed: connect with the new one', { kinds: ['owner'] }))
   if (before.clientModeEnabled && !now.clientModeEnabled)
-    changes.push(closed('client access to the database was switched off', clientKinds))
+    changes.push(closed('client access to the database was switched off', { kinds: clientKinds }))
+  if (before.projectId !== null && before.projectId !== now.projectId)
+    changes.push(closed('the database has left the project of this VM', { projectId: before.projectId }))
   const renews = (['vmId', 'nativeCredentialGeneration', 'settings', 'sealedLogins'] as const).some(
     (name) => !isDeepStrictEqual(before[name], now[name]),
   )

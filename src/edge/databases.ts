@@ -11,7 +11,7 @@ import { recordActivity, type Database } from '#src/resources/infra/databases/ro
 import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
 import { followChanges, type Followed } from './changes.ts'
 import { createClaims } from './claims.ts'
-import { clientUsers, createFinder, isAskedFor } from './finder.ts'
+import { clientUsers, createFinder, isAskedFor, isInProject } from './finder.ts'
 import type { Server } from './postgres/backend.ts'
 import type { Admission, Asked, ClientKind, Directory, Found } from './postgres/directory.ts'
 import { PostgresRefusal } from './postgres/refusals.ts'
@@ -34,6 +34,9 @@ export type EdgeDatabases = Directory & {
 
 /** A database that somebody asks for. `admit`: what a client gets that has proved who it is; every change since counts. */
 export type Sought = { database: Database; admit(identity: Identity): Admission }
+
+/** A database as it was when somebody asked for it, through the network of a project or from anywhere. */
+type Known = { followed: Followed; epochs: Followed['epochs']; database: Database; projectId: string | undefined }
 
 /** What policies see of a client without a token. */
 export const anonymousClaims = JSON.stringify({ role: 'anon' })
@@ -58,9 +61,10 @@ export function openDatabases(
     if (!found) return null
     const followed = changes.follow(found)
     const database = followed.row // it may be newer
+    const { projectId } = asked
     const epochs = { ...followed.epochs }
     return isAskedFor(database, asked)
-      ? { database, admit: (identity) => admit(followed, epochs, database, identity) }
+      ? { database, admit: (identity) => admit({ followed, epochs, database, projectId }, identity) }
       : null
   }
 
@@ -74,13 +78,14 @@ export function openDatabases(
     }
   }
 
-  function admit(followed: Followed, epochs: Followed['epochs'], database: Database, identity: Identity): Admission {
+  function admit({ followed, epochs, database, projectId }: Known, identity: Identity): Admission {
     const { kind } = identity
     return {
       ...serverOf(database, kind),
       kind,
+      projectId,
       refusal: refusalIn(database, kind),
-      isCurrent: () => followed.epochs[kind] === epochs[kind],
+      isCurrent: () => followed.epochs[kind] === epochs[kind] && isInProject(followed.row, projectId),
       backendsMax: limits.postgresBackendsMax,
       backendsShared: limits.postgresBackendsShared,
       prepare: identity.kind === 'owner' ? null : (backend) => claims.tell(database, backend, identity.claims),

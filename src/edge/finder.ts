@@ -36,8 +36,15 @@ export function createFinder(services: Services): (asked: Asked) => Promise<Data
   }
 }
 
-/** Whether the database is there, and has the user and the name that are asked for. */
-export function isAskedFor({ status, sealedLogins, pgUser, pgDatabase }: Database, { user, database }: Asked): boolean {
+/** Whether the database is in the project through whose network somebody comes, if they come through one. */
+export function isInProject({ projectId }: Pick<Database, 'projectId'>, comesFrom: string | undefined): boolean {
+  return comesFrom === undefined || projectId === comesFrom
+}
+
+/** Whether the database is there for whoever asks, and has the user and the name that are asked for. */
+export function isAskedFor(row: Database, { user, database, projectId }: Asked): boolean {
+  const { status, sealedLogins, pgUser, pgDatabase } = row
+  if (!isInProject(row, projectId)) return false
   const isThere = status !== 'deleting' && status !== 'deleted' && sealedLogins !== null
   return isThere && pgDatabase === database && (pgUser === user || clientUsers.has(user))
 }

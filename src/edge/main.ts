@@ -5,6 +5,7 @@
 import { flushCompileCache } from 'node:module'
 import { setTimeout as pause } from 'node:timers/promises'
 import { nodeClient } from '#src/drivers/node.ts'
+import { projectDoorPlace } from '#src/drivers/project-door.ts'
 import { sqlDoorPlace } from '#src/drivers/sql-door.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { newUuid } from '#src/platform/ids.ts'
@@ -18,6 +19,7 @@ import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import { openDatabases, type Reach } from './databases.ts'
 import { givenCertificate, ownCertificate, type Certificates } from './postgres/certificates.ts'
 import { openProxy, type PostgresProxy, type ProxyOptions } from './postgres/proxy.ts'
+import { openProjectDoor, type ProjectDoor } from './project-door.ts'
 import { openSqlDoor, type SqlDoor } from './sql/door.ts'
 import { createTokenCheck } from './tokens.ts'
 
@@ -40,6 +42,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   watchStalls()
   let proxy: PostgresProxy | null = null
   let door: SqlDoor | null = null
+  let projectDoor: ProjectDoor | null = null
 
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
@@ -52,6 +55,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
     }, stopLimitMs).unref()
     clearInterval(beating)
     metrics.close()
+    projectDoor?.close()
     await Promise.all([proxy?.close(finishLimitMs), door?.close(finishLimitMs)])
     directory.close()
     await forgetEdge(services.db, edgeId)
@@ -63,6 +67,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const { host, postgresPort: port } = config
   proxy = await openWhenFree({ host, port, directory, certificates, derive: services.sealer.derive })
   door = await openSqlDoor({ databases: directory, checkToken, proxy, socketPath: sqlDoorPlace(config.runDir) })
+  projectDoor = await openProjectDoor({ proxy, socketPath: projectDoorPlace(config.runDir) })
   log.info({ port, host, metricsPort: metrics.port }, 'the edge process listens')
   flushCompileCache() // now, because there is no chance to do it after kill -9
 }

@@ -96,6 +96,11 @@ export const limits = {
   tunnelsPerVm: 128, // some more than Postgres takes, so that it is Postgres that refuses
   tunnelsPerNode: 4096,
 
+  // Connections of a VM's programs to the databases of its project.
+  projectConnectionsPerVm: 64,
+  projectConnectionsRefused: 16, // so many more are open while they are told that there are too many
+  projectIdleSeconds: 900, // one on which nothing is said for so long is cut, as by the proxy of VMs
+
   // Backups of databases.
   backupsMax: 10_000, // of an organization
   backupBytes: 64 * 1024 * 1024 * 1024, // of one dump

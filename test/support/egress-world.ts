@@ -34,7 +34,7 @@ const curlOutputBytes = 64 * 1024 * 1024
 type Curled = { code: number; body: string; error: string }
 
 /** How the proxy opens TLS, when it does; and who is told what it logs as an error, which fails the test when nobody is. */
-export type SecuredOptions = Pick<EgressOptions, 'authority' | 'roots' | 'findSecretHosts' | 'findInside'> & {
+export type SecuredOptions = Pick<EgressOptions, 'authority' | 'roots' | 'findSecretHosts'> & {
   onError?: (fields: object) => void
 }
 

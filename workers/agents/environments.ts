@@ -18,7 +18,8 @@ import { noticeOrLater } from '#src/resources/agents/notices.ts'
 import { openSecretVariables } from '#src/resources/infra/vm-env.ts'
 import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
-import { machineId, type VmWork } from '../infra/vms.ts'
+import { machineId } from '../infra/machine-specs.ts'
+import type { VmWork } from '../infra/vms.ts'
 
 const environmentsAtOnce = 6
 const lookAgainMs = 2_000

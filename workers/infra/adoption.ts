@@ -10,7 +10,8 @@ import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { vmsOfNode, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { buildMachineId, requeueUnclaimedBuilds } from './build-machines.ts'
-import { machineId, vmIdOf, type VmWork } from './vms.ts'
+import { machineId } from './machine-specs.ts'
+import { joinProject, vmIdOf, type VmWork } from './vms.ts'
 
 /**
  * Adopts the live machines.
@@ -32,7 +33,9 @@ export async function adoptMachines(work: VmWork): Promise<() => Promise<void>> 
 
 async function settle(work: VmWork, vm: Vm): Promise<void> {
   const { services, compute, nodeId } = work
-  const lives = compute.find(machineId(vm)) !== undefined
+  const machine = compute.find(machineId(vm))
+  const lives = machine !== undefined
+  if (vm.status === 'running' && machine) void joinProject(work, vm, machine) // its guest may be slow to answer
   if (vm.status === 'stopped' || vm.status === 'paused' || (vm.status === 'running' && lives)) return
   if (vm.status === 'error' && vm.desiredStatus === 'running' && lives) {
     // Its node was unreachable and is back: the VM never stopped.

@@ -6,7 +6,8 @@ import { findUnmeasured, findWatched, storeMetrics, watchedTopic } from '#src/re
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { askForRest, findIdleDatabases, putToSleep } from '#src/resources/infra/databases/sleep.ts'
 import { runSql } from '#src/drivers/compute/guest/postgres.ts'
-import { machineId, type VmWork } from './vms.ts'
+import { machineId } from './machine-specs.ts'
+import type { VmWork } from './vms.ts'
 
 const queryTimeoutMs = 10_000
 /** How long the processes that let clients in have to close connections that no client needs. */

@@ -4,7 +4,8 @@
  * repeated.
  */
 import { runSql } from '#src/drivers/compute/guest/postgres.ts'
-import { machineId, type VmWork } from './vms.ts'
+import { machineId } from './machine-specs.ts'
+import type { VmWork } from './vms.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'

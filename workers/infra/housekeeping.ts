@@ -66,6 +66,7 @@ function tasksOfNode({ work, activeBuilds, stopping }: NodeWork): ScheduledTask[
     every('*/20 * * * * *', 'checking VMs that stand still', () => requeueStalledVms(services, nodeId)),
     every('*/5 * * * * *', 'checking databases that stand still', () => requeueStalledDatabases(services, nodeId)),
     every('*/5 * * * * *', 'putting idle databases to sleep', () => sleepIdleDatabases(work)),
+    every('*/20 * * * * *', 'telling VMs the names of databases', () => work.networks.tellNames()),
     every('*/10 * * * * *', 'measuring databases', () => measureDatabases(work)),
     every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),
     every('*/10 * * * * *', 'waking builds that no worker is handling', () =>

@@ -23,7 +23,7 @@ import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { GuestEnv } from './guest-env.ts'
 import { serveTunnels } from './node-tunnels.ts'
-import { machineId } from './vms.ts'
+import { machineId } from './machine-specs.ts'
 
 const bodyBytesMax = 2 * 1024 * 1024
 /** How long a stopping worker lets requests finish. */

@@ -88,7 +88,7 @@ async function join(caller: Duplex, machine: Machine, dial: Dial): Promise<void>
 }
 
 /** One end is gone, and so goes the other: at once, or if all ended in order, after what it still has to send. */
-function endAfter(gone: Duplex, other: Duplex): void {
+export function endAfter(gone: Duplex, other: Duplex): void {
   const isSending = gone.readableEnded && other.writableEnded && !other.writableFinished
   if (!isSending) return void other.destroy()
   other.resume()

@@ -3,7 +3,7 @@
  * one run at a time works on a VM; every step reads the row first and may be repeated.
  */
 import { statSync } from 'node:fs'
-import type { Compute, Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
+import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
 import { cloneRepos } from '#src/drivers/compute/guest/repos.ts'
 import { folderDiskPlace } from '#src/drivers/compute/places.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -12,12 +12,10 @@ import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { withoutBeginning, withoutEnding } from '#src/platform/texts.ts'
 import { noteVmChange } from '#src/resources/infra/databases/jobs.ts'
 import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
-import { machineTemplate } from '#src/resources/infra/templates.ts'
 import { endProcessesOf } from '#src/resources/infra/vms/processes.ts'
 import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
@@ -25,6 +23,8 @@ import { countBootFailure, moveVm, type Move } from '#src/resources/infra/vms/st
 import type { Egress } from '#src/drivers/compute/egress.ts'
 import { waitForServer } from '#src/drivers/compute/guest/postgres.ts'
 import type { GuestEnv } from './guest-env.ts'
+import { hostnameOf, machineId, specOf } from './machine-specs.ts'
+import type { ProjectNetworks } from './project-networks.ts'
 
 /** More steps than any VM needs from one steady status to the next. */
 const stepsMax = 12
@@ -40,6 +40,7 @@ export type VmWork = {
   compute: Compute
   egress: Egress
   env: GuestEnv
+  networks: ProjectNetworks
   nodeId: string
   workerNumber: number
 }
@@ -104,6 +105,7 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
       'a VM has its machine',
     )
     const warnings = await prepareGuest(work, vm, machine)
+    await joinProject(work, vm, machine)
     await becomeRunning(work, vm, machine, warnings)
   })
 }
@@ -114,6 +116,7 @@ async function start(work: VmWork, vm: Vm): Promise<boolean> {
     const machine = work.compute.find(machineId(vm)) ?? (await work.compute.boot(specOf(vm)))
     if (vm.purpose === 'database') await waitForServer(machine, serverWaitMs)
     else await work.env.push(vm.id, machine, vm.envGeneration)
+    await joinProject(work, vm, machine)
     await becomeRunning(work, vm, machine)
   })
 }
@@ -121,7 +124,9 @@ async function start(work: VmWork, vm: Vm): Promise<boolean> {
 async function resume(work: VmWork, vm: Vm): Promise<boolean> {
   try {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
-    await becomeRunning(work, vm, work.compute.find(machineId(vm)) ?? (await work.compute.resume(specOf(vm))))
+    const machine = work.compute.find(machineId(vm)) ?? (await work.compute.resume(specOf(vm)))
+    await joinProject(work, vm, machine)
+    await becomeRunning(work, vm, machine)
   } catch (error) {
     log.warn({ vm: encodeId('vm', vm.id), err: error }, 'a paused VM could not be resumed')
     await move(work, vm, 'error', {
@@ -133,6 +138,7 @@ async function resume(work: VmWork, vm: Vm): Promise<boolean> {
 }
 
 async function stop(work: VmWork, vm: Vm): Promise<boolean> {
+  work.networks.leave(vm.id)
   await work.compute.stop(machineId(vm))
   await endProcessesOf(work.services.db, vm.id)
   await move(work, vm, 'stopped', { reason: vm.statusReason })
@@ -140,6 +146,7 @@ async function stop(work: VmWork, vm: Vm): Promise<boolean> {
 }
 
 async function pause(work: VmWork, vm: Vm): Promise<boolean> {
+  work.networks.leave(vm.id)
   try {
     await work.compute.pause(machineId(vm))
     await move(work, vm, 'paused')
@@ -153,6 +160,7 @@ async function pause(work: VmWork, vm: Vm): Promise<boolean> {
 async function remove(work: VmWork, vm: Vm): Promise<boolean> {
   work.egress.dropMachine(machineId(vm))
   work.env.forget(vm.id)
+  work.networks.leave(vm.id)
   await work.compute.destroy(machineId(vm))
   await endVm(work.services, vm, vm.folderId ? usedMb(folderDiskPlace(work.services.config.dataDir, vm.folderId)) : 0)
   return false
@@ -168,6 +176,7 @@ async function keep(work: VmWork, vm: Vm): Promise<boolean> {
   const machine = work.compute.find(machineId(vm))
   if (!machine) return (await move(work, vm, 'error', { reason: 'Its machine ended unexpectedly.' })) !== undefined
   work.egress.setPolicy(machineId(vm), vm.networkPolicy)
+  await joinProject(work, vm, machine)
   return false
 }
 
@@ -175,6 +184,7 @@ async function keep(work: VmWork, vm: Vm): Promise<boolean> {
  * Restarts a failed VM that should be running from its disk, a bounded number of times; its memory is still reserved.
  */
 async function restart(work: VmWork, vm: Vm): Promise<boolean> {
+  work.networks.leave(vm.id)
   if (!holdsMemory(vm)) return false
   await endProcessesOf(work.services.db, vm.id)
   return (await move(work, vm, 'starting', { reason: 'Starting again from its disk.' })) !== undefined
@@ -187,6 +197,11 @@ async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<str
   if (!vm.sealedGitRepos) return []
   const repos = JSON.parse(work.services.sealer.open(vm.sealedGitRepos, `vms.git_repos:${vm.id}`)) as GitRepo[] // sealed by createVm
   return cloneRepos(machine, repos, cloneTimeoutMs)
+}
+
+/** Lets a VM of a project reach the project's databases. Whatever fails there is tried again, and does not stop the VM. */
+export function joinProject(work: VmWork, vm: Vm, machine: Machine): Promise<void> {
+  return work.networks.join(vm, machine, hostnameOf(vm))
 }
 
 /** @param warnings those of a guest that was just prepared. */
@@ -229,36 +244,9 @@ async function move(work: VmWork, vm: Vm, to: VmStatus, options: Move = {}): Pro
   })
 }
 
-/** The machine's name: the id without its prefix. */
-export function machineId(vm: Pick<Vm, 'id'>): string {
-  return encodeId('vm', vm.id).slice('vm_'.length)
-}
-
 /** The id of the VM with this machine name. */
 export function vmIdOf(machine: string): string {
   const vmId = decodeId('vm', `vm_${machine}`)
   if (!vmId) throw new Error('a machine has a name that is not an id')
   return vmId
-}
-
-function specOf(vm: Vm): MachineSpec {
-  return {
-    id: machineId(vm),
-    template: machineTemplate(vm.templateId),
-    vcpuCount: vm.vcpuCount,
-    memoryMb: vm.memoryMb,
-    diskMb: vm.diskMb,
-    hostname: hostnameOf(vm),
-    folder: vm.folderId ? { folderId: vm.folderId } : vm.wantsFolder ? 'new' : 'none',
-  }
-}
-
-/** The VM's name as a host name, or its id if no character of the name is valid in one. */
-function hostnameOf(vm: Vm): string {
-  const longestLabel = 63
-  const label = withoutEnding(
-    withoutBeginning(vm.name.toLowerCase().replace(/[^a-z0-9-]+/g, '-'), '-').slice(0, longestLabel),
-    '-',
-  )
-  return label || `vm-${machineId(vm).slice(-8)}`
 }

@@ -15,7 +15,6 @@ import {
   rest,
   wake,
   type EgressLimits,
-  type FindInside,
   type Guest,
   type GuestMachine,
   type Reached,
@@ -27,7 +26,7 @@ import type { FindSecretHosts, FindSecrets } from './egress/secrets.ts'
 import { createSecured } from './egress/secured.ts'
 import { tunnel } from './egress/tunnels.ts'
 
-export type { EgressLimits, FindInside, Reached } from './egress/passages.ts'
+export type { EgressLimits, Reached } from './egress/passages.ts'
 export type { EgressPolicy } from './egress/policies.ts'
 
 const defaultLimits: EgressLimits = {
@@ -41,7 +40,7 @@ const defaultLimits: EgressLimits = {
 
 /**
  * What the proxy needs: `hostPorts` are this host's loopback ports open to VMs; `connect` dials everything else;
- * `findInside` knows the names of a machine's own network; `findSecrets` says what a machine's placeholders stand for. TLS is intercepted only with an `authority`, and only for
+ * `findSecrets` says what a machine's placeholders stand for. TLS is intercepted only with an `authority`, and only for
  * the hosts that `findSecretHosts` returns; the hosts' own certificates are verified with `roots` (PEM), or else with
  * the authorities that this host trusts.
  */
@@ -51,7 +50,6 @@ export type EgressOptions = {
   connect?: (target: OutboundTarget) => Promise<Socket>
   findSecrets?: FindSecrets
   findSecretHosts?: FindSecretHosts
-  findInside?: FindInside
   authority?: EgressAuthority
   roots?: readonly string[]
   limits?: Partial<EgressLimits>
@@ -83,7 +81,6 @@ export function createEgress(options: EgressOptions): Egress {
     limits: { ...defaultLimits, ...options.limits },
     findSecrets: options.findSecrets ?? (async () => []),
     findSecretHosts: options.findSecretHosts ?? (async () => []),
-    findInside: options.findInside ?? (async () => null),
   }
   const hostPorts = new Set(options.hostPorts)
   const machines = new Map<string, GuestMachine>()

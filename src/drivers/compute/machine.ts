@@ -64,6 +64,12 @@ export type Machine = {
    * @throws BerthError `vm_unreachable` when the guest does not answer.
    */
   run(command: Command, signal?: AbortSignal): Promise<Channel>
+  /**
+   * Has the guest listen at this port of its loopback address, from now on and again after each reconnection, and takes
+   * what its programs connect there: untrusted bytes. Once more replaces who takes it. While a program of the guest has
+   * the port it is tried again.
+   */
+  listen(port: number, onConnection: (connection: Duplex) => void): void
   /** As `run`, for the other requests that the guest's own program knows (guest/image/main.c). */
   request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
   /**

@@ -46,6 +46,11 @@ export type SshConnection = {
   request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
   /** Connects to a Unix socket of the guest, as root. @throws BerthError vm_unreachable, also when nobody listens there. */
   connect(socketPath: string): Promise<Duplex>
+  /**
+   * Has the guest listen at this port of its loopback address, and takes the connections there.
+   * @throws Error when the guest refuses: a program of it has the port.
+   */
+  listen(port: number, onConnection: (connection: Duplex) => void): Promise<void>
   /** Resolves when the connection is gone; with what the guest did when it was cut for that. */
   readonly closed: Promise<{ cutFor: string | null }>
   end(): void
@@ -97,7 +102,7 @@ export async function connectSsh(
   })
   client.on('error', () => client.end()) // 'close' follows
   setNoDelay(client)
-  client.on('tcp connection', (_details, accept) => onEgress(accept()))
+  const listen = createListening(client)
   await new Promise<void>((resolve, reject) => {
     const give = (error: Error | undefined): void => {
       clearTimeout(late)
@@ -106,11 +111,7 @@ export async function connectSsh(
       reject(why(error))
     }
     const late = setTimeout(() => give(new Error('the guest does not answer')), limitMs)
-    try {
-      client.forwardIn('127.0.0.1', proxyPort, give)
-    } catch (error) {
-      give(error as Error) // ssh2 throws when the connection has gone
-    }
+    listen(proxyPort, onEgress).then(() => give(undefined), give)
   })
   const request = (fields: readonly string[], signal?: AbortSignal): Promise<Channel> =>
     openChannel(client, fields, signal)
@@ -130,7 +131,24 @@ export async function connectSsh(
         ],
         signal,
       ),
+    listen,
     end: () => client.destroy(),
+  }
+}
+
+/** Makes `listen`: the guest names the port of each connection that it opens. */
+function createListening(client: Client): SshConnection['listen'] {
+  const takers = new Map<number, (connection: Duplex) => void>()
+  client.on('tcp connection', ({ destPort }, accept, reject) => {
+    const take = takers.get(destPort)
+    if (take) take(accept())
+    else reject()
+  })
+  return async (port, onConnection) => {
+    takers.set(port, onConnection)
+    await new Promise<void>((resolve, reject) => {
+      client.forwardIn('127.0.0.1', port, (error) => (error ? reject(error) : resolve())) // it throws when the connection has gone
+    })
   }
 }
 

@@ -1,11 +1,11 @@
 /** What the pool of a database asks of its clients. */
 import type { Backend } from './backend.ts'
-import type { ClientKind } from './directory.ts'
+import type { Admission } from './directory.ts'
 import type { PostgresRefusal } from './refusals.ts'
 
 /** A client, as the pool knows it. */
 export type Borrower = {
-  readonly kind: ClientKind
+  readonly admission: Pick<Admission, 'kind' | 'projectId'>
   /**
    * Since when it has rested with a backend that it may be able to give back, 0 when it has said nothing on it yet; null while
    * it works, or is known to need it.

@@ -17,7 +17,7 @@ import { followToSync, needsUnnamed, restoreUnnamed } from './unnamed-statement.
 
 /** A client. */
 export class Client implements Borrower {
-  readonly kind
+  readonly admission
   readonly #guest: Guest
   readonly #stream: Duplex
   readonly #pool: Pool
@@ -48,7 +48,7 @@ export class Client implements Borrower {
     this.#pool = pool
     this.#held = guest.early.length > 0 ? [guest.early] : []
     this.#key = keyOf(guest)
-    this.kind = guest.admission.kind
+    this.admission = { ...guest.admission } // as it is at its login
     this.#cancelKey = cancels.add(() => {
       this.#cancelled = this.#phase === 'changing' && this.#held.length > 0
       if (this.#phase === 'attached' && !this.#isDone()) this.#backend?.cancel()
@@ -140,7 +140,7 @@ export class Client implements Borrower {
   async #acquire(): Promise<Backend | null> {
     const { admission, startup } = this.#guest
     const open = (): Promise<Backend> => openBackend(admission, startup.settings, this.#key)
-    const given = await this.#pool.acquire(this.#key, this.kind, open)
+    const given = await this.#pool.acquire(this.#key, this.admission.kind, open)
     try {
       if (!this.#hasLeft()) await admission.prepare?.(given)
     } catch (error) {

@@ -23,6 +23,8 @@ export type Asked = {
   database: string
   /** The host name that the client expects behind TLS, such as `<id>.db.<domain>`; null without one. */
   serverName: string | null
+  /** The project through whose network it comes, which has no other databases; absent for those from anywhere. */
+  projectId?: string | undefined
 }
 
 /** How a client proves who it is, and what it gets then. */
@@ -49,6 +51,8 @@ export type ClientKind = 'owner' | 'authenticated' | 'anonymous'
 export type Admission = {
   databaseId: string
   kind: ClientKind
+  /** The project through whose network it came. */
+  projectId?: string | undefined
   /** Why the database takes nobody now, such as one that is being restored; said to those who proved themselves. */
   refusal: PostgresRefusal | null
   /** As whom the proxy logs in to the server. Password null: the server asks for none on this way. */
@@ -73,9 +77,20 @@ export type FreshSession = {
   ask(messages: Buffer, cycles: number, limitMs: number): Promise<{ messages: { type: number; whole: Buffer }[] }>
 }
 
+/** Clients of a database: those of these kinds, and those who came through the network of this project; all without both. */
+export type SomeClients = { kinds?: readonly ClientKind[]; projectId?: string }
+
+/** Whether a client is one of them. */
+export function isAmong(
+  { kind, projectId: from }: Pick<Admission, 'kind' | 'projectId'>,
+  { kinds, projectId }: SomeClients,
+): boolean {
+  return (kinds === undefined || kinds.includes(kind)) && (projectId === undefined || projectId === from)
+}
+
 /** Something about a database changed. */
 export type DatabaseChange =
-  /** Clients of these kinds (all without them) are told the refusal and leave, within 5 s: client access was switched off, the password was changed, the database is deleted. */
-  | { databaseId: string; change: 'closed'; kinds?: readonly ClientKind[]; refusal: PostgresRefusal }
+  /** These clients are told the refusal and leave, within 5 s: client access was switched off, the password was changed, the database is deleted. */
+  | ({ databaseId: string; change: 'closed'; refusal: PostgresRefusal } & SomeClients)
   /** Backends that no client needs are closed: settings of its roles have changed, or it is about to sleep. Clients stay. */
   | { databaseId: string; change: 'renewed' }

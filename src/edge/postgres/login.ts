@@ -17,6 +17,7 @@ export type Newcomer = {
   startup: Startup
   tls: { serverName: string | null; endPoint: Buffer } | null
   address: string
+  projectId?: string | undefined
 }
 
 /** What a login needs beside the newcomer. */
@@ -24,9 +25,9 @@ export type LoginSupport = { directory: Directory; failedLogins: FailedLogins; d
 
 /** Runs the login up to AuthenticationOk, which it does not send. @throws PostgresRefusal; Ended */
 export async function logIn(newcomer: Newcomer, { directory, failedLogins, derive }: LoginSupport): Promise<Admission> {
-  const { startup, tls, address } = newcomer
+  const { startup, tls, address, projectId } = newcomer
   const { user, database } = startup
-  const asked = { user, database, serverName: tls?.serverName ?? null }
+  const asked = { user, database, serverName: tls?.serverName ?? null, projectId }
   const found = await directory.find(asked)
   // By what was asked for, and not by what was found: nobody learns from it which names belong together.
   failedLogins.check(address, asked)

@@ -7,7 +7,7 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { ServerRefused, type Backend } from './backend.ts'
 import type { Borrower } from './borrower.ts'
-import type { ClientKind } from './directory.ts'
+import { isAmong, type ClientKind, type SomeClients } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
 import { clearState } from './shared-state.ts'
 
@@ -63,7 +63,7 @@ export class Pool {
 
   /** Adds a client. @throws PostgresRefusal when there are too many */
   join(client: Borrower): void {
-    if (this.#clients.size >= roomOf(client.kind, limits.postgresClientsPerDatabase))
+    if (this.#clients.size >= roomOf(client.admission.kind, limits.postgresClientsPerDatabase))
       throw new PostgresRefusal(
         'too_many_connections',
         'too many clients are connected to this database: close some of them',
@@ -115,10 +115,10 @@ export class Pool {
     void this.#takeBack(0, 'renewed')
   }
 
-  /** Ends the clients of these kinds, or all. */
-  close(kinds: readonly ClientKind[] | undefined, refusal: PostgresRefusal): void {
+  /** Ends these clients. */
+  close(clients: SomeClients, refusal: PostgresRefusal): void {
     this.age()
-    for (const client of [...this.#clients]) if (!kinds || kinds.includes(client.kind)) client.end(refusal)
+    for (const client of [...this.#clients]) if (isAmong(client.admission, clients)) client.end(refusal)
   }
 
   /** Ends those who rest, even if their sessions hold something. */

@@ -14,7 +14,7 @@ import { Ended, readIncoming } from './incoming.ts'
 import { logIn } from './login.ts'
 import { errorMessage, negotiateVersion } from './messages.ts'
 import { loginsTaken, refusalsTold, reportProxy } from './metrics.ts'
-import { openRooms, type Rooms } from './rooms.ts'
+import { openRooms, type Rooms, type Seat } from './rooms.ts'
 import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
 import { changedMeanwhile, PostgresRefusal, refusalOf, violation } from './refusals.ts'
 import { readFirstPacket } from './startup.ts'
@@ -37,6 +37,8 @@ export type ProxyOptions = {
 /** A proxy that listens. */
 export type PostgresProxy = {
   port: number
+  /** Serves a connection that came through the network of a project, like one of its own. */
+  receive(socket: Socket, from: FromNetwork): void
   /** Serves a client inside this process, which has proved itself already. */
   serve(admission: Admission): InsideClient
   /** What is going on in a database; nothing where nobody is. */
@@ -46,6 +48,9 @@ export type PostgresProxy = {
   /** Takes nobody any more; those who rest are told to leave at once, others when their time is over. */
   close(limitMs: number): Promise<void>
 }
+
+/** Where a connection comes from that did not come by this port: who is at its other end, and how many there may be. */
+export type FromNetwork = { projectId: string; address: string; clientsMax: number }
 
 /** A client inside this process: its end of the connection, and how to cancel what it does, and end it. */
 export type InsideClient = { stream: Duplex; cut(): void }
@@ -79,7 +84,7 @@ export async function openProxy(options: ProxyOptions): Promise<PostgresProxy> {
   await listen(server, options)
   const unwatch = options.directory.watch((change) => {
     const pool = house.pools.get(change.databaseId)
-    if (change.change === 'closed') pool?.close(change.kinds, change.refusal)
+    if (change.change === 'closed') pool?.close(change, change.refusal)
     else pool?.renew()
   })
   const sweeping = setInterval(() => sweep(house.pools), sweepMs).unref()
@@ -88,6 +93,7 @@ export async function openProxy(options: ProxyOptions): Promise<PostgresProxy> {
   const address = server.address()
   return {
     port: typeof address === 'object' && address ? address.port : options.port,
+    receive: (socket, from) => receive(socket, house, from),
     serve: (admission) => serveInside(house, admission),
     counts: (databaseId) => house.pools.get(databaseId)?.counts() ?? null,
     totals,
@@ -109,9 +115,9 @@ function listen(server: Server, { port, host }: ProxyOptions): Promise<void> {
 }
 
 /** One connection from its first byte to its last. */
-function receive(socket: Socket, house: House): void {
+function receive(socket: Socket, house: House, from?: FromNetwork): void {
   socket.on('error', (error) => log.debug({ err: error }, 'a connection to the Postgres port was cut'))
-  const seat = house.rooms.enter(socket)
+  const seat = house.rooms.enter(socket, from)
   if (!seat)
     return refuse(
       socket,
@@ -121,7 +127,7 @@ function receive(socket: Socket, house: House): void {
       ),
     )
   let stream = socket
-  serve(socket, house, seat, (secured) => {
+  serve(socket, house, { ...seat, projectId: from?.projectId }, (secured) => {
     stream = secured
   }).catch((error: unknown) => {
     if (error instanceof Ended) return void stream.destroy()
@@ -136,7 +142,7 @@ function receive(socket: Socket, house: House): void {
 async function serve(
   socket: Socket,
   house: House,
-  seat: { address: string; proved: () => void },
+  seat: Seat & { projectId: string | undefined },
   told: (stream: Socket) => void,
 ): Promise<void> {
   const { stream, incoming, wants } = await greet(
@@ -151,7 +157,10 @@ async function serve(
   }
   const { startup, tls } = wants
   if (startup.newer || startup.unknownOptions.length > 0) stream.write(negotiateVersion(startup.unknownOptions))
-  const admission = await logIn({ stream, incoming, startup, tls, address: seat.address }, house)
+  const admission = await logIn(
+    { stream, incoming, startup, tls, address: seat.address, projectId: seat.projectId },
+    house,
+  )
   seat.proved()
   loginsTaken.inc()
   const guest = { stream, early: incoming.release(), startup, admission }
@@ -224,14 +233,14 @@ async function closeAll(server: Server, { pools, rooms }: House, limitMs: number
   endResting()
   const looking = setInterval(endResting, lookMs)
   const timer = setTimeout(() => {
-    for (const pool of pools.values()) pool.close(undefined, refusal)
+    for (const pool of pools.values()) pool.close({}, refusal)
     rooms.empty()
   }, limitMs)
   rooms.emptyUnproved()
-  await closed
+  await Promise.all([closed, rooms.left()])
   clearInterval(looking)
   clearTimeout(timer)
-  for (const pool of pools.values()) pool.close(undefined, refusal)
+  for (const pool of pools.values()) pool.close({}, refusal)
 }
 
 function sum(counts: readonly PoolCounts[]): PoolCounts {

@@ -8,17 +8,26 @@ import { limits } from '#src/platform/limits.ts'
 
 /** Who is there. */
 export type Rooms = {
-  /** Lets a connection in, until it closes; null when it must leave. It is cut when it has not proved itself in time. */
-  enter(socket: Socket): { address: string; proved: () => void } | null
+  /**
+   * Lets a connection in, until it closes; null when it must leave. It is cut when it has not proved itself in time.
+   * @param from who is at its other end, when that is no address, and how many of them there may be.
+   */
+  enter(socket: Socket, from?: { address: string; clientsMax: number }): Seat | null
   /** Cuts those that have not logged in; or all. */
   emptyUnproved(): void
   empty(): void
+  /** Resolves when nobody is there. */
+  left(): Promise<void>
 }
+
+/** The place of a connection. */
+export type Seat = { address: string; proved: () => void }
 
 /** Makes empty ones. */
 export function openRooms(): Rooms {
   const all = new Set<Socket>()
   const unproved = new Set<Socket>() // the oldest first
+  let waiting: (() => void)[] = []
   const byAddress = new Map<string, { all: number; unproved: Set<Socket> }>()
 
   function leave(socket: Socket, address: string): void {
@@ -27,6 +36,9 @@ export function openRooms(): Rooms {
     unproved.delete(socket)
     room?.unproved.delete(socket)
     if (room && --room.all === 0) byAddress.delete(address)
+    if (all.size > 0) return
+    for (const resolve of waiting) resolve()
+    waiting = []
   }
   function makeWay(crowd: Set<Socket>, most: number): void {
     for (const oldest of crowd) {
@@ -37,10 +49,11 @@ export function openRooms(): Rooms {
   }
 
   return {
-    enter(socket) {
-      const address = neighbourhood(socket.remoteAddress ?? '')
+    enter(socket, from) {
+      const address = from?.address ?? neighbourhood(socket.remoteAddress ?? '')
+      const clientsMax = from?.clientsMax ?? limits.postgresClientsPerAddress
       const room = byAddress.get(address) ?? { all: 0, unproved: new Set() }
-      if (room.all >= limits.postgresClientsPerAddress || all.size >= limits.postgresClientsMax) return null
+      if (room.all >= clientsMax || all.size >= limits.postgresClientsMax) return null
       byAddress.set(address, room)
       room.all++
       all.add(socket)
@@ -66,5 +79,6 @@ export function openRooms(): Rooms {
     empty() {
       for (const socket of all) socket.destroy()
     },
+    left: () => (all.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   }
 }

@@ -22,16 +22,6 @@ export type Reached = {
   lastAt: Date
 }
 
-/**
- * Where a name of the machine's own network leads: an address of this installation, which no other machine reaches by
- * that name; null for any other name.
- */
-export type FindInside = (
-  machineId: string,
-  host: string,
-  port: number,
-) => Promise<{ host: string; port: number } | null>
-
 /** Limits of the proxy. */
 export type EgressLimits = {
   /** The maximum of one VM's open connections, and of its concurrent requests. */
@@ -53,7 +43,6 @@ type Surroundings = {
   connect: (target: OutboundTarget) => Promise<Socket>
   findSecrets: FindSecrets
   findSecretHosts: FindSecretHosts
-  findInside: FindInside
   limits: EgressLimits
 }
 /** From the header of a request to its end; `stop` ends it early. */
@@ -116,7 +105,7 @@ export function lastWords(answer: Answer): string {
 export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen: boolean): Promise<Socket | Answer> {
   const {
     machine,
-    node: { limits },
+    node: { connect, limits },
   } = guest
   const {
     host,
@@ -136,11 +125,9 @@ export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen:
     note(guest, passage, 'refused')
     return { status: 403, ...refusal }
   }
-  const dial = await dialOf(guest, passage)
-  if ('rule' in dial) return dial
   machine.passages.add(passage)
   try {
-    const socket = await dial({ host, port, allowHalfOpen, signal })
+    const socket = await (host === hostName ? connectHost : connect)({ host, port, allowHalfOpen, signal })
     if (signal.aborted) {
       socket.destroy()
       throw new OutboundError('cancelled', 'The connection was cancelled.')
@@ -161,28 +148,9 @@ export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen:
   }
 }
 
-type Dial = (target: OutboundTarget) => Promise<Socket>
-
-/** How a host is dialled that the policy allows. Names of a machine's own network have no dot. */
-async function dialOf({ machine, node }: Guest, { host, port }: Passage): Promise<Dial | Answer> {
-  if (host === hostName) return (target) => connectInside({ ...target, host: '127.0.0.1' })
-  if (host.includes('.')) return node.connect
-  try {
-    const inside = await node.findInside(machine.id, host, port)
-    return inside ? (target) => connectInside({ ...target, ...inside }) : node.connect
-  } catch (error) {
-    node.log.error({ machineId: machine.id, err: error }, 'the network of a machine could not be looked up')
-    return {
-      status: 503,
-      rule: 'network unknown',
-      sentence: 'The network of this VM cannot be looked up right now. Try again in a few seconds.',
-    }
-  }
-}
-
-/** An address that the guarded connector refuses, such as the node's own loopback. */
-function connectInside(target: OutboundTarget): Promise<Socket> {
-  return connectGuarded(target, { refuse: () => null })
+/** The node's own loopback, which the guarded connector refuses; the policy has allowed this port. */
+function connectHost(target: OutboundTarget): Promise<Socket> {
+  return connectGuarded({ ...target, host: '127.0.0.1' }, { refuse: () => null })
 }
 
 /** Records and logs host, port and verdict; never paths or headers, which may hold secrets. */

@@ -4,6 +4,7 @@
 import type { Duplex } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import type { GuestLine } from '#src/drivers/compute/guest/line.ts'
+import { createGuestPorts } from './guest-ports.ts'
 import { watchHalts, type Halting } from './halting.ts'
 import type { Command, Machine } from '#src/drivers/compute/machine.ts'
 import type { ComputeNode } from '#src/drivers/compute/compute-node.ts'
@@ -43,7 +44,7 @@ export type Handles = { record: MachineRecord; pid: number; qmp: Qmp; line: Gues
 /** The machine of a running QEMU; not connected yet. */
 export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handles): RunningMachine {
   const halts = watchHalts(qmp, record.machineUuid, node.log)
-  const { connected, connect, wake, release } = keepConnected(node, record, line)
+  const { connected, connect, listen, wake, release } = keepConnected(node, record, line)
   return {
     get id() {
       return record.id ?? ''
@@ -63,6 +64,7 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     line,
     halts,
     run: async (command: Command, signal) => (await connected()).run(command, signal),
+    listen,
     request: async (fields, signal) => (await connected()).request(fields, signal),
     connect: async (socketPath) => (await connected()).connect(socketPath),
     reach: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
@@ -77,7 +79,7 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
 }
 
 /** The connection to a machine, re-established whenever it breaks, until it is released. */
-type Connected = Pick<RunningMachine, 'wake' | 'release'> & {
+type Connected = Pick<RunningMachine, 'listen' | 'wake' | 'release'> & {
   connect(limitMs: number): Promise<SshConnection>
   /**
    * Waits for the existing connection, or the one that is being established.
@@ -91,6 +93,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
   let connecting: Promise<SshConnection> | undefined
   let released = false
   const pauses = createPauses(node, record)
+  const ports = createGuestPorts(node.log, record.machineUuid)
 
   /** A machine that no VM uses gets no network, nor does a database, which opens no connections. */
   const takeEgress = (egress: Duplex): void =>
@@ -102,6 +105,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
       throw unreachable()
     }
     connection = made
+    ports.connected(made)
     const madeAtMs = performance.now()
     void made.closed.then(({ cutFor }) => {
       connection = undefined
@@ -140,6 +144,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
   return {
     connected,
     connect,
+    listen: ports.listen,
     wake,
     release() {
       released = true

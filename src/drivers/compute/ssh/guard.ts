@@ -10,8 +10,8 @@ import type { Duplex } from 'node:stream'
 import type { Client } from 'ssh2'
 import { createInflows, firstWindowBytes, type Inflow } from './inflow.ts'
 
-/** Connections that the guest has opened to its proxy at once; the proxy itself answers the last ones (see egress.ts). */
-const openedByGuestMax = 144
+/** Connections that the guest has opened at once, to its proxy (egress.ts) and its project: they answer the last ones. */
+const openedByGuestMax = 224
 /** Channels of both sides that the guest has not closed yet. */
 const channelsMax = 1_024
 /** A guest with smaller packets could make us send one for each byte. dropbear and OpenSSH take 32 KiB. */

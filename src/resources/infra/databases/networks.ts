@@ -1,29 +1,24 @@
 /** The networks of projects: the names under which VMs reach the databases of their own project, and no others do. */
-import { isLoopback } from '#src/platform/settings/entries.ts'
-import { findOne, sql } from '#src/platform/postgres.ts'
-import type { Background } from '#src/platform/services.ts'
+import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 
-/** The port of databases, under every name. */
-const postgresPort = 5432
-const everyAddress: readonly string[] = ['0.0.0.0', '::']
+/** The project whose databases a VM reaches; null when it is in none. The VMs of databases themselves reach nothing. */
+export async function findProjectOfVm(db: Db, vmId: string): Promise<string | null> {
+  const vm = await findOne<{ projectId: string | null }>(
+    db,
+    sql`select project_id from vms where id = ${vmId} and purpose is null and status not in ('deleting', 'deleted')`,
+  )
+  return vm?.projectId ?? null
+}
 
-/**
- * Where the databases are that have this network name in the project of a VM: at the process that lets clients in, which
- * tells them apart by their users. Null when there is none.
- */
-export async function findInProject(
-  { db, config }: Pick<Background, 'db' | 'config'>,
-  vmId: string,
-  { host, port }: { host: string; port: number },
-): Promise<{ host: string; port: number } | null> {
-  if (port !== postgresPort) return null
-  const found = await findOne(
+/** The network names of the databases that each of these VMs reaches, in order; a VM without any is not there. */
+export async function findNetworkNames(db: Db, vmIds: readonly string[]): Promise<Map<string, string[]>> {
+  const rows = await findAll<{ vmId: string; names: string[] }>(
     db,
     sql`
-    select 1 from vms v join databases d on d.project_id = v.project_id and d.organization_id = v.organization_id
-    where v.id = ${vmId} and v.purpose is null and d.network_name = ${host} and d.status not in ('deleting', 'deleted') limit 1`,
+    select v.id as vm_id, array_agg(distinct d.network_name order by d.network_name) as names
+    from vms v join databases d on d.project_id = v.project_id and d.organization_id = v.organization_id
+    where v.id = any(${vmIds}::uuid[]) and v.purpose is null and d.network_name is not null and d.status not in ('deleting', 'deleted')
+    group by v.id`,
   )
-  if (!found) return null
-  const isHere = isLoopback(config.host) || everyAddress.includes(config.host)
-  return { host: isHere ? '127.0.0.1' : config.host, port: config.postgresPort }
+  return new Map(rows.map(({ vmId, names }) => [vmId, names]))
 }

@@ -1,0 +1,123 @@
+/** The databases of a project as its VMs reach them: through their node, which says which project they are in. */
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { connect, createServer, type Server } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { projectDoorPlace } from '#src/drivers/project-door.ts'
+import { openProjectDoor, type ProjectDoor } from '#src/edge/project-door.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { sql } from '#src/platform/postgres.ts'
+import { lead } from '#workers/infra/project-networks.ts'
+import { makeSilentNode, makeVmRow } from '../support/makers.ts'
+import { until } from '../support/until.ts'
+import { openDatabasesWorld, type DatabasesWorld } from './databases-world.ts'
+
+let world: DatabasesWorld
+let door: ProjectDoor
+let socketPath: string
+let token: string
+let nodeId: string
+const guests: Server[] = []
+beforeAll(async () => {
+  world = await openDatabasesWorld()
+  socketPath = projectDoorPlace(world.berth.services.config.runDir)
+  door = await openProjectDoor({ proxy: world.proxy, socketPath })
+  token = await world.berth.token('alice', 'acme')
+  nodeId = await makeSilentNode(world.berth.services.db)
+})
+afterAll(async () => {
+  for (const guest of guests) guest.close()
+  door.close()
+  await world.close()
+})
+
+const makeProject = async (name: string): Promise<string> => {
+  const { body } = await world.berth.ask(`mutation { createProject(input: {name: "${name}"}) { project { id } } }`, {
+    token,
+  })
+  return (
+    decodeId('project', (body.data as { createProject: { project: { id: string } } }).createProject.project.id) ?? ''
+  )
+}
+
+/** The port that a VM of this project, or of none, has inside; and its connections. */
+async function makeVm(projectId: string | null): Promise<{ vmId: string; port: number; open: Set<Duplex> }> {
+  const { db } = world.berth.services
+  const vmId = decodeId('vm', await makeVmRow(db, token, nodeId)) ?? ''
+  await sql`update vms set project_id = ${projectId} where id = ${vmId}`.execute(db)
+  const open = new Set<Duplex>()
+  const guest = createServer({ allowHalfOpen: true }, (socket) => lead(world.berth.services, vmId, socket, open))
+  guest.listen(0, '127.0.0.1')
+  await once(guest, 'listening')
+  guests.push(guest)
+  const address = guest.address()
+  return { vmId, open, port: typeof address === 'object' && address ? address.port : 0 }
+}
+const from = ({ port }: { port: number }, options: Partial<pg.ClientConfig> = {}) =>
+  world.client({ port, host: 'backend', ...options })
+const endOf = (client: pg.Client): Promise<{ code?: string; message: string }> =>
+  new Promise((resolve) => client.once('error', resolve))
+const isOn = async (client: pg.Client): Promise<boolean> =>
+  (await client.query<{ one: number }>('select 1 as one')).rows[0]?.one === 1
+const inProject = (projectId: string | null) => world.change(world.known, sql`project_id = ${projectId}`)
+
+test('a VM of the project logs in to its database with the token; no other VM does, and with no other database’s', async () => {
+  const [shop, other] = [await makeProject('shop'), await makeProject('other')]
+  const [inside, elsewhere, outside] = [await makeVm(shop), await makeVm(other), await makeVm(null)]
+  await expect(from(inside)).rejects.toMatchObject({ code: '28P01' }) // it is in no project yet
+  await inProject(shop)
+  const client = await from(inside)
+  expect(await isOn(client)).toBe(true)
+  await client.end()
+  await until('its connection is gone on the node', () => inside.open.size === 0)
+  await expect(from(inside, { password: 'wrong' })).rejects.toMatchObject({ code: '28P01' })
+  await expect(from(inside, { ssl: false })).rejects.toMatchObject({ code: '28000' })
+  await expect(from(inside, { user: world.foreign.row.pgUser })).rejects.toMatchObject({ code: '28P01' })
+  await expect(from(elsewhere)).rejects.toMatchObject({ code: '28P01' })
+  await expect(from(outside)).rejects.toThrow(/terminated|ECONNRESET|end/i)
+  await inProject(null)
+})
+
+test('a database that leaves the project ends the sessions from there, and no others', async () => {
+  const project = await makeProject('moves')
+  const vm = await makeVm(project)
+  await inProject(project)
+  const [client, everybody] = [await from(vm), await world.client()]
+  const ended = endOf(client)
+  await inProject(null)
+  expect(await ended).toMatchObject({ code: '57P01', message: expect.stringContaining('left the project') })
+  expect(await isOn(everybody)).toBe(true)
+  await expect(from(vm)).rejects.toMatchObject({ code: '28P01' })
+  await everybody.end()
+})
+
+test('a VM has so many connections, and is told when it wants more', async () => {
+  const project = await makeProject('many')
+  const vm = await makeVm(project)
+  await inProject(project)
+  const encryption = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]) // SSLRequest
+  const silent = Array.from({ length: limits.projectConnectionsPerVm }, () => connect(vm.port, '127.0.0.1'))
+  await Promise.all(
+    silent.map(async (socket) => {
+      socket.on('error', () => undefined).write(encryption)
+      expect(String((await once(socket, 'data'))[0])).toBe('S')
+    }),
+  )
+  expect(await text(connect(vm.port, '127.0.0.1'))).toContain('C53300\0Mtoo many connections')
+  for (const socket of silent) socket.destroy()
+  await until('they are gone', () => vm.open.size === 0)
+  await inProject(null)
+})
+
+test('the door is for this user only, and takes nobody who does not say where they come from', async () => {
+  expect(statSync(socketPath).mode & 0o777).toBe(0o600)
+  for (const line of ['\n', 'everything\n', `${newUuid()}\n`, 'x'.repeat(300), `${newUuid()} ${newUuid()}'\n`]) {
+    const socket = connect(socketPath)
+    socket.write(line)
+    expect(await text(socket)).toBe('')
+  }
+})

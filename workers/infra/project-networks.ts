@@ -1,0 +1,140 @@
+/**
+ * How VMs reach the databases of their project: a port of the guest's loopback address leads through this node to the edge
+ * process, and the guest's /etc/hosts has the databases' network names for it. No other VM has either.
+ */
+import type { Duplex } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
+import { nameLoopback } from '#src/drivers/compute/guest/hosts.ts'
+import type { Machine } from '#src/drivers/compute/machine.ts'
+import { openProjectDoor } from '#src/drivers/project-door.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import type { Background } from '#src/platform/services.ts'
+import { findNetworkNames, findProjectOfVm } from '#src/resources/infra/databases/networks.ts'
+import type { Vm } from '#src/resources/infra/vms/rows.ts'
+import { endAfter } from './node-tunnels.ts'
+
+/** The port of databases, under every name. */
+const postgresPort = 5432
+
+/** The VMs of this node that are in projects. */
+export type ProjectNetworks = {
+  /** Lets a VM with this machine reach the databases of its project, if it is in one; resolves when it knows their names. */
+  join(vm: Pick<Vm, 'id' | 'projectId' | 'purpose'>, machine: Machine, hostname: string): Promise<void>
+  /** Forgets a VM that has no machine any more. */
+  leave(vmId: string): void
+  /** Tells VMs the names that they do not know yet. */
+  tellNames(): Promise<void>
+}
+
+/** A VM: the names that it should know, and those that it knows; null where that is not known. */
+type Member = {
+  machine: Machine
+  hostname: string
+  wanted: readonly string[] | null
+  told: readonly string[] | null
+  telling: Promise<void> | undefined
+  open: Set<Duplex>
+}
+
+/** Makes them; none at first. */
+export function openProjectNetworks(services: Background): ProjectNetworks {
+  const members = new Map<string, Member>()
+  const tellNames = createTelling(services, members)
+  services.pubsub.listen('database', () => void tellNames())
+  return {
+    async join({ id, projectId, purpose }, machine, hostname) {
+      if (projectId === null || purpose !== null || members.get(id)?.machine === machine) return
+      const member: Member = { machine, hostname, wanted: null, told: null, telling: undefined, open: new Set() }
+      machine.listen(postgresPort, (connection) => lead(services, id, connection, member.open))
+      members.set(id, member)
+      await tellNames()
+      await member.telling
+    },
+    leave(vmId) {
+      for (const connection of members.get(vmId)?.open ?? []) connection.destroy()
+      members.delete(vmId)
+    },
+    tellNames,
+  }
+}
+
+/**
+ * Makes a function that reads the names and begins to tell them. Only one reads at a time, and only one tells a VM, so that
+ * each ends up with the newest; a VM that does not answer keeps no other waiting.
+ */
+function createTelling({ db }: Background, members: ReadonlyMap<string, Member>): () => Promise<void> {
+  let reading: Promise<void> | undefined
+  let again = false
+
+  async function tell(vmId: string, member: Member): Promise<void> {
+    try {
+      while (member.wanted !== null && !isDeepStrictEqual(member.told, member.wanted) && members.get(vmId) === member) {
+        const names = member.wanted
+        member.told = null // it is not known while this may have been done or not
+        await nameLoopback(member.machine, member.hostname, names)
+        member.told = names
+      }
+    } catch (error) {
+      log.warn(
+        { vm: encodeId('vm', vmId), err: error },
+        'a VM was not told the names of its project’s databases; it is tried again',
+      )
+    }
+  }
+
+  async function readAll(): Promise<void> {
+    try {
+      while (again && members.size > 0) {
+        again = false
+        const names = await findNetworkNames(db, [...members.keys()])
+        for (const [vmId, member] of members) {
+          member.wanted = names.get(vmId) ?? []
+          member.telling ??= tell(vmId, member).finally(() => (member.telling = undefined))
+        }
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the names of databases could not be read; it is tried again')
+    }
+  }
+
+  return () => {
+    again = true
+    reading ??= readAll().finally(() => (reading = undefined))
+    return reading
+  }
+}
+
+/** Leads a connection that a VM's program opened to the edge process. @param open the VM's connections */
+export function lead(
+  services: Pick<Background, 'db' | 'config'>,
+  vmId: string,
+  connection: Duplex,
+  open: Set<Duplex>,
+): void {
+  connection.on('error', () => connection.destroy()) // `close` follows
+  if (open.size >= limits.projectConnectionsPerVm + limits.projectConnectionsRefused) return void connection.destroy()
+  open.add(connection)
+  connection.once('close', () => open.delete(connection))
+  join(services, vmId, connection).catch((error: unknown) => {
+    log.warn({ vm: encodeId('vm', vmId), err: error }, 'a VM did not reach the databases of its project')
+    connection.destroy()
+  })
+}
+
+async function join({ db, config }: Pick<Background, 'db' | 'config'>, vmId: string, client: Duplex): Promise<void> {
+  const projectId = await findProjectOfVm(db, vmId)
+  if (projectId === null) return void client.destroy()
+  const edge = await openProjectDoor(config.runDir, { projectId, vmId })
+  const cut = (): void => {
+    edge.destroy()
+    client.destroy()
+  }
+  edge.on('error', cut).setTimeout(limits.projectIdleSeconds * 1000, cut)
+  if (client.destroyed) return cut()
+  client.once('close', () => endAfter(client, edge))
+  edge.once('close', () => endAfter(edge, client))
+  client.pipe(edge)
+  edge.pipe(client)
+}
