@@ -42,11 +42,11 @@ export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
 
 /** The template of databases, which a running Berth builds by itself. */
 function checkDatabases(cacheDir: string): Check {
-  const { built, sizeBytes } = templateStatus(cacheDir, 'postgres')
+  const { built, beingBuilt, sizeBytes } = templateStatus(cacheDir, 'postgres')
   if (built) return verdict(`VM template postgres, ${Math.round(sizeBytes / megabyte)} MB`, null)
   return {
     verdict: 'neither',
-    what: 'VM template postgres: not built yet',
+    what: `VM template postgres: ${beingBuilt ? 'being built' : 'not built yet'}`,
     remedy: 'Berth builds it while it runs, in about two minutes; the first database waits for it.',
   }
 }

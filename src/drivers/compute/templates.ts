@@ -29,12 +29,29 @@ export function currentTemplates(cacheDir: string): Record<TemplateName, Templat
   return { base: currentTemplate(cacheDir, 'base'), postgres: currentTemplate(cacheDir, 'postgres') }
 }
 
-/** Whether the current template is there, and how much it takes on disk; for the doctor. Unit: bytes. */
-export function templateStatus(cacheDir: string, name: TemplateName): { built: boolean; sizeBytes: number } {
+/**
+ * Whether the current template is there, or is being built by a process of this host, and how much it takes on disk; for
+ * the doctor. Unit: bytes.
+ */
+export function templateStatus(
+  cacheDir: string,
+  name: TemplateName,
+): { built: boolean; beingBuilt: boolean; sizeBytes: number } {
   const { places } = currentTemplate(cacheDir, name)
-  if (!existsSync(places.made)) return { built: false, sizeBytes: 0 }
+  if (!existsSync(places.made)) {
+    const folder = dirname(places.folder)
+    const prefix = unfinishedPrefix(name)
+    const builders = existsSync(folder) ? readdirSync(folder).filter((file) => file.startsWith(prefix)) : []
+    const beingBuilt = builders.some((file) => existsSync(`/proc/${file.slice(prefix.length)}`))
+    return { built: false, beingBuilt, sizeBytes: 0 }
+  }
   const sizes = readdirSync(places.folder).map((file) => statSync(join(places.folder, file)).blocks * 512)
-  return { built: true, sizeBytes: sizes.reduce((sum, size) => sum + size, 0) }
+  return { built: true, beingBuilt: false, sizeBytes: sizes.reduce((sum, size) => sum + size, 0) }
+}
+
+/** What the folders begin with in which a template is being built; the number of the process follows. */
+function unfinishedPrefix(name: TemplateName): string {
+  return name === 'base' ? 'building-' : `${name}-building-`
 }
 
 /**
@@ -46,7 +63,7 @@ export async function ensureTemplate(cacheDir: string, name: TemplateName, progr
   const { places, diskMb } = template
   if (existsSync(places.made)) return template
   const folder = dirname(places.folder)
-  const unfinished = name === 'base' ? 'building-' : `${name}-building-`
+  const unfinished = unfinishedPrefix(name)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
   await withHostLock(
     join(folder, name === 'base' ? 'lock' : `${name}.lock`),
