@@ -12,7 +12,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import { transaction } from '#src/platform/postgres.ts'
+import { transaction, type Tx } from '#src/platform/postgres.ts'
 import { reconcileDatabase } from '#src/resources/infra/databases/jobs.ts'
 import { insertVmOf, keepSizeOf } from '#src/resources/infra/databases/orders.ts'
 import { findDatabaseRow, lockDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
@@ -94,19 +94,20 @@ function isGivenUp(vm: Vm): boolean {
 }
 
 /** A new VM for the data of a database. Where there is no room for another size, it has the size that it had. */
-async function replaceVm({ services }: VmWork, { id }: Database, before: Vm | undefined): Promise<void> {
-  try {
-    await transaction(services.db, async (tx) => {
-      const locked = await lockDatabaseRow(tx, id)
-      if (locked && locked.vmId === (before?.id ?? null)) await insertVmOf(services, tx, locked)
+async function replaceVm({ services }: VmWork, database: Database, before: Vm | undefined): Promise<void> {
+  const insert = (sized: (tx: Tx, locked: Database) => Promise<Database>): Promise<void> =>
+    transaction(services.db, async (tx) => {
+      const locked = await lockDatabaseRow(tx, database.id)
+      const isSame = locked?.status === database.status && locked.vmId === database.vmId // another change may be first
+      if (isSame) await insertVmOf(services, tx, await sized(tx, locked))
     })
+  try {
+    await insert(async (_tx, locked) => locked)
   } catch (error) {
     if (!(error instanceof BerthError) || !before) throw error
-    log.warn({ database: encodeId('database', id), reason: error.message }, 'a database keeps the size that it had')
-    await transaction(services.db, async (tx) => {
-      const locked = await lockDatabaseRow(tx, id)
-      if (locked?.vmId === before.id) await insertVmOf(services, tx, await keepSizeOf(tx, locked, before))
-    })
+    const id = encodeId('database', database.id)
+    log.warn({ database: id, reason: error.message }, 'a database keeps the size that it had')
+    await insert((tx, locked) => keepSizeOf(tx, locked, before))
   }
 }
 

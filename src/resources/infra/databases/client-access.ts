@@ -29,6 +29,7 @@ export async function setClientAccess(call: Call, publicId: string, isOn: boolea
       return clientModeEnabled === isOn ? before : beginChange(call, tx, id, isOn)
     }),
   )
+  if (database.status !== 'updating') return database // another request was first
   if (isTold) return (await end(call, database.id, null)) ?? database
   await end(call, database.id, before.clientModeEnabled)
   throw new BerthError(

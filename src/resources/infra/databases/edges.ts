@@ -2,7 +2,8 @@
  * The processes that let clients in to databases, as far as others must know: which are alive, and which changes of a
  * database each has carried out. A change that ends clients is answered once all living ones have carried it out.
  */
-import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -10,6 +11,7 @@ import type { Database } from './rows.ts'
 
 /** A process that was silent for so long counts as dead: it sends a heartbeat every few seconds. */
 const silentSeconds = 10
+const isAlive = sql<boolean>`heartbeat_at > now() - ${silentSeconds} * interval '1 second'`
 
 /** Records that a process of the edge is alive. Dead ones are forgotten. */
 export async function reportEdge(db: Db, edgeId: string): Promise<void> {
@@ -70,21 +72,33 @@ export async function changeAndTell(
   const notices = pubsub.subscribe(toldTopic, databaseId, heard.signal) // before the change, so that none is missed
   const timer = setTimeout(() => heard.abort(), limits.databaseToldSeconds * 1000)
   try {
+    const edgeIds = await findLivingEdges(db) // one that begins later reads the changed row
     const database = await make()
-    if (await isTold(db, database)) return { database, isTold: true }
-    for await (const _notice of notices) if (await isTold(db, database)) return { database, isTold: true }
-    return { database, isTold: await isTold(db, database) }
+    let isTold = await haveAcknowledged(db, edgeIds, database)
+    if (!isTold)
+      for await (const _notice of notices) if ((isTold = await haveAcknowledged(db, edgeIds, database))) break
+    return { database, isTold: isTold || (await haveAcknowledged(db, edgeIds, database)) }
   } finally {
     clearTimeout(timer)
     heard.abort()
   }
 }
 
-async function isTold(db: Db, { id, eventPosition }: Database): Promise<boolean> {
+async function findLivingEdges(db: Db): Promise<string[]> {
+  const edges = await findAll<Pick<Row<'edge_processes'>, 'id'>>(
+    db,
+    sql`select id from edge_processes where ${isAlive} order by id limit ${edgesMax}`,
+  )
+  return edges.map(({ id }) => id)
+}
+const edgesMax = 1000
+
+/** Whether all of these that are still alive have carried out what the row says. */
+async function haveAcknowledged(db: Db, edgeIds: readonly string[], { id, eventPosition }: Database): Promise<boolean> {
   const waiting = await findOne(
     db,
     sql`
-    select 1 from edge_processes e where e.heartbeat_at > now() - ${silentSeconds} * interval '1 second' and not exists (
+    select 1 from edge_processes e where e.id = any(${edgeIds}::uuid[]) and ${isAlive} and not exists (
       select from edge_acknowledgements a where a.edge_id = e.id and a.database_id = ${id} and a.position >= ${eventPosition}) limit 1`,
   )
   return waiting === undefined
