@@ -9,13 +9,14 @@ import { until } from '../../support/until.ts'
 
 const prepareLimitMs = 10 * 60_000
 const limitMs = 120_000
+const spec = newSpec({ hostname: 'shop-1' })
 let node: TestNode
 let machine: Machine
 beforeAll(async () => {
   node = await startNode(1)
   node.compute.fillPool()
   await until('a machine is warm', () => node.compute.warm === 1, prepareLimitMs)
-  ;({ machine } = await node.compute.take(newSpec({ hostname: 'shop-1' })))
+  ;({ machine } = await node.compute.take(spec))
 }, prepareLimitMs)
 afterAll(() => node.stop())
 
@@ -83,4 +84,16 @@ print('taken', flush=True); time.sleep(12345)`
     expect(await ask('::1')).toBe('here\n')
   },
   2 * limitMs,
+)
+
+test(
+  'a machine that was paused has the names still, and the port as soon as it is asked for',
+  async () => {
+    await nameLoopback(machine, 'shop-1', ['backend'])
+    await node.compute.pause(spec.id)
+    machine = await node.compute.resume(spec)
+    machine.listen(5432, take)
+    await until('it is there', async () => (await ask('backend')) === 'here\n', limitMs)
+  },
+  limitMs,
 )
