@@ -1,6 +1,6 @@
 /**
- * Backups of real databases: what is broken comes back as it was, and kill -9 of the worker or the database's machine in
- * the middle of a dump or a restore loses nothing.
+ * Backups of real databases: what is broken comes back as it was, and kill -9 of the worker, of the database's machine or
+ * of Postgres in the middle of a dump or a restore loses nothing.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -212,5 +212,17 @@ test('a restore whose machine is killed while it loads leaves the data as they w
   berth.kill('qemu')
   await until('the restore has failed', async () => (await newestRestore())?.status === 'FAILED', settledMs, 200)
   await until('it is active again', isActive, settledMs, 200)
+  expect(await sums()).toEqual(before)
+}, 600_000)
+
+test('a restore goes on when Berth’s own Postgres is killed while it loads', async () => {
+  const before = await sums()
+  const backup = await backUp()
+  await query('delete from guarded')
+  expect((await call('POST', `/${database.id}/backups/${backup.id}/restore`)).status).toBe(202)
+  await until('it loads', async () => ((await newestRestore())?.progress.loadedBytes ?? 0) > 0, settledMs, 50)
+  berth.kill('postgres')
+  await until('it is active again', isActive, settledMs, 200)
+  expect(await newestRestore()).toMatchObject({ status: 'COMPLETED', error: null })
   expect(await sums()).toEqual(before)
 }, 600_000)
