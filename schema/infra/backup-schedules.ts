@@ -19,7 +19,7 @@ import { limits } from '#src/platform/limits.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
-import { backupType } from './backups.ts'
+import { backupType } from './database-backups.ts'
 import { databaseType } from './databases.ts'
 
 const scheduleType = nodeOf('BackupSchedule', '`bks_` and 26 characters.', findBackupSchedules)

@@ -12,7 +12,7 @@ import { followRestore } from '#src/resources/infra/database-restores/events.ts'
 import type { Restore, RestoreEvent, RestoreStatus, RestoreStep } from '#src/resources/infra/database-restores/rows.ts'
 import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
-import { backupType } from './backups.ts'
+import { backupType } from './database-backups.ts'
 import { databaseType } from './databases.ts'
 
 const restoreStatus = enumOf('DatabaseRestoreStatus', 'The status of a restore. The last two are final.', {

@@ -8,7 +8,7 @@ import { fireSchedules, forgetSchedules } from '#src/resources/infra/backup-sche
 import { forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
 import type { Backup } from '#src/resources/infra/database-backups/rows.ts'
 import { until } from '../support/until.ts'
-import { startBackupWorld, type BackupWorld } from './backups/backup-world.ts'
+import { startBackupWorld, type BackupWorld } from './database-backups/backup-world.ts'
 
 let world: BackupWorld
 beforeAll(async () => {

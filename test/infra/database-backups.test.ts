@@ -10,7 +10,7 @@ import { claimBackup } from '#src/resources/infra/database-backups/states.ts'
 import { makeBackup } from '#workers/infra/database-backups.ts'
 import { idsOf } from '../support/makers.ts'
 import { until } from '../support/until.ts'
-import { startBackupWorld, type BackupAnswer, type BackupWorld } from './backups/backup-world.ts'
+import { startBackupWorld, type BackupAnswer, type BackupWorld } from './database-backups/backup-world.ts'
 
 let world: BackupWorld
 beforeAll(async () => {

@@ -7,8 +7,8 @@ import type { Restore } from '#src/resources/infra/database-restores/rows.ts'
 import { makeBackup } from '#workers/infra/database-backups.ts'
 import { restoreDatabase } from '#workers/infra/database-restores.ts'
 import { until } from '../support/until.ts'
-import { startBackupWorld, type BackupAnswer, type BackupWorld } from './backups/backup-world.ts'
-import type { FakeServer } from './backups/fake-servers.ts'
+import { startBackupWorld, type BackupAnswer, type BackupWorld } from './database-backups/backup-world.ts'
+import type { FakeServer } from './database-backups/fake-servers.ts'
 
 let world: BackupWorld
 beforeAll(async () => {

@@ -17,7 +17,7 @@ import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/d
 import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
-import { verifyBackups } from './backup-verification.ts'
+import { verifyBackups } from './database-verification.ts'
 import { requeueUnclaimedBuilds, sweepBuildDisks } from './build-machines.ts'
 import type { ActiveBuilds } from './builds.ts'
 import { measureDatabases, sleepIdleDatabases } from './database-upkeep.ts'

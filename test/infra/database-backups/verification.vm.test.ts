@@ -1,7 +1,7 @@
 /** The nightly test of backups, with a real database and a real throw-away machine. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runSql } from '#src/drivers/compute/guest/postgres.ts'
-import { verifyBackups } from '#workers/infra/backup-verification.ts'
+import { verifyBackups } from '#workers/infra/database-verification.ts'
 import { databaseMachine } from '#workers/infra/databases.ts'
 import type { VmWork } from '#workers/infra/vms.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
