@@ -10,6 +10,7 @@ import { tunnelProtocol } from '#src/drivers/node/tunnels.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { joinConnections } from './joined-connections.ts'
 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -57,7 +58,7 @@ export function serveTunnels(server: Server, { checkToken, findMachine }: Tunnel
       const machine = findMachine(vmId)
       count(machine, caller)
       if (head.length > 0) caller.unshift(head)
-      await join(caller, machine, dial)
+      await lead(caller, machine, dial)
     }
     serve().catch((error: unknown) => refuse(caller, error))
   })
@@ -76,25 +77,12 @@ function full(whose: string): BerthError {
 }
 
 /** Connects to the machine, says so, and passes bytes until both directions have ended. */
-async function join(caller: Duplex, machine: Machine, dial: Dial): Promise<void> {
+async function lead(caller: Duplex, machine: Machine, dial: Dial): Promise<void> {
   const server = await dial(machine, caller)
   server.on('error', () => server.destroy()) // 'close' follows
   if (caller.destroyed) return void server.destroy()
-  server.once('close', () => endAfter(server, caller))
-  caller.once('close', () => endAfter(caller, server))
   caller.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${tunnelProtocol}\r\n\r\n`)
-  caller.pipe(server)
-  server.pipe(caller)
-}
-
-/** One end is gone, and so goes the other: at once, or if all ended in order, after what it still has to send. */
-export function endAfter(gone: Duplex, other: Duplex): void {
-  const isSending = gone.readableEnded && other.writableEnded && !other.writableFinished
-  if (!isSending) return void other.destroy()
-  other.resume()
-  const stalled = setTimeout(() => other.destroy(), limits.stalledSeconds * 1000)
-  other.once('close', () => clearTimeout(stalled))
-  other.once('finish', () => other.destroy())
+  joinConnections(caller, server)
 }
 
 function refuse(caller: Duplex, error: unknown): void {

@@ -13,7 +13,7 @@ import { log } from '#src/platform/log.ts'
 import type { Background } from '#src/platform/services.ts'
 import { findNetworkNames, findProjectOfVm } from '#src/resources/infra/databases/networks.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
-import { endAfter } from './node-tunnels.ts'
+import { joinConnections } from './joined-connections.ts'
 
 /** The port of databases, under every name. */
 const postgresPort = 5432
@@ -117,13 +117,17 @@ export function lead(
   if (open.size >= limits.projectConnectionsPerVm + limits.projectConnectionsRefused) return void connection.destroy()
   open.add(connection)
   connection.once('close', () => open.delete(connection))
-  join(services, vmId, connection).catch((error: unknown) => {
+  leadToEdge(services, vmId, connection).catch((error: unknown) => {
     log.warn({ vm: encodeId('vm', vmId), err: error }, 'a VM did not reach the databases of its project')
     connection.destroy()
   })
 }
 
-async function join({ db, config }: Pick<Background, 'db' | 'config'>, vmId: string, client: Duplex): Promise<void> {
+async function leadToEdge(
+  { db, config }: Pick<Background, 'db' | 'config'>,
+  vmId: string,
+  client: Duplex,
+): Promise<void> {
   const projectId = await findProjectOfVm(db, vmId)
   if (projectId === null) return void client.destroy()
   const edge = await openProjectDoor(config.runDir, { projectId, vmId })
@@ -133,8 +137,5 @@ async function join({ db, config }: Pick<Background, 'db' | 'config'>, vmId: str
   }
   edge.on('error', cut).setTimeout(limits.projectIdleSeconds * 1000, cut)
   if (client.destroyed) return cut()
-  client.once('close', () => endAfter(client, edge))
-  edge.once('close', () => endAfter(edge, client))
-  client.pipe(edge)
-  edge.pipe(client)
+  joinConnections(client, edge)
 }

@@ -21,10 +21,12 @@ import {
 import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
+import { waitUntil } from '#src/platform/streams/waits.ts'
 import { removeBackup } from './database-backups/removal.ts'
 import {
   backupInProgress,
   backupRows,
+  findBackupRow,
   lockBackup,
   ofDatabase,
   runBackup,
@@ -183,19 +185,22 @@ function isChosen(filter: BackupFilter | null | undefined) {
  */
 export async function deleteBackup(call: Call, publicId: string, databaseId?: string | null): Promise<void> {
   const scope = allow(call.caller, 'backups:delete')
-  const left = new AbortController()
   const id = decodeId('backup', publicId) ?? ''
-  const notices = call.pubsub.subscribe('backup', id, left.signal) // before it is asked, so that no notice is missed
-  try {
-    const backup = await transaction(call.db, async (tx) => {
-      const before = await lockBackup(tx, scope, publicId, databaseId)
-      return markForDeletion(tx, before)
-    })
-    if (backup.status === 'deleting') await removeBackup(call, backup)
-    else await waitUntilGone(call.db, id, notices, left)
-  } finally {
-    left.abort()
-  }
+  await waitUntil<Backup | undefined>(call.pubsub, {
+    topic: 'backup',
+    id,
+    limitSeconds: limits.backupCancelSeconds,
+    async first() {
+      const marked = await transaction(call.db, async (tx) =>
+        markForDeletion(tx, await lockBackup(tx, scope, publicId, databaseId)),
+      )
+      if (marked.status !== 'deleting') return marked
+      await removeBackup(call, marked)
+      return undefined
+    },
+    again: () => findBackupRow(call.db, id),
+    isDone: (backup) => backup === undefined,
+  })
 }
 
 /** Marks a locked backup for deletion; one that a worker is making is asked to stop. */
@@ -216,13 +221,3 @@ export async function markForDeletion(tx: Tx, backup: Backup): Promise<Backup> {
 
 /** The error of a backup that was deleted while it was made. */
 export const cancelled = 'It was cancelled.'
-
-async function waitUntilGone(db: Db, id: string, notices: AsyncIterable<void>, left: AbortController): Promise<void> {
-  const timer = setTimeout(() => left.abort(), limits.backupCancelSeconds * 1000)
-  try {
-    for await (const _notice of notices)
-      if (!(await findOne(db, sql`select 1 from database_backups where id = ${id}`))) return
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -15,6 +15,7 @@ import {
 } from '#src/platform/pages.ts'
 import { findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import { waitUntil } from '#src/platform/streams/waits.ts'
 import { findNodeOf } from './databases/jobs.ts'
 import { insertDatabase, insertVmOf, isGiven, type DatabaseOrder } from './databases/orders.ts'
 import {
@@ -252,26 +253,19 @@ async function comeBack(call: Call, tx: Tx, scope: Scope, publicId: string): Pro
 
 /** Makes a change, and waits until the database is no longer `creating`, 25 s at most; the row as it is then. */
 async function whenSettled(call: Call, id: string, make: () => Promise<Database>): Promise<Database> {
-  const heard = new AbortController()
-  const notices = call.pubsub.subscribe('database', id, heard.signal) // before the change, so that no notice is missed
-  const timer = setTimeout(() => heard.abort(), limits.databaseWaitSeconds * 1000)
-  try {
-    let database = await make()
-    if (database.status === 'creating')
-      for await (const _notice of notices) {
-        database = (await findDatabaseRow(call.db, id)) ?? database
-        if (database.status !== 'creating') break
-      }
-    if (database.status === 'error')
-      throw new BerthError(
-        'internal_error',
-        `The database ${encodeId('database', id)} could not be started: ${database.statusReason ?? 'its node gave no reason'} Delete it and try again.`,
-      )
-    return database
-  } finally {
-    clearTimeout(timer)
-    heard.abort()
-  }
+  const database = await waitUntil(call.pubsub, {
+    topic: 'database',
+    id,
+    limitSeconds: limits.databaseWaitSeconds,
+    first: make,
+    again: async (before) => (await findDatabaseRow(call.db, id)) ?? before,
+    isDone: ({ status }) => status !== 'creating',
+  })
+  if (database.status !== 'error') return database
+  throw new BerthError(
+    'internal_error',
+    `The database ${encodeId('database', id)} could not be started: ${database.statusReason ?? 'its node gave no reason'} Delete it and try again.`,
+  )
 }
 
 function isNameTaken(error: unknown): boolean {

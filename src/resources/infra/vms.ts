@@ -18,6 +18,7 @@ import {
 } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import { waitUntil } from '#src/platform/streams/waits.ts'
 import { wrongState } from '#src/platform/states.ts'
 import { markDeleted, moveTowards, reconcileVm, type WantedStatus } from './vms/lifecycle.ts'
 import { readNetworkPolicy } from './vms/network-policies.ts'
@@ -38,11 +39,15 @@ export type VmReading = { direction?: Direction | undefined; columns?: readonly 
 export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   const id = await readNewId(call.db, order.vmId)
-  const heard = new AbortController()
-  const notices = call.pubsub.subscribe('vm', id, heard.signal) // before the row exists, so that no notice is missed
   try {
-    await transaction(call.db, (tx) => insertVm(call, tx, scope, id, order))
-    const vm = await waitUntil(call.db, id, notices, heard, (now) => now.status !== 'creating')
+    const vm = await waitUntil(call.pubsub, {
+      topic: 'vm',
+      id,
+      limitSeconds: limits.createWaitSeconds,
+      first: () => transaction(call.db, (tx) => insertVm(call, tx, scope, id, order)),
+      again: async (before) => (await findVmRow(call.db, id)) ?? before,
+      isDone: ({ status }) => status !== 'creating',
+    })
     if (vm.status === 'error')
       throw new BerthError(
         'internal_error',
@@ -56,8 +61,6 @@ export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
     if (isSqlState(error, sqlState.uniqueViolation, 'vms_folder'))
       throw new BerthError('invalid_request', 'Another VM has this folder mounted. Delete that VM first.')
     throw error
-  } finally {
-    heard.abort()
   }
 }
 
@@ -194,28 +197,6 @@ export async function updateVm(
     await call.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
     return changed
   })
-}
-
-/** Waits until the condition holds, 30 s at most; returns the row as it is then. */
-async function waitUntil(
-  db: Db,
-  id: string,
-  notices: AsyncIterable<void>,
-  heard: AbortController,
-  done: (vm: Vm) => boolean,
-): Promise<Vm> {
-  const timer = setTimeout(() => heard.abort(), limits.createWaitSeconds * 1000)
-  try {
-    for await (const _notice of notices) {
-      const vm = await findVmRow(db, id)
-      if (vm && done(vm)) return vm
-    }
-  } finally {
-    clearTimeout(timer)
-  }
-  const vm = await findVmRow(db, id)
-  if (!vm) throw new Error('a VM that was just made is not there')
-  return vm
 }
 
 async function spendLifecycle({ limiter }: Call, vmId: string): Promise<void> {

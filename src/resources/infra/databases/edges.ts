@@ -6,6 +6,7 @@ import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.t
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
+import { waitUntil } from '#src/platform/streams/waits.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Database } from './rows.ts'
 
@@ -29,7 +30,7 @@ export async function reportEdge(db: Db, edgeId: string): Promise<void> {
 export async function whyNoEdge(db: Db): Promise<string | null> {
   const living = await findOne(
     db,
-    sql`select 1 from edge_processes where heartbeat_at > now() - ${silentSeconds} * interval '1 second' limit 1`,
+    sql`select 1 from edge_processes where ${isAlive} limit 1`,
   )
   return living
     ? null
@@ -68,20 +69,20 @@ export async function changeAndTell(
   databaseId: string,
   make: () => Promise<Database>,
 ): Promise<{ database: Database; isTold: boolean }> {
-  const heard = new AbortController()
-  const notices = pubsub.subscribe(toldTopic, databaseId, heard.signal) // before the change, so that none is missed
-  const timer = setTimeout(() => heard.abort(), limits.databaseToldSeconds * 1000)
-  try {
-    const edgeIds = await findLivingEdges(db) // one that begins later reads the changed row
-    const database = await make()
-    let isTold = await haveAcknowledged(db, edgeIds, database)
-    if (!isTold)
-      for await (const _notice of notices) if ((isTold = await haveAcknowledged(db, edgeIds, database))) break
-    return { database, isTold: isTold || (await haveAcknowledged(db, edgeIds, database)) }
-  } finally {
-    clearTimeout(timer)
-    heard.abort()
-  }
+  const look = async (edgeIds: readonly string[], database: Database) => ({
+    edgeIds,
+    database,
+    isTold: await haveAcknowledged(db, edgeIds, database),
+  })
+  const { edgeIds, database, isTold } = await waitUntil(pubsub, {
+    topic: toldTopic,
+    id: databaseId,
+    limitSeconds: limits.databaseToldSeconds,
+    first: async () => look(await findLivingEdges(db), await make()), // an edge that begins later reads the changed row
+    again: (before) => look(before.edgeIds, before.database),
+    isDone: (seen) => seen.isTold,
+  })
+  return { database, isTold: isTold || (await haveAcknowledged(db, edgeIds, database)) } // one may have died meanwhile
 }
 
 async function findLivingEdges(db: Db): Promise<string[]> {

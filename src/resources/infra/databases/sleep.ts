@@ -5,6 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
+import { waitUntil } from '#src/platform/streams/waits.ts'
 import { findNode } from '#src/resources/infra/nodes.ts'
 import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
@@ -42,26 +43,24 @@ export async function wakeDatabase(
   services: Background,
   databaseId: string,
 ): Promise<{ vmId: string; nodeAgentUrl: string }> {
-  const heard = new AbortController()
-  const notices = services.pubsub.subscribe('database', databaseId, heard.signal) // of its VM's changes too
-  const timer = setTimeout(() => heard.abort(), limits.databaseWakeSeconds * 1000)
-  try {
-    let vm = await urge(services, databaseId)
-    if (vm?.status !== 'running')
-      for await (const _notice of notices) if ((vm = await urge(services, databaseId))?.status === 'running') break
-    if (vm?.status !== 'running')
-      throw new BerthError(
-        'service_unavailable',
-        `The database did not wake within ${limits.databaseWakeSeconds} s. Try again in a few seconds.`,
-        { retryAfterSeconds: 5 },
-      )
-    const node = await findNode(services.db, vm.nodeId)
-    if (!node) throw new Error('the node of a VM is not there')
-    return { vmId: vm.id, nodeAgentUrl: node.agentUrl }
-  } finally {
-    clearTimeout(timer)
-    heard.abort()
-  }
+  const look = (): Promise<Vm | undefined> => urge(services, databaseId)
+  const vm = await waitUntil(services.pubsub, {
+    topic: 'database', // its VM's changes too
+    id: databaseId,
+    limitSeconds: limits.databaseWakeSeconds,
+    first: look,
+    again: look,
+    isDone: (seen) => seen?.status === 'running',
+  })
+  if (vm?.status !== 'running')
+    throw new BerthError(
+      'service_unavailable',
+      `The database did not wake within ${limits.databaseWakeSeconds} s. Try again in a few seconds.`,
+      { retryAfterSeconds: 5 },
+    )
+  const node = await findNode(services.db, vm.nodeId)
+  if (!node) throw new Error('the node of a VM is not there')
+  return { vmId: vm.id, nodeAgentUrl: node.agentUrl }
 }
 
 /**
