@@ -1,4 +1,5 @@
 /** Backups of databases, and restoring one. */
+import { limits } from '#src/platform/limits.ts'
 import type { Routes } from '../routes.ts'
 
 const backup = `id database_id: databaseId status triggered_by: triggeredBy error size_bytes: sizeBytes created_at: createdAt completed_at: completedAt`
@@ -9,7 +10,7 @@ export const databaseBackupRoutes: Routes = {
     status: 200,
     errors: [404, 500],
     summary: 'The backups of a database, newest first',
-    list: { shape: 'rows', most: 1000, usual: 1000 },
+    list: { shape: 'rows', most: limits.infraListMax, usual: limits.infraListMax },
     operation: `query listBackups ($db_id: ID!, $first: Int, $offset: Int) { database(id: $db_id) { body: backups(first: $first, offset: $offset) { nodes { ${backup} } } } }`,
   },
   'POST /api/v1/databases/{db_id}/backups': {

@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { isStoredId } from '#src/platform/ids.ts'
 
 /** Where the edge process listens. */
 export function projectDoorPlace(runDir: string): string {
@@ -17,8 +18,6 @@ export type FromProject = { projectId: string; vmId: string }
 /** The first line is no longer. Unit: bytes. */
 export const firstLineBytesMax = 256
 
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** Connects. @throws Error when the edge process does not listen */
 export async function openProjectDoor(runDir: string, { projectId, vmId }: FromProject): Promise<Socket> {
   const socket = connect({ path: projectDoorPlace(runDir), allowHalfOpen: true })
@@ -30,5 +29,5 @@ export async function openProjectDoor(runDir: string, { projectId, vmId }: FromP
 /** Reads the first line, without its end; null for any other text. */
 export function readFirstLine(line: string): FromProject | null {
   const [projectId = '', vmId = '', ...more] = line.split(' ')
-  return uuidPattern.test(projectId) && uuidPattern.test(vmId) && more.length === 0 ? { projectId, vmId } : null
+  return isStoredId(projectId) && isStoredId(vmId) && more.length === 0 ? { projectId, vmId } : null
 }

@@ -17,6 +17,11 @@ export function fromNow(byMs: number): Date {
   return new Date(nowMs() + byMs)
 }
 
+/** The time so many days from now. */
+export function daysFromNow(days: number): Date {
+  return fromNow(days * 86_400_000)
+}
+
 /** The moment of a stored text, or of so many milliseconds since the Unix epoch. */
 export function momentAt(at: string | number): Date {
   return new Date(at)

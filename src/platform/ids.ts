@@ -112,6 +112,11 @@ export function decodeId(kind: IdKind, id: string): string | undefined {
   return uuidText(bytes)
 }
 
+/** Whether a text is a stored uuid, as other processes of Berth send one. */
+export function isStoredId(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+}
+
 /** So many unpredictable bytes as base64url text; for tokens and other secrets. */
 export function randomToken(bytes: number): string {
   return randomBytes(bytes).toString('base64url')

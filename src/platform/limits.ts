@@ -83,6 +83,7 @@ export const limits = {
   databaseWaitSeconds: 25, // how long a request that creates one waits for it
   databaseCreateSecondsMax: 300, // one that is not there by then has failed
   databaseToldSeconds: 5, // how long a change of client access waits for the processes that let clients in
+  edgeSilenceSeconds: 10, // one of them that sent no heartbeat for so long counts as dead
   databaseWakeSeconds: 30, // until one that slept is there again
   databaseKeptDays: 7, // the data of a deleted one
   databaseEventsKept: 1000, // of one database

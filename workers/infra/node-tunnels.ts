@@ -8,11 +8,10 @@ import type { Machine } from '#src/drivers/compute/machine.ts'
 import { createDial, type Dial } from '#src/drivers/compute/postgres-ports.ts'
 import { tunnelProtocol } from '#src/drivers/node/tunnels.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
+import { isStoredId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { joinConnections } from './joined-connections.ts'
-
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** What tunnels need. */
 export type TunnelParts = {
@@ -54,7 +53,7 @@ export function serveTunnels(server: Server, { checkToken, findMachine }: Tunnel
       if (pathname !== '/tunnel' || request.headers.upgrade !== tunnelProtocol)
         throw new BerthError('invalid_request', 'The node knows no such upgrade.')
       const vmId = searchParams.get('vm') ?? ''
-      if (!uuidPattern.test(vmId)) throw new BerthError('invalid_request', 'The node knows no such VM.')
+      if (!isStoredId(vmId)) throw new BerthError('invalid_request', 'The node knows no such VM.')
       const machine = findMachine(vmId)
       count(machine, caller)
       if (head.length > 0) caller.unshift(head)

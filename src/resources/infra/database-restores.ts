@@ -3,7 +3,7 @@
  * workers/infra/database-restores.ts.
  */
 import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
-import { fromNow } from '#src/platform/clock.ts'
+import { daysFromNow } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
@@ -18,8 +18,6 @@ import { addRestoreEvent } from './database-restores/states.ts'
 import { findNodeOf } from './databases/jobs.ts'
 import { databaseRows, lockDatabaseRow, notDeleted, type Database } from './databases/rows.ts'
 import { moveDatabase } from './databases/states.ts'
-
-const dayMs = 86_400_000
 
 /**
  * What a restore is made from, and into which database: by public ids. `databaseId`: the one that the backup must be of;
@@ -45,7 +43,7 @@ export async function createRestore(call: Call, { id, databaseId, targetDatabase
     const safety = await insertBackup(call, tx, database, {
       triggeredBy: 'pre_restore',
       userId: scope.userId,
-      expiresAt: fromNow(limits.safetyBackupDays * dayMs),
+      expiresAt: daysFromNow(limits.safetyBackupDays),
       withoutJob: true,
     })
     const restore = await getOne<Restore>(

@@ -2,7 +2,7 @@
  * Making the backups of schedules: each moment of a schedule counts once, however many workers look. The next moment is
  * written in the transaction that adds the backup.
  */
-import { fromNow, momentAt, now } from '#src/platform/clock.ts'
+import { daysFromNow, momentAt, now } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { nextMoment } from '#src/platform/jobs/cron.ts'
@@ -14,7 +14,6 @@ import { checkBackupCount, insertBackup } from '#src/resources/infra/database-ba
 import { lockDatabaseRow } from '#src/resources/infra/databases/rows.ts'
 import type { BackupSchedule } from './rows.ts'
 
-const dayMs = 86_400_000
 const firedAtOnceMax = 1000
 
 type Firing = Pick<Background, 'db' | 'jobs'>
@@ -61,7 +60,7 @@ async function makeBackup(services: Firing, tx: Tx, schedule: BackupSchedule, at
       triggeredBy: 'schedule',
       userId: schedule.userId,
       schedule: { id: schedule.id, scheduledAt: at },
-      expiresAt: keepDays === null ? null : fromNow(keepDays * dayMs),
+      expiresAt: keepDays === null ? null : daysFromNow(keepDays),
     })
     return null
   } catch (error) {

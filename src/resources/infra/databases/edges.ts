@@ -10,9 +10,8 @@ import { waitUntil } from '#src/platform/streams/waits.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Database } from './rows.ts'
 
-/** A process that was silent for so long counts as dead: it sends a heartbeat every few seconds. */
-const silentSeconds = 10
-const isAlive = sql<boolean>`heartbeat_at > now() - ${silentSeconds} * interval '1 second'`
+/** A process that was silent for longer counts as dead. */
+const isAlive = sql<boolean>`heartbeat_at > now() - ${limits.edgeSilenceSeconds} * interval '1 second'`
 
 /** Records that a process of the edge is alive. Dead ones are forgotten. */
 export async function reportEdge(db: Db, edgeId: string): Promise<void> {
@@ -22,7 +21,7 @@ export async function reportEdge(db: Db, edgeId: string): Promise<void> {
   )
   await change(
     db,
-    sql`delete from edge_processes where heartbeat_at < now() - ${silentSeconds} * 6 * interval '1 second'`,
+    sql`delete from edge_processes where heartbeat_at < now() - ${limits.edgeSilenceSeconds} * 6 * interval '1 second'`,
   )
 }
 
