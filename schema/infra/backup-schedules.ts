@@ -134,9 +134,9 @@ const backupSchedule = { field: 'backupSchedule', type: scheduleType }
 mutationOf(
   'createBackupSchedule',
   backupSchedule,
-  'Adds a schedule to a database. Errors: NOT_FOUND, INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST, RATE_LIMITED.',
+  'Adds a schedule to a database. Requires the admin role. Errors: NOT_FOUND, INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST, RATE_LIMITED.',
   (t) => ({
-    databaseId: t.id({ required: true, description: 'Which database.' }),
+    databaseId: t.id({ required: true, description: 'The database to back up.' }),
     cron: t.string({ required: true, description: cronField }),
     timezone: t.string({ description: zoneField }),
     ...kept(t),
@@ -146,7 +146,7 @@ mutationOf(
 mutationOf(
   'updateBackupSchedule',
   backupSchedule,
-  'Updates the given fields. Errors: NOT_FOUND, INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST.',
+  'Changes a schedule; fields that are left out stay. Requires the admin role. Errors: NOT_FOUND, INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST.',
   (t) => ({
     ...idField(t),
     cron: t.string({ description: cronField }),
@@ -157,6 +157,6 @@ mutationOf(
 )
 deletionOf(
   'deleteBackupSchedule',
-  'Deletes a schedule; the backups that it made stay until they expire. Errors: NOT_FOUND.',
+  'Deletes a schedule; the backups that it made stay until they expire. Requires the admin role. Errors: NOT_FOUND.',
   deleteBackupSchedule,
 )

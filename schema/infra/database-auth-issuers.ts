@@ -49,7 +49,7 @@ mutationOf(
   'Takes an issuer from a database: its tokens let nobody in any more; open sessions stay. Requires the admin role. Errors: NOT_FOUND.',
   (t) => ({
     databaseId: t.id({ required: true, description: 'The database.' }),
-    issuer: t.string({ required: true, description: 'Its `iss`.' }),
+    issuer: t.string({ required: true, description: 'What its tokens have as `iss`.' }),
   }),
   (call, input) => deleteDatabaseAuthIssuer(call, input),
 )

@@ -34,14 +34,14 @@ const backupStatus = enumOf('BackupStatus', 'The status of a backup.', {
 
 const backupTrigger = enumOf('BackupTrigger', 'Why a backup was made.', {
   manual: 'Somebody asked for it.',
-  schedule: 'It was the moment of a schedule.',
+  schedule: 'A schedule was due.',
   pre_restore: 'A restore was about to replace the data.',
-  pre_delete: 'The data were about to be deleted.',
+  pre_delete: 'The data was about to be deleted. None is made now: a deleted database keeps its data for 7 days.',
 } satisfies Record<BackupTrigger, string>)
 
 /** How far a backup is. */
 const backupProgress = builder.objectRef<Pick<Backup, 'storedBytes' | 'databaseBytes'>>('BackupProgress').implement({
-  description: 'How far a backup is. A dump is compressed, so it is smaller than the database.',
+  description: 'The progress of a backup. A dump is compressed, so it is smaller than the database.',
   fields: (t) => ({
     storedBytes: t.field({
       type: 'BigInt',
@@ -86,7 +86,11 @@ builder.objectType(backupType, {
       resolve: ({ triggeredBy }) => triggeredBy,
     }),
     error: t.exposeString('error', { nullable: true, description: 'Why it failed, as a sentence.' }),
-    progress: t.field({ type: backupProgress, description: 'How far it is.', resolve: (backup) => backup }),
+    progress: t.field({
+      type: backupProgress,
+      description: 'How much of it is stored so far.',
+      resolve: (backup) => backup,
+    }),
     sizeBytes: t.field({
       type: 'BigInt',
       description: 'The size of its file; 0 until it is completed.',
@@ -107,7 +111,7 @@ builder.objectType(backupType, {
       description: 'Pass it as `after` to `backupEvents` to follow what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was asked for.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was requested.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When the dump began.' }),
     completedAt: t.expose('completedAt', { type: 'DateTime', nullable: true, description: 'When it was completed.' }),
     expiresAt: t.expose('expiresAt', {
@@ -126,7 +130,7 @@ const backupEvent = builder.objectRef<BackupEvent>('BackupEvent').implement({
       description: 'Pass it as `after` to resume after this event.',
       resolve: ({ position }) => String(position),
     }),
-    backupId: t.id({ description: 'Which backup.', resolve: ({ backupId }) => encodeId('backup', backupId) }),
+    backupId: t.id({ description: 'The id of the backup.', resolve: ({ backupId }) => encodeId('backup', backupId) }),
     backup: t.field({
       type: backupType,
       nullable: true,
@@ -144,10 +148,14 @@ const backupEvent = builder.objectRef<BackupEvent>('BackupEvent').implement({
       resolve: ({ storedBytes }) => storedBytes,
     }),
     error: t.exposeString('error', { nullable: true, description: 'Why it failed.' }),
-    verifiedAt: t.expose('verifiedAt', { type: 'DateTime', nullable: true, description: 'When it was tested.' }),
+    verifiedAt: t.expose('verifiedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was last restored for a test, successfully.',
+    }),
     verificationError: t.exposeString('verificationError', {
       nullable: true,
-      description: 'Why its test failed.',
+      description: 'Why it could not be restored for a test.',
     }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
   }),
@@ -209,9 +217,9 @@ builder.objectFields(databaseType, (t) => ({
 mutationOf(
   'createBackup',
   { field: 'backup', type: backupType },
-  'Starts a backup of a database. Errors: NOT_FOUND, INVALID_REQUEST without a VM that runs, DATABASE_NOT_READY, BACKUP_IN_PROGRESS, RATE_LIMITED.',
+  'Starts a backup of a database. Requires the admin role. Errors: NOT_FOUND, INVALID_REQUEST without a VM that runs, DATABASE_NOT_READY, BACKUP_IN_PROGRESS, RATE_LIMITED.',
   (t) => ({
-    databaseId: t.id({ required: true, description: 'Which database.' }),
+    databaseId: t.id({ required: true, description: 'The database to back up.' }),
   }),
   (call, { databaseId }) => createBackup(call, databaseId),
 )
@@ -226,7 +234,7 @@ builder.relayMutationField(
   },
   {
     description:
-      'Deletes a backup and its file; one that is being made is cancelled first. While a restore from it is running, it stays `DELETING`. Errors: NOT_FOUND.',
+      'Deletes a backup and its file; one that is being made is cancelled first. While a restore from it is running, it stays `DELETING`. Requires the admin role. Errors: NOT_FOUND.',
     resolve: async (_, { input: { id, databaseId } }, call) => {
       await deleteBackup(call, String(id), databaseId === null || databaseId === undefined ? null : String(databaseId))
       return { deletedId: id, message: 'Backup deleted' }
@@ -236,7 +244,7 @@ builder.relayMutationField(
     description: 'What `deleteBackup` answers.',
     outputFields: (t) => ({
       deletedId: t.exposeID('deletedId', { description: 'The id of the deleted object.' }),
-      message: t.exposeString('message', { description: 'The same in words.' }),
+      message: t.exposeString('message', { description: 'The same as a sentence, as REST shows it.' }),
     }),
   },
 )

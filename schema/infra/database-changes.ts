@@ -79,7 +79,7 @@ const sizeFields = (t: InputFields) => ({
   }),
 })
 const nameRule = '1 to 63 lower-case letters, digits and hyphens, beginning with a letter'
-const networkRule = `The name of the project’s network for it: ${nameRule}; \`prj-\` and the end of the project’s id by default.`
+const networkRule = `The host name at which the VMs of the project reach it: ${nameRule}; \`prj-\` and the end of the project’s id by default.`
 
 builder.relayMutationField(
   'createDatabase',

@@ -24,17 +24,17 @@ const restoreStatus = enumOf('DatabaseRestoreStatus', 'The status of a restore. 
 
 const restoreStep = enumOf('DatabaseRestoreStep', 'What a restore does.', {
   backup: 'It backs up the data that it is going to replace.',
-  load: 'It loads the backup beside them.',
-  swap: 'It puts what it loaded in their place.',
-  finished: 'Nothing more.',
+  load: 'It loads the backup beside the data that is there.',
+  swap: 'It replaces that data with what it loaded.',
+  finished: 'It is complete.',
 } satisfies Record<RestoreStep, string>)
 
 const restoreProgress = builder
   .objectRef<Pick<Restore, 'step' | 'loadedBytes' | 'backupBytes'>>('DatabaseRestoreProgress')
   .implement({
-    description: 'How far a restore is.',
+    description: 'The progress of a restore.',
     fields: (t) => ({
-      step: t.field({ type: restoreStep, description: 'What it does.', resolve: ({ step }) => step }),
+      step: t.field({ type: restoreStep, description: 'What it is doing.', resolve: ({ step }) => step }),
       loadedBytes: t.field({
         type: 'BigInt',
         description: 'Bytes of the backup that are loaded.',
@@ -42,7 +42,7 @@ const restoreProgress = builder
       }),
       backupBytes: t.field({
         type: 'BigInt',
-        description: 'The size of the backup.',
+        description: 'The size of the backup in bytes.',
         resolve: ({ backupBytes }) => backupBytes,
       }),
     }),
@@ -52,7 +52,7 @@ const restoreType = nodeOf('DatabaseRestore', '`rst_` and 26 characters.', findR
 
 builder.objectType(restoreType, {
   description:
-    'A restore: it replaces the data of a database by those of a backup. Clients are disconnected until it has ended. The data that it replaced stay on the database’s disk for a day.',
+    'A restore: it replaces the data of a database with that of a backup. Clients are disconnected until it has ended. The data that it replaced stays on the database’s disk for a day.',
   fields: (t) => ({
     ...linkTo(t, 'organization', {
       type: organizationType,
@@ -73,7 +73,7 @@ builder.objectType(restoreType, {
     ...linkTo(t, 'safetyBackup', {
       type: backupType,
       nullable: true,
-      description: 'The backup of the data as they were before; null once that is deleted.',
+      description: 'The backup of the data as it was before; null once that is deleted.',
       id: (restore) => restore.safetyBackupId,
     }),
     ...linkTo(t, 'createdBy', {
@@ -83,13 +83,17 @@ builder.objectType(restoreType, {
       id: (restore) => restore.userId,
     }),
     status: t.field({ type: restoreStatus, description: 'Its current status.', resolve: ({ status }) => status }),
-    progress: t.field({ type: restoreProgress, description: 'How far it is.', resolve: (restore) => restore }),
+    progress: t.field({
+      type: restoreProgress,
+      description: 'Which step it is at, and how much of the backup is loaded.',
+      resolve: (restore) => restore,
+    }),
     error: t.exposeString('error', { nullable: true, description: 'Why it failed, as a sentence.' }),
     eventCursor: t.string({
       description: 'Pass it as `after` to `databaseRestoreEvents` to follow what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was asked for.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was requested.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it began.' }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
   }),
@@ -103,7 +107,10 @@ const restoreEvent = builder.objectRef<RestoreEvent>('DatabaseRestoreEvent').imp
       description: 'Pass it as `after` to resume after this event.',
       resolve: ({ position }) => String(position),
     }),
-    restoreId: t.id({ description: 'Which restore.', resolve: ({ restoreId }) => encodeId('restore', restoreId) }),
+    restoreId: t.id({
+      description: 'The id of the restore.',
+      resolve: ({ restoreId }) => encodeId('restore', restoreId),
+    }),
     restore: t.field({
       type: restoreType,
       nullable: true,
@@ -168,13 +175,13 @@ builder.relayMutationField(
       id: t.id({ required: true, description: 'The backup.' }),
       databaseId: t.id({ description: 'The database that the backup must be of; any if omitted.' }),
       targetDatabaseId: t.id({
-        description: 'The database whose data are replaced; that of the backup if omitted.',
+        description: 'The database whose data is replaced; that of the backup if omitted.',
       }),
     }),
   },
   {
     description:
-      'Starts a restore: the data of a database are backed up, then replaced by those of a backup. Its clients are disconnected until it has ended; when it fails, the data are as before. Errors: NOT_FOUND, BACKUP_NOT_USABLE, RESTORE_IN_PROGRESS, INVALID_REQUEST when the database is not ready.',
+      'Starts a restore: the data of a database is backed up, then replaced with that of a backup. Its clients are disconnected until it has ended; when it fails, the data is as before. Requires the admin role. Errors: NOT_FOUND, BACKUP_NOT_USABLE, RESTORE_IN_PROGRESS, INVALID_REQUEST when the database is not ready.',
     resolve: async (_, { input }, call) => ({
       restore: await createRestore(call, input),
       message: 'Restore started',
@@ -188,7 +195,7 @@ builder.relayMutationField(
         description: 'The restore.',
         resolve: ({ restore }) => restore,
       }),
-      message: t.exposeString('message', { description: 'The same in words.' }),
+      message: t.exposeString('message', { description: 'The same as a sentence, as REST shows it.' }),
     }),
   },
 )

@@ -77,10 +77,10 @@ builder.objectType(databaseType, {
     }),
     networkName: t.exposeString('networkName', {
       nullable: true,
-      description: 'The name of the project’s network that it is in; null outside of projects.',
+      description: 'The host name at which the VMs of its project reach it; null outside of a project.',
     }),
     nativeCredentialGeneration: t.exposeInt('nativeCredentialGeneration', {
-      description: 'Starts at 1, and grows by one with each change of its project.',
+      description: 'Starts at 1, and grows by one with each change of its project or network name.',
     }),
     host: t.string({
       description: 'The host name at which clients reach it.',

@@ -179,7 +179,7 @@ test('it keeps as many completed backups as it says, the newest', async () => {
   )
 })
 
-test('schedules and backups of a database are gone once its data are', async () => {
+test('schedules and backups of a database are gone once its data is', async () => {
   const { id: databaseId } = await world.database()
   const { schedule } = await change('createBackupSchedule', { databaseId, cron: '0 3 * * *' })
   const { id } = await world.backUp(databaseId)

@@ -97,7 +97,7 @@ describe('a restore', () => {
       world.berth.services.db,
     )
     await requeueRestores(world.berth.services)
-    await until('the old data are gone', () => !server.databases.has('app_old_1'))
+    await until('the old data is gone', () => !server.databases.has('app_old_1'))
     expect(server.databases.get('app')).toBe('the first data')
   })
 

@@ -52,7 +52,7 @@ async function checkRoom(machine: Machine, { databaseBytes }: Backup): Promise<v
   const freeBytes = await freeDataBytes(machine)
   if (freeBytes >= neededBytes) return
   throw new WorkEnded(
-    `The data are restored beside those that are there, which takes about ${mib(neededBytes)} MiB of the database’s disk, and ${mib(freeBytes)} MiB are free. Make the disk larger (diskMb of updateDatabase), then restore again.`,
+    `The data is restored beside what is there, which takes about ${mib(neededBytes)} MiB of the database’s disk, and ${mib(freeBytes)} MiB are free. Make the disk larger (diskMb of updateDatabase), then restore again.`,
   )
 }
 

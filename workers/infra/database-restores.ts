@@ -1,6 +1,6 @@
 /**
  * Restores this node's databases: a backup of the data as they are, the dump loaded beside them, then both change places
- * in one transaction. Until then the old data are untouched. A restore whose worker dies goes on in the next one, where
+ * in one transaction. Until then the old data is untouched. A restore whose worker dies goes on in the next one, where
  * every step first looks at what is done.
  */
 import type { Machine } from '#src/drivers/compute/machine.ts'

@@ -21,7 +21,7 @@ import { moveDatabase } from './databases/states.ts'
 
 /**
  * What a restore is made from, and into which database: by public ids. `databaseId`: the one that the backup must be of;
- * `targetDatabaseId`: the one whose data are replaced, the same without it.
+ * `targetDatabaseId`: the one whose data is replaced, the same without it.
  */
 export type RestoreOrder = { id: string; databaseId?: string | null; targetDatabaseId?: string | null }
 

@@ -69,7 +69,7 @@ async function makeBackup(services: Firing, tx: Tx, schedule: BackupSchedule, at
   }
 }
 
-/** Deletes the schedules of databases whose data were deleted for good. For housekeeping. */
+/** Deletes the schedules of databases whose data was deleted for good. For housekeeping. */
 export async function forgetSchedules(db: Db): Promise<void> {
   await change(
     db,

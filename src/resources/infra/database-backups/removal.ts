@@ -71,7 +71,7 @@ export async function endLostBackups(services: Stored): Promise<void> {
 }
 
 /**
- * Deletes backups that have expired, old failures, and those of databases whose data were deleted for good. The newest
+ * Deletes backups that have expired, old failures, and those of databases whose data was deleted for good. The newest
  * completed one of a database stays, however old it is. For housekeeping.
  */
 export async function forgetOldBackups(services: Stored): Promise<void> {

@@ -11,7 +11,7 @@ import { limits } from '#src/platform/limits.ts'
 /** A backup that is pending or running is being made; a completed one can be restored. */
 export type BackupStatus = 'pending' | 'running' | 'completed' | 'failed' | 'deleting'
 
-/** Why a backup was made; `pre_restore`: before a restore replaced the data, `pre_delete`: before they were deleted. */
+/** Why a backup was made; `pre_restore`: before a restore replaced the data. None is `pre_delete` now. */
 export type BackupTrigger = 'manual' | 'schedule' | 'pre_restore' | 'pre_delete'
 
 /** A backup as it is stored; times are RFC 3339 text, ids are uuids. */

@@ -44,7 +44,7 @@ export function forgetSource({ sourceUser, targetUser }: Omit<Load, 'loaded'>): 
   return sourceUser === targetUser ? [] : [`drop role if exists ${quoteName(sourceUser)}`]
 }
 
-/** What replaces what: the database's name, that under which the data were loaded, and that for the old data. */
+/** What replaces what: the database's name, that under which the data was loaded, and that for the old data. */
 export type Swap = { name: string; loaded: string; replaced: string }
 
 /** Each by itself: ends every session of both databases, and lets nobody in any more. */

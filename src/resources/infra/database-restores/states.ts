@@ -89,7 +89,7 @@ export async function noteRestoreProgress(
   })
 }
 
-/** Ends a restore whose data are in place, and opens the database. What was replaced is dropped a day later. */
+/** Ends a restore whose data is in place, and opens the database. What was replaced is dropped a day later. */
 export async function completeRestore(services: Background, restore: Restore): Promise<boolean> {
   const { id, databaseId } = restore
   return transaction(services.db, async (tx) => {
@@ -107,7 +107,7 @@ export async function completeRestore(services: Background, restore: Restore): P
 }
 
 /**
- * Ends a restore that did not succeed. The database stays closed until its own data are served again, which the restore's
+ * Ends a restore that did not succeed. The database stays closed until its own data is served again, which the restore's
  * job does next.
  */
 export async function failRestore({ db }: Pick<Background, 'db'>, restore: Restore, error: string): Promise<boolean> {
@@ -137,7 +137,7 @@ export async function noteTidied(services: Background, { id, databaseId, status,
     )
     if (tidied === 0 || status !== 'failed') return
     await moveDatabase(tx, services, databaseId, 'error', { reason: `The restore failed: ${error}` }, ['restoring'])
-    const reason = 'A restore failed; the data are as they were before it.'
+    const reason = 'A restore failed; the data is as it was before.'
     await moveDatabase(tx, services, databaseId, 'active', { reason }, ['error'])
   })
 }

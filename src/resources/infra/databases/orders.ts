@@ -7,7 +7,7 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
-import { readProject } from '#src/resources/infra/projects.ts'
+import { readProject, type Project } from '#src/resources/infra/projects.ts'
 import { insertDatabaseVm } from '#src/resources/infra/vms/databases.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import { enqueueReconcile } from './jobs.ts'
@@ -56,10 +56,8 @@ export async function insertDatabase(
   const settings = changeSettings({}, order.settings ?? {})
   const sleep = readSleep(order.sleepAfterSeconds, services.config.databaseSleepSeconds || null)
   const project = isGiven(order.projectId) ? await readProject(tx, scope, order.projectId) : null
-  if (isGiven(order.networkName) && !project)
-    throw new BerthError('invalid_request', 'network_name needs a project_id.', { field: 'network_name' })
+  const networkName = readNetworkName(order.networkName, project)
   if (order.clientModeEnabled) checkSqlDoor(services.config)
-  const networkName = project && readNetworkName(order.networkName, project.id)
   await checkCount(tx, organizationId, {
     rows: sql`databases where organization_id = ${organizationId} and status <> 'deleted'`,
     nouns: 'databases',
@@ -96,9 +94,14 @@ export function isGiven<Value>(given: Value | null | undefined): given is Value 
   return given !== null && given !== undefined
 }
 
-/** The name of a project's network for a database: the one that is given, or the project's own. */
-export function readNetworkName(given: string | null | undefined, projectId: string): string {
-  return isGiven(given) ? readDatabaseName(given, 'network_name') : encodeId('project', projectId).replace('_', '-')
+/**
+ * The name by which the VMs of its project reach a database: the one that is given, or the project's own; null outside of
+ * a project. @throws BerthError invalid_request
+ */
+export function readNetworkName(given: string | null | undefined, project: Pick<Project, 'id'> | null): string | null {
+  if (!isGiven(given)) return project && encodeId('project', project.id).replace('_', '-')
+  if (!project) throw new BerthError('invalid_request', 'network_name needs a project_id.', { field: 'network_name' })
+  return readDatabaseName(given, 'network_name')
 }
 
 /**

@@ -31,11 +31,8 @@ export async function moveDatabaseToProject(
     const before = await lockDatabase(tx, scope, publicId)
     checkActive(before)
     const project = projectId === null ? null : await readTarget(tx, scope.organizationId, projectId)
-    if (isGiven(givenName) && !project)
-      throw new BerthError('invalid_request', 'network_name needs a project_id.', { field: 'network_name' })
     const isSame = before.projectId === (project?.id ?? null)
-    const networkName =
-      project && (isSame && !isGiven(givenName) ? before.networkName : readNetworkName(givenName, project.id))
+    const networkName = isSame && !isGiven(givenName) ? before.networkName : readNetworkName(givenName, project)
     if (isSame && networkName === before.networkName) return before
     if (before.vmId) await setProject(tx, before.vmId, project?.id ?? null)
     return updateAtOnce(
