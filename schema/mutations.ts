@@ -88,6 +88,33 @@ export function deletionOf(
   resolve: (call: Call, which: never) => Promise<unknown>,
   input: Fields<InputFieldMap> = idField,
 ): void {
+  addDeletion(
+    name,
+    description,
+    input,
+    null,
+    (call, given) => resolve(call, (input === idField ? given.id : given) as never), // as the overloads say
+  )
+}
+
+/** The same for one that REST answers with a sentence. */
+export function deletionWithMessage<Map extends InputFieldMap>(
+  name: string,
+  description: string,
+  message: string,
+  input: Fields<Map>,
+  resolve: (call: Call, input: InputShapeFromFields<Map>) => Promise<unknown>,
+): void {
+  addDeletion(name, description, input, message, (call, given) => resolve(call, given as never)) // these are its fields
+}
+
+function addDeletion(
+  name: string,
+  description: string,
+  input: Fields<InputFieldMap>,
+  message: string | null,
+  resolve: (call: Call, given: { id: string }) => Promise<unknown>,
+): void {
   builder.relayMutationField(
     name,
     { description: `What \`${name}\` takes.`, inputFields: input },
@@ -95,13 +122,18 @@ export function deletionOf(
       description,
       resolve: async (_, arguments_, call) => {
         const { input: given } = arguments_ as unknown as { input: { id: string } } // every input here has an id
-        await resolve(call, (input === idField ? given.id : given) as never) // as the overloads say
-        return { deletedId: given.id }
+        await resolve(call, given)
+        return { deletedId: given.id, message: message ?? '' }
       },
     },
     {
       description: `What \`${name}\` answers.`,
-      outputFields: (t) => ({ deletedId: t.exposeID('deletedId', { description: 'The id of the deleted object.' }) }),
+      outputFields: (t) => ({
+        deletedId: t.exposeID('deletedId', { description: 'The id of the deleted object.' }),
+        ...(message === null
+          ? {}
+          : { message: t.exposeString('message', { description: 'The same as a sentence, as REST shows it.' }) }),
+      }),
     },
   )
 }

@@ -3,7 +3,7 @@ import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { mutationOf } from '../mutations.ts'
+import { deletionWithMessage, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
@@ -223,30 +223,15 @@ mutationOf(
   }),
   (call, { databaseId }) => createBackup(call, databaseId),
 )
-builder.relayMutationField(
+deletionWithMessage(
   'deleteBackup',
-  {
-    description: 'What `deleteBackup` takes.',
-    inputFields: (t) => ({
-      id: t.id({ required: true, description: 'Its id.' }),
-      databaseId: t.id({ description: 'The database that it must be of; any if omitted.' }),
-    }),
-  },
-  {
-    description:
-      'Deletes a backup and its file; one that is being made is cancelled first. While a restore from it is running, it stays `DELETING`. Requires the admin role. Errors: NOT_FOUND.',
-    resolve: async (_, { input: { id, databaseId } }, call) => {
-      await deleteBackup(call, String(id), databaseId === null || databaseId === undefined ? null : String(databaseId))
-      return { deletedId: id, message: 'Backup deleted' }
-    },
-  },
-  {
-    description: 'What `deleteBackup` answers.',
-    outputFields: (t) => ({
-      deletedId: t.exposeID('deletedId', { description: 'The id of the deleted object.' }),
-      message: t.exposeString('message', { description: 'The same as a sentence, as REST shows it.' }),
-    }),
-  },
+  'Deletes a backup and its file; one that is being made is cancelled first. While a restore from it is running, it stays `DELETING`. Requires the admin role. Errors: NOT_FOUND.',
+  'Backup deleted',
+  (t) => ({
+    ...idField(t),
+    databaseId: t.id({ description: 'The database that it must be of; any if omitted.' }),
+  }),
+  (call, { id, databaseId }) => deleteBackup(call, id, databaseId),
 )
 
 builder.subscriptionFields((t) => ({

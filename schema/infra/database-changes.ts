@@ -1,7 +1,7 @@
 /** Mutations of databases in GraphQL. */
 import type { InputFieldBuilder } from '@pothos/core'
 import { builder } from '../builder.ts'
-import { actionOn, idField, mutationOf } from '../mutations.ts'
+import { actionOn, deletionWithMessage, idField, mutationOf } from '../mutations.ts'
 import { linkTo } from '../nodes.ts'
 import { setClientAccess } from '#src/resources/infra/databases/client-access.ts'
 import { moveDatabaseToProject } from '#src/resources/infra/databases/project-changes.ts'
@@ -142,23 +142,12 @@ mutationOf(
   }),
   (call, { id, ...target }) => moveDatabaseToProject(call, id, target),
 )
-builder.relayMutationField(
+deletionWithMessage(
   'deleteDatabase',
-  { description: 'What `deleteDatabase` takes.', inputFields: idField },
-  {
-    description: 'Deletes a database; its data is kept for 7 days. Requires the admin role. Errors: NOT_FOUND.',
-    resolve: async (_, { input: { id } }, call) => {
-      await deleteDatabase(call, id)
-      return { deletedId: id, message: 'Database deleted' }
-    },
-  },
-  {
-    description: 'What `deleteDatabase` answers.',
-    outputFields: (t) => ({
-      deletedId: t.exposeID('deletedId', { description: 'The id of the deleted object.' }),
-      message: t.exposeString('message', { description: 'The same as a sentence, as REST shows it.' }),
-    }),
-  },
+  'Deletes a database; its data is kept for 7 days. Requires the admin role. Errors: NOT_FOUND.',
+  'Database deleted',
+  idField,
+  (call, { id }) => deleteDatabase(call, id),
 )
 actionOn(
   'undeleteDatabase',

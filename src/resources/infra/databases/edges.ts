@@ -27,10 +27,7 @@ export async function reportEdge(db: Db, edgeId: string): Promise<void> {
 
 /** Why no client of Postgres is let in, as a sentence; null when a process does that. */
 export async function whyNoEdge(db: Db): Promise<string | null> {
-  const living = await findOne(
-    db,
-    sql`select 1 from edge_processes where ${isAlive} limit 1`,
-  )
+  const living = await findOne(db, sql`select 1 from edge_processes where ${isAlive} limit 1`)
   return living
     ? null
     : 'No edge process runs, so databases are not reachable; the process edge of the Procfile is one.'
