@@ -13,18 +13,18 @@ import {
   rotateDatabaseToken,
   undeleteDatabase,
   updateDatabase,
-  type TokenOf,
+  type DatabaseWithToken,
 } from '#src/resources/infra/databases.ts'
 import { organizationType } from '../identity/organizations.ts'
 import { databaseType } from './databases.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 type InputFields = InputFieldBuilder<Types, 'InputObject'>
-type PayloadFields = PothosSchemaTypes.ObjectFieldBuilder<Types, TokenOf>
+type PayloadFields = PothosSchemaTypes.ObjectFieldBuilder<Types, DatabaseWithToken>
 
 const database = { field: 'database', type: databaseType }
 
-const credentials = builder.objectRef<TokenOf>('DatabaseCredentials').implement({
+const credentials = builder.objectRef<DatabaseWithToken>('DatabaseCredentials').implement({
   description: 'How its owner connects to a database. The token is shown only this once.',
   fields: (t) => ({
     ...linkTo(t, 'database', { type: databaseType, description: 'The database.', id: (made) => made.database.id }),

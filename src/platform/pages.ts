@@ -147,10 +147,6 @@ export async function readWithinBytes<Read>(db: Db, rows: RawBuilder<Read>, byte
   return { loaded: found, bytes }
 }
 
-function isGiven(one: unknown): boolean {
-  return one !== null && one !== undefined
-}
-
 /** What a page's reading needs. @throws BerthError invalid_request. */
 function readWindow<Key>(
   keyOf: Cursors<never, Key>['keyOf'],
@@ -272,6 +268,11 @@ export function eventPosition(after: string): number {
   if (!/^\d{1,15}$/.test(after))
     throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the cursor of the last event.')
   return Number(after)
+}
+
+/** Whether a caller has said something here. */
+export function isGiven<Value>(given: Value | null | undefined): given is Value {
+  return given !== null && given !== undefined
 }
 
 /** The number, when it is whole and within its bounds. */

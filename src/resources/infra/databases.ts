@@ -5,6 +5,7 @@ import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
   countRows,
+  isGiven,
   pageSql,
   readOffset,
   readPage,
@@ -17,7 +18,8 @@ import { findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from
 import type { Call } from '#src/platform/services.ts'
 import { waitUntil } from '#src/platform/streams/waits.ts'
 import { findNodeOf } from './databases/jobs.ts'
-import { insertDatabase, insertVmOf, isGiven, type DatabaseOrder } from './databases/orders.ts'
+import { readDatabaseName, toldOfName } from './databases/names.ts'
+import { insertDatabase, insertVmOf, type DatabaseOrder } from './databases/orders.ts'
 import {
   checkActive,
   databaseRows,
@@ -27,7 +29,8 @@ import {
   type Database,
   type DatabaseStatus,
 } from './databases/rows.ts'
-import { changeSettings, readDatabaseName, readSize, readSleep, type DatabaseSize } from './databases/settings.ts'
+import { changeSettings } from './databases/settings.ts'
+import { readSize, readSleep, type DatabaseSize } from './databases/sizes.ts'
 import { addDatabaseEvent, moveDatabase, updateAtOnce } from './databases/states.ts'
 import { makeToken } from './databases/tokens.ts'
 import { reserveRoom } from './organization-room.ts'
@@ -35,7 +38,7 @@ import { markDeleted } from './vms/lifecycle.ts'
 import { lockVmRow } from './vms/rows.ts'
 
 /** A new token, which is shown only once, and the database that it opens. */
-export type TokenOf = { database: Database; token: string }
+export type DatabaseWithToken = { database: Database; token: string }
 /** Conditions of a list of databases. */
 export type DatabaseFilter = { statuses?: readonly DatabaseStatus[] | null; projectId?: string | null }
 
@@ -47,7 +50,7 @@ const nameTriesMax = 5
  * @throws BerthError 400 for an invalid order, 409 when the name is taken, 429 when the organization has reached a limit,
  * 503 when no node has room, 500 when its node failed to start it.
  */
-export async function createDatabase(call: Call, order: DatabaseOrder): Promise<TokenOf> {
+export async function createDatabase(call: Call, order: DatabaseOrder): Promise<DatabaseWithToken> {
   const scope = allow(call.caller, 'databases:write')
   if (decodeId('organization', order.organizationId) !== scope.organizationId)
     throw new BerthError('invalid_request', 'organization_id must be the organization of your token.', {
@@ -63,7 +66,7 @@ export async function createDatabase(call: Call, order: DatabaseOrder): Promise<
       return { database, token: made.token }
     } catch (error) {
       if (isSqlState(error, sqlState.uniqueViolation, 'databases_pg_user_key') && tries < nameTriesMax) continue
-      throw isNameTaken(error) ? nameTaken() : error
+      throw toldOfName(error)
     }
   }
 }
@@ -170,7 +173,7 @@ export async function updateDatabase(call: Call, publicId: string, input: Databa
       return moved ?? (await changeOnly(tx, before.id, set))
     })
   } catch (error) {
-    throw isNameTaken(error) ? nameTaken() : error
+    throw toldOfName(error)
   }
 }
 
@@ -178,7 +181,7 @@ export async function updateDatabase(call: Call, publicId: string, input: Databa
  * Makes a new token; clients that logged in with the old one are ended.
  * @throws BerthError not_found, database_not_ready.
  */
-export async function rotateDatabaseToken(call: Call, publicId: string): Promise<TokenOf> {
+export async function rotateDatabaseToken(call: Call, publicId: string): Promise<DatabaseWithToken> {
   const scope = allow(call.caller, 'databases:write')
   const { token, tokenVerifier, tokenHash } = await makeToken()
   const database = await transaction(call.db, async (tx) => {
@@ -235,7 +238,7 @@ export async function undeleteDatabase(call: Call, publicId: string): Promise<Da
   try {
     return await whenSettled(call, id, () => transaction(call.db, (tx) => comeBack(call, tx, scope, publicId)))
   } catch (error) {
-    throw isNameTaken(error) ? nameTaken() : error
+    throw toldOfName(error)
   }
 }
 
@@ -266,14 +269,4 @@ async function whenSettled(call: Call, id: string, make: () => Promise<Database>
     'internal_error',
     `The database ${encodeId('database', id)} could not be started: ${database.statusReason ?? 'its node gave no reason'} Delete it and try again.`,
   )
-}
-
-function isNameTaken(error: unknown): boolean {
-  return isSqlState(error, sqlState.uniqueViolation, 'databases_name')
-}
-
-function nameTaken(): BerthError {
-  return new BerthError('database_name_taken', 'Your organization has a database of this name. Choose another one.', {
-    field: 'name',
-  })
 }

@@ -4,15 +4,18 @@ import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
+import { isGiven } from '#src/platform/pages.ts'
 import { findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
-import { readProject, type Project } from '#src/resources/infra/projects.ts'
+import { readProject } from '#src/resources/infra/projects.ts'
 import { insertDatabaseVm } from '#src/resources/infra/vms/databases.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import { enqueueReconcile } from './jobs.ts'
+import { readDatabaseName, readNetworkName } from './names.ts'
 import type { Database } from './rows.ts'
-import { changeSettings, readDatabaseName, readSize, readSleep, type DatabaseSize } from './settings.ts'
+import { changeSettings } from './settings.ts'
+import { readSize, readSleep, type DatabaseSize } from './sizes.ts'
 import { sealNewLogins } from './setup.ts'
 import { addDatabaseEvent } from './states.ts'
 import type { makeToken } from './tokens.ts'
@@ -87,21 +90,6 @@ export function checkSqlDoor({ opensSqlDoor }: { opensSqlDoor: boolean }): void 
     'client_access_unavailable',
     'Clients reach databases by POST /sql, which is off here (BERTH_SQL). Ask the operator to set it to on.',
   )
-}
-
-/** Whether a caller has said something here. */
-export function isGiven<Value>(given: Value | null | undefined): given is Value {
-  return given !== null && given !== undefined
-}
-
-/**
- * The name by which the VMs of its project reach a database: the one that is given, or the project's own; null outside of
- * a project. @throws BerthError invalid_request
- */
-export function readNetworkName(given: string | null | undefined, project: Pick<Project, 'id'> | null): string | null {
-  if (!isGiven(given)) return project && encodeId('project', project.id).replace('_', '-')
-  if (!project) throw new BerthError('invalid_request', 'network_name needs a project_id.', { field: 'network_name' })
-  return readDatabaseName(given, 'network_name')
 }
 
 /**

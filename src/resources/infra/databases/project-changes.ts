@@ -2,11 +2,12 @@
 import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
+import { isGiven } from '#src/platform/pages.ts'
 import { findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Project } from '#src/resources/infra/projects.ts'
 import { setProject } from '#src/resources/infra/vms/rows.ts'
-import { isGiven, readNetworkName } from './orders.ts'
+import { readNetworkName } from './names.ts'
 import { checkActive, lockDatabase, type Database } from './rows.ts'
 import { updateAtOnce } from './states.ts'
 

@@ -21,7 +21,7 @@ import {
 const batchMax = 100
 
 /** In these the VM is to run, or may. */
-const awakeable: readonly DatabaseStatus[] = ['active', 'updating', 'restoring']
+const wakeable: readonly DatabaseStatus[] = ['active', 'updating', 'restoring']
 /** A VM that is neither running nor one of these is on its way to one of them. */
 const resting: readonly Vm['status'][] = ['paused', 'stopped', 'error']
 
@@ -71,7 +71,7 @@ async function urge(services: Background, databaseId: string): Promise<Vm | unde
   const database = await findDatabaseRow(services.db, databaseId)
   if (!database) throw notFound('database')
   const { vmId, status } = database
-  if (!vmId || !awakeable.includes(status))
+  if (!vmId || !wakeable.includes(status))
     throw new BerthError('database_not_ready', `The database is ${status}, so nobody can connect to it now.`)
   const vm = await findVmRow(services.db, vmId)
   if (!vm || !resting.includes(vm.status)) return vm
