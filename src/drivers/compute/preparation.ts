@@ -11,7 +11,7 @@ import { ensureTemplate } from './templates.ts'
 /** The shape of a VM that is created without a size, and of warm machines. */
 export const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
 /** The shape of a database that is created without a size. */
-export const databaseSize: Size = { vcpuCount: 2, memoryMb: 1024 }
+const databaseSize: Size = { vcpuCount: 2, memoryMb: 1024 }
 /** This share of the progress is a template's; the rest is its snapshot's. */
 const templateShare = 0.9
 

@@ -5,13 +5,10 @@ import { isDatabaseAway } from '#src/platform/postgres.ts'
 /** SQLSTATEs that the proxy itself answers, by their names in Postgres' documentation. */
 export const sqlStates = {
   feature_not_supported: '0A000',
-  connection_failure: '08006',
   protocol_violation: '08P01',
   invalid_parameter_value: '22023',
   invalid_authorization_specification: '28000',
   invalid_password: '28P01',
-  invalid_catalog_name: '3D000',
-  insufficient_privilege: '42501',
   too_many_connections: '53300',
   admin_shutdown: '57P01',
   crash_shutdown: '57P02',

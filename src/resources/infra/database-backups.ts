@@ -204,7 +204,7 @@ export async function deleteBackup(call: Call, publicId: string, databaseId?: st
 }
 
 /** Marks a locked backup for deletion; one that a worker is making is asked to stop. */
-export async function markForDeletion(tx: Tx, backup: Backup): Promise<Backup> {
+async function markForDeletion(tx: Tx, backup: Backup): Promise<Backup> {
   if (backup.status === 'deleting') return backup
   if (backup.status === 'running') {
     const asked = await getOne<Backup>(

@@ -6,7 +6,7 @@ import type { RawBuilder } from 'kysely'
 import type { Backup, BackupStatus } from './rows.ts'
 
 /** Where each status may go. A deleted backup has no row. */
-export const backupStates: States<BackupStatus> = states<BackupStatus>('database_backups', 'backup', {
+const backupStates: States<BackupStatus> = states<BackupStatus>('database_backups', 'backup', {
   pending: ['running', 'failed'],
   running: ['completed', 'failed'],
   completed: ['deleting'],

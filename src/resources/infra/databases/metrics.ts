@@ -25,8 +25,9 @@ export type DatabaseMetrics = Pick<
 /** One that was just taken. */
 export type Measured = Omit<DatabaseMetrics, 'databaseId' | 'measuredAt'>
 
-/** The topic of new measurements, and that of databases whose metrics somebody watches. */
-export const measuredTopic = 'database_metrics'
+/** The topic of new measurements. */
+const measuredTopic = 'database_metrics'
+/** The topic of databases whose metrics somebody watches. */
 export const watchedTopic = 'database_watched'
 const batchMax = 100
 

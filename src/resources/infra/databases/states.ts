@@ -9,7 +9,7 @@ import { enqueueReconcile } from './jobs.ts'
 import type { Database, DatabaseStatus } from './rows.ts'
 
 /** Where each status may go. Every database may be deleted; a deleted one may come back as long as its data is kept. */
-export const databaseStates: States<DatabaseStatus> = states<DatabaseStatus>('databases', 'database', {
+const databaseStates: States<DatabaseStatus> = states<DatabaseStatus>('databases', 'database', {
   creating: ['active', 'error', 'deleting'],
   active: ['updating', 'restoring', 'error', 'deleting'],
   updating: ['active', 'error', 'deleting'],
