@@ -26,6 +26,7 @@ import { currentTemplates } from './templates.ts'
 const startTriesMax = 2
 /** An emulated guest on a busy host loses some 30 ms in 5 s, so its clock is set from the host's. */
 const setClocksEveryMs = 10_000
+
 /** Makes the driver. Nothing happens before `prepare`. */
 export function createCompute(options: ComputeOptions): Compute {
   const node: ComputeNode = {
