@@ -19,7 +19,7 @@ export type FromProject = { projectId: string; vmId: string }
 export const firstLineBytesMax = 256
 
 /** Connects. @throws Error when the edge process does not listen */
-export async function openProjectDoor(runDir: string, { projectId, vmId }: FromProject): Promise<Socket> {
+export async function connectToProjectDoor(runDir: string, { projectId, vmId }: FromProject): Promise<Socket> {
   const socket = connect({ path: projectDoorPlace(runDir), allowHalfOpen: true })
   await once(socket, 'connect')
   socket.write(`${projectId} ${vmId}\n`)

@@ -1,7 +1,6 @@
 /** Takes the clients that come from VMs, through their project's network: they find the databases of that project only. */
-import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
-import { dirname } from 'node:path'
+import { listenPrivately } from '#src/drivers/private-sockets.ts'
 import { firstLineBytesMax, readFirstLine, type FromProject } from '#src/drivers/project-door.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
@@ -37,12 +36,7 @@ export async function openProjectDoor({ proxy, socketPath }: ProjectDoorParts): 
         socket.destroy()
       })
   })
-  mkdirSync(dirname(socketPath), { recursive: true, mode: 0o711 }) // where `npm start` has not made it
-  rmSync(socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(socketPath, resolve)
-  })
-  chmodSync(socketPath, 0o600)
+  await listenPrivately(server, socketPath)
   return { close: () => void server.close() }
 }
 

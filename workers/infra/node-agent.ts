@@ -2,7 +2,6 @@
  * The node's agent: it serves the web process's direct requests to a VM's node (the client is src/drivers/node.ts). It
  * listens on a socket in the run folder, for callers with the token derived from the sealing key.
  */
-import { chmodSync, rmSync } from 'node:fs'
 import fastify from 'fastify'
 import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
 import { runOnce } from '#src/drivers/compute/guest/once.ts'
@@ -16,6 +15,7 @@ import {
 } from '#src/drivers/compute/guest/processes.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest/session.ts'
 import type { ExecRequest, FollowRefusal, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
+import { atPrivateSocket } from '#src/drivers/private-sockets.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 import { sameDigest, sha256 } from '#src/platform/secrets.ts'
@@ -86,9 +86,7 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders()
     await pour(parts.compute, input, reply.raw, left)
   })
-  rmSync(parts.socketPath, { force: true })
-  await app.listen({ path: parts.socketPath })
-  chmodSync(parts.socketPath, 0o600)
+  await atPrivateSocket(parts.socketPath, () => app.listen({ path: parts.socketPath }))
   return {
     async close() {
       for (const left of followers) left.abort()

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import { nameLoopback } from '#src/drivers/compute/guest/hosts.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
-import { openProjectDoor } from '#src/drivers/project-door.ts'
+import { connectToProjectDoor } from '#src/drivers/project-door.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
@@ -130,7 +130,7 @@ async function leadToEdge(
 ): Promise<void> {
   const projectId = await findProjectOfVm(db, vmId)
   if (projectId === null) return void client.destroy()
-  const edge = await openProjectDoor(config.runDir, { projectId, vmId })
+  const edge = await connectToProjectDoor(config.runDir, { projectId, vmId })
   const cut = (): void => {
     edge.destroy()
     client.destroy()

@@ -2,10 +2,9 @@
  * `POST /sql`: statements over HTTP, for programs that cannot hold a connection. It listens on a socket in the run folder;
  * the web process passes requests on to it.
  */
-import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { listenPrivately } from '#src/drivers/private-sockets.ts'
 import { sqlDoorHeaders } from '#src/drivers/sql-door.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -40,12 +39,7 @@ export async function openSqlDoor(parts: SqlDoorParts): Promise<SqlDoor> {
   const server = createServer((request, response) => {
     answer({ ...parts, failedLogins }, request, response).catch((error: unknown) => refuse(response, error))
   })
-  mkdirSync(dirname(parts.socketPath), { recursive: true, mode: 0o711 }) // where `npm start` has not made it
-  rmSync(parts.socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(parts.socketPath, resolve)
-  })
-  chmodSync(parts.socketPath, 0o600)
+  await listenPrivately(server, parts.socketPath)
   return {
     async close(limitMs) {
       const cut = setTimeout(() => server.closeAllConnections(), limitMs)

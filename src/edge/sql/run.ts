@@ -1,9 +1,9 @@
 /** Runs the statements of a `POST /sql` as a client of the proxy inside this process, so that they share its backends. */
-import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { asDriverSocket } from '#src/platform/postgres/driver-sockets.ts'
 import type { InsideClient } from '../postgres/proxy.ts'
 import type { SqlQuery, SqlRequest } from './request.ts'
 
@@ -48,7 +48,7 @@ export async function runSql(
     if (bytes > limits.sqlAnswerBytes) cut()
   })
   const client = new pg.Client({
-    stream: () => forDriver(stream),
+    stream: () => asDriverSocket(stream),
     user: 'inside', // the proxy knows who it is
     ssl: false,
     ...(applicationName ? { application_name: applicationName } : {}),
@@ -96,15 +96,4 @@ async function runEach(client: pg.Client, queries: readonly SqlQuery[]): Promise
     results.push({ fields, rows, command, rowCount })
   }
   return results
-}
-
-/** The stream as the driver wants one: it connects its socket itself. */
-function forDriver(stream: Duplex): Duplex {
-  return Object.assign(stream, {
-    setNoDelay: () => stream,
-    setKeepAlive: () => stream,
-    connect: () => setImmediate(() => stream.emit('connect')),
-    ref: () => stream,
-    unref: () => stream,
-  })
 }

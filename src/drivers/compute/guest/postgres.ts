@@ -2,10 +2,10 @@
  * The Postgres of a machine from the template `postgres`, worked with by its node: over its Unix socket in the guest, as
  * its superuser, who does not get in over the network.
  */
-import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { BerthError } from '#src/platform/errors.ts'
+import { asDriverSocket } from '#src/platform/postgres/driver-sockets.ts'
 import { execInGuest } from './exec.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 
@@ -29,7 +29,7 @@ export type SqlOrder = { database: string; sql: string; timeoutMs: number }
 export async function runSql(machine: Machine, { database, sql, timeoutMs }: SqlOrder): Promise<string> {
   const stream = await machine.connect(socketPath)
   const client = new pg.Client({
-    stream: () => asSocket(stream),
+    stream: () => asDriverSocket(stream),
     user: 'postgres',
     database,
     application_name: 'berth',
@@ -57,13 +57,6 @@ export async function runSql(machine: Machine, { database, sql, timeoutMs }: Sql
 
 function lineOf(row: (string | null)[]): string {
   return `${row.map((value) => value ?? '').join('|')}\n`
-}
-
-/** pg works with sockets; this one is connected already. */
-function asSocket(stream: Duplex): Duplex {
-  const nothing = (): Duplex => stream
-  const connect = (): void => process.nextTick(() => stream.emit('connect'))
-  return Object.assign(stream, { connect, setNoDelay: nothing, setKeepAlive: nothing, ref: nothing, unref: nothing })
 }
 
 /** The server ended a statement, here always for its time limit. */
