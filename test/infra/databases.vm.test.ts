@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nodeClient } from '#src/drivers/node.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { transaction } from '#src/platform/postgres.ts'
+import { asDriverSocket } from '#src/platform/postgres/driver-sockets.ts'
 import { reconcileDatabase } from '#src/resources/infra/databases/jobs.ts'
 import { loginUsers, openLogins, type Logins } from '#src/resources/infra/databases/setup.ts'
 import { wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
@@ -44,15 +45,11 @@ async function query(text: string, as: keyof Logins = 'owner', user?: string): P
   const database = await rowOf(berth, id)
   const { vmId, nodeAgentUrl } = await wakeDatabase(services, database.id)
   const tunnel = await nodeClient(nodeAgentUrl, services.sealer.derive(nodeTokenPurpose)).tunnel({ vmId })
-  const stream = Object.assign(tunnel, {
-    setNoDelay: () => stream,
-    connect: () => process.nextTick(() => tunnel.emit('connect')), // it is there already
-  })
   const client = new pg.Client({
     user: user ?? (as === 'owner' ? database.pgUser : loginUsers[as]),
     password: openLogins(services.sealer, database)[as],
     database: database.pgDatabase,
-    stream: () => stream as never, // all that pg uses of a socket
+    stream: () => asDriverSocket(tunnel),
   })
   client.on('error', () => undefined) // whoever asks is told
   try {
