@@ -81,6 +81,33 @@ describe('a restore', () => {
     expect(statuses.rows.map((row) => row.status).slice(-2)).toEqual(['restoring', 'active'])
   })
 
+  test('of one organization, however long they take, leave room for those of others', async () => {
+    const many = await Promise.all(Array.from({ length: 5 }, () => changed(world)))
+    for (const { db, backup, server } of many) {
+      server.loads = 'hang'
+      expect((await world.call('POST', `${db}/backups/${backup}/restore`)).status).toBe(202)
+    }
+    const running = async (): Promise<string[]> =>
+      (await Promise.all(many.map(({ db }) => restoreOf(world, db)))).map(({ status }) => status)
+    await until('some of them run', async () => (await running()).filter((one) => one === 'running').length === 2)
+    const as = await world.berth.token('ann', 'another')
+    const { id: db, server } = await world.database('active', as)
+    const { id: backup } = (await world.call('POST', `${db}/backups`, { as })).body
+    await until('it is complete', async () => {
+      const { body } = await world.call('GET', `${db}/backups/${backup}`, { as })
+      return body.status === 'completed'
+    })
+    server.databases.set('app', 'broken data')
+    expect((await world.call('POST', `${db}/backups/${backup}/restore`, { as })).status).toBe(202)
+    await until('it is active again', async () => (await world.statusOf(db)) === 'active')
+    expect(server.databases.get('app')).toBe('the first data')
+    expect((await running()).toSorted()).toEqual(['pending', 'pending', 'pending', 'running', 'running'])
+    for (const { db: own } of many)
+      await sql`update database_restores set status = 'failed', tidied_at = now(), finished_at = now() where database_id = ${decodeId('database', own)}`.execute(
+        world.berth.services.db,
+      )
+  })
+
   test('is followed by a subscription until it ends', async () => {
     const { db, backup } = await changed(world)
     await world.call('POST', `${db}/backups/${backup}/restore`)

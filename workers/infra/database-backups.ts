@@ -26,10 +26,12 @@ import { filesFolder, isBelowFloor } from '#src/resources/infra/file-room.ts'
 import { storeDump, type DumpProgress } from './database-dumps.ts'
 import { noRoom, runUntilEnded, sentenceOf, WorkEnded, WorkReleased, type FindMachine } from './database-work.ts'
 import { databaseMachine } from './databases.ts'
+import { createShares } from './shares.ts'
 import type { VmWork } from './vms.ts'
 
-/** A dump takes a processor of its database's VM; further ones wait. */
+/** A dump takes a processor of its database's VM; further ones wait. One organization leaves room for others. */
 const backupsAtOnce = 4
+const ofOneOrganization = 3
 
 /** The error of a backup whose worker was stopped. */
 const stopped = 'The worker that made it was stopped before it was complete. Make another one.'
@@ -37,19 +39,23 @@ const stopped = 'The worker that made it was stopped before it was complete. Mak
 /** Handles the backups of the node's databases. */
 export async function handleDatabaseBackups(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
   const active = new Set<string>()
-  await work.services.jobs.handle(
-    onNode(runBackup, work.nodeId),
-    { concurrency: backupsAtOnce },
-    async ({ data: { backupId }, signal }) => {
-      if (active.has(backupId)) return // delivered again while it is being made here
-      active.add(backupId)
-      try {
-        await makeBackup(work, backupId, signal, find)
-      } finally {
-        active.delete(backupId)
-      }
-    },
-  )
+  const { services } = work
+  const kind = onNode(runBackup, work.nodeId)
+  const inTurn = createShares(services, kind, ofOneOrganization)
+  await services.jobs.handle(kind, { concurrency: backupsAtOnce }, async ({ data, signal }) => {
+    const { backupId: id } = data
+    if (active.has(id)) return // delivered again while it is being made here
+    active.add(id)
+    try {
+      const backup = await patiently(() => findBackupRow(services.db, id))
+      if (backup)
+        await inTurn({ ...backup, data }, async () => {
+          await makeBackup(work, id, signal, find)
+        })
+    } finally {
+      active.delete(id)
+    }
+  })
 }
 
 /**

@@ -42,10 +42,15 @@ import { makeBackup } from './database-backups.ts'
 import { loadBackup, statementMs } from './database-loads.ts'
 import { runUntilEnded, sentenceOf, WorkEnded, WorkLost, type FindMachine } from './database-work.ts'
 import { databaseMachine } from './databases.ts'
+import { createShares } from './shares.ts'
 import type { VmWork } from './vms.ts'
 
-/** Loading costs a processor each, so further ones wait. */
-const restoresAtOnce = 2
+/**
+ * Loading costs a processor of the database's VM each, so further ones wait. What is in a dump may take as long as its owner
+ * likes, so one organization leaves room for others.
+ */
+const restoresAtOnce = 4
+const ofOneOrganization = 2
 
 /** A restore that runs here: what it works on, and how far it is. */
 type Run = {
@@ -61,19 +66,20 @@ type Run = {
 /** Handles the restores of the node's databases. */
 export async function handleDatabaseRestores(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
   const active = new Set<string>()
-  await work.services.jobs.handle(
-    onNode(runRestore, work.nodeId),
-    { concurrency: restoresAtOnce },
-    async ({ data: { restoreId }, signal }) => {
-      if (active.has(restoreId)) return // delivered again while it runs here
-      active.add(restoreId)
-      try {
-        await restoreDatabase(work, restoreId, signal, find)
-      } finally {
-        active.delete(restoreId)
-      }
-    },
-  )
+  const { services } = work
+  const kind = onNode(runRestore, work.nodeId)
+  const inTurn = createShares(services, kind, ofOneOrganization)
+  await services.jobs.handle(kind, { concurrency: restoresAtOnce }, async ({ data, signal }) => {
+    const { restoreId: id } = data
+    if (active.has(id)) return // delivered again while it runs here
+    active.add(id)
+    try {
+      const restore = await patiently(() => findRestoreRow(services.db, id))
+      if (restore) await inTurn({ ...restore, data }, () => restoreDatabase(work, id, signal, find))
+    } finally {
+      active.delete(id)
+    }
+  })
 }
 
 /** Takes a restore to its end, and tidies up after one that has ended. */

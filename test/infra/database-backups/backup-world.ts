@@ -35,7 +35,7 @@ export type BackupWorld = {
   work: (workerNumber: number) => VmWork
   find: (work: VmWork, databaseId: string) => Promise<FakeServer['machine']>
   /** A new active database, and its server. */
-  database: (status?: 'active' | 'error' | 'creating') => Promise<{ id: string; server: FakeServer }>
+  database: (status?: 'active' | 'error' | 'creating', owner?: string) => Promise<{ id: string; server: FakeServer }>
   call: <Body = BackupAnswer & Refusal>(
     method: string,
     path: string,
@@ -91,8 +91,8 @@ export async function startBackupWorld({ handles = true, settings = {} } = {}): 
     work,
     find,
     call,
-    async database(status = 'active') {
-      const { id } = await makeDatabase(berth, token, nodeId, { status })
+    async database(status = 'active', owner = token) {
+      const { id } = await makeDatabase(berth, owner, nodeId, { status })
       const server = fakeServer()
       servers.set(decodeId('database', id) ?? '', server)
       return { id, server }
