@@ -27,6 +27,6 @@ function shownValue(value: string | null, type: number): string {
   if (value === null) return 'null'
   if (type === truth) return value === 't' ? 'true' : 'false'
   if (numbers.has(type) && Number.isFinite(Number(value))) return String(Number(value))
-  if (documents.has(type)) return JSON.stringify(JSON.parse(value))
+  if (documents.has(type)) return value // it is JSON as it is, however deep
   return JSON.stringify(value)
 }
