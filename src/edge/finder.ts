@@ -17,6 +17,8 @@ const rememberedMs = 60_000
 const unheardMs = 1_000
 const databasesMax = 10_000
 const namesMax = 20_000
+/** Postgres has no longer ones. */
+const nameLengthMax = 63
 
 /** Makes a function that finds a database, which may be another than the one that is asked for: see `isAskedFor`. */
 export function createFinder(services: Services): (asked: Asked) => Promise<Database | undefined> {
@@ -70,6 +72,7 @@ function createNames({ db, pubsub }: Services): { idOf(asked: Asked): Promise<st
   })
   return {
     async idOf({ user, database }) {
+      if (user.length > nameLengthMax || database.length > nameLengthMax) return null // and nothing of it is remembered
       const known = ids.get(user)
       if (known !== undefined) return known
       const key = JSON.stringify([user, database])

@@ -1,6 +1,7 @@
 /** Bounds how often an address may fail to log in to a database. */
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { limits } from '#src/platform/limits.ts'
+import { sha256 } from '#src/platform/secrets.ts'
 import type { Asked } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
 
@@ -38,6 +39,7 @@ export function countFailedLogins(perMinute: number = limits.postgresFailuresPer
   }
 }
 
+/** Short, because names may be long, and strangers choose them. */
 function nameOf(address: string, { user, database, serverName }: Asked): string {
-  return JSON.stringify([address, user, database, serverName])
+  return sha256(JSON.stringify([address, user, database, serverName])).toString('base64url')
 }
