@@ -5,41 +5,68 @@
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { log } from '#src/platform/log.ts'
 import type { Database } from '#src/resources/infra/databases/rows.ts'
+import { clientSettings } from '#src/resources/infra/databases/setup.ts'
 import { openBackend, type Backend, type Server } from './postgres/backend.ts'
 import type { FreshSession } from './postgres/directory.ts'
 import { errorField, fromServer, headBytes, runWith } from './postgres/messages.ts'
+import { PostgresRefusal } from './postgres/refusals.ts'
 
 /** Writes claims. */
 export type Claims = {
-  /** @throws Error when they could not be written: then the client must not get the session */
-  tell(database: Database, session: FreshSession, claims: string): Promise<void>
+  /** @throws Error when they could not be written, or the session is not what clients get: then no client must get it */
+  tell(database: Database, session: FreshSession, client: Client): Promise<void>
   /** Closes the connection of a database, whose server is to rest, or has other passwords. */
   forget(databaseId: string): void
   close(): void
 }
+
+/** A client that is not the owner, and its claims as JSON. */
+export type Client = { kind: keyof typeof clientSettings; claims: string }
 
 const writeLimitMs = 5_000
 /** A connection that writes claims is closed when it was not used for so long. */
 const idleMs = 60_000
 const databasesMax = 1_000
 const settingName = 'request.jwt.claims'
+const tellSession = 'select pg_catalog.set_config($1, $2, false)'
+/** A client may change the settings of its own role, with which the sessions of others would begin. */
+const tellNewSession = `${tellSession}, (
+    select pg_catalog.string_agg(pg_catalog.array_to_string(setconfig, ','), ';') from pg_catalog.pg_db_role_setting
+    where setrole operator(pg_catalog.=) (
+      select oid from pg_catalog.pg_roles where rolname operator(pg_catalog.=) session_user)
+  ) operator(pg_catalog.=) $3::pg_catalog.text`
+const yes = 't'.charCodeAt(0)
 const writeRow = `insert into auth.sessions (process_id, claims) values ($1::pg_catalog.int4, $2::pg_catalog.jsonb)
   on conflict (process_id) do update set claims = $2::pg_catalog.jsonb` // `excluded` would take the right to read claims
 
 /** Starts without connections; each database gets one when claims are first written. */
 export function createClaims(serverOf: (database: Database) => Server): Claims {
   const writers = createBoundedMap<string, Writer>({ entriesMax: databasesMax })
+  const known = new WeakSet<FreshSession>() // those that began with the settings that clients are to have
+
+  async function tellOnce(session: FreshSession, { kind, claims }: Client): Promise<boolean> {
+    const values = [settingName, claims]
+    const asked = known.has(session)
+      ? runWith(tellSession, values)
+      : runWith(tellNewSession, [...values, clientSettings[kind].join()])
+    const { messages } = await session.ask(asked, 1, writeLimitMs)
+    const answer = messages.find(({ type }) => type === fromServer.dataRow)
+    const isRight = answer !== undefined && (known.has(session) || answer.whole.at(-1) === yes)
+    if (isRight) known.add(session)
+    return isRight
+  }
+
   return {
-    async tell(database, session, claims) {
+    async tell(database, session, client) {
       let writer = writers.get(database.id)
       if (!writer) writers.set(database.id, (writer = createWriter(serverOf(database))))
-      const set = session.ask(
-        runWith('select pg_catalog.set_config($1, $2, false)', [settingName, claims]),
-        1,
-        writeLimitMs,
-      )
-      const [told] = await Promise.all([set, writer.write([String(session.processId), claims])])
-      refuseErrors(told.messages)
+      const [isRight] = await Promise.all([
+        tellOnce(session, client),
+        writer.write([String(session.processId), client.claims]),
+      ])
+      if (isRight) return
+      serverOf(database).onLoginLost()
+      throw new PostgresRefusal('cannot_connect_now', 'the database is being set up again: try again in a moment')
     },
     forget(databaseId) {
       writers.get(databaseId)?.close()

@@ -3,12 +3,15 @@
  * its clients.
  */
 import type { Duplex } from 'node:stream'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
+import { moveDatabase } from '#src/resources/infra/databases/states.ts'
 import { followChanges, type Followed } from './changes.ts'
 import { createClaims } from './claims.ts'
 import { clientUsers, createFinder, isAskedFor, isInProject } from './finder.ts'
@@ -42,6 +45,9 @@ type Known = { followed: Followed; epochs: Followed['epochs']; database: Databas
 export const anonymousClaims = JSON.stringify({ role: 'anon' })
 
 const useRecordedMs = 5_000
+/** Whoever changes them again and again gets no more than that. */
+const setUpAgainMs = 10_000
+const databasesMax = 10_000
 
 /** Opens them. @param reach how servers are reached. @param edgeId this process, as others know it */
 export function openDatabases(
@@ -52,6 +58,7 @@ export function openDatabases(
   const changes = followChanges(services, edgeId)
   const claims = createClaims((database) => serverOf(database, 'claims'))
   const find = createFinder(services)
+  const setUpAgain = createSetup(services)
   const unwatch = changes.watch((change) => {
     if (change.change === 'renewed' || !change.kinds) claims.forget(change.databaseId)
   })
@@ -75,6 +82,7 @@ export function openDatabases(
       databaseId: database.id,
       server: { user, database: database.pgDatabase, password: openLogins(sealer, database)[as] },
       connect: () => reached(reach, database.id),
+      onLoginLost: () => setUpAgain(database.id),
     }
   }
 
@@ -88,7 +96,7 @@ export function openDatabases(
       isCurrent: () => followed.epochs[kind] === epochs[kind] && isInProject(followed.row, projectId),
       backendsMax: limits.postgresBackendsMax,
       backendsShared: limits.postgresBackendsShared,
-      prepare: identity.kind === 'owner' ? null : (backend) => claims.tell(database, backend, identity.claims),
+      prepare: identity.kind === 'owner' ? null : (backend) => claims.tell(database, backend, identity),
       onActivity: () => recordUse(services, followed),
     }
   }
@@ -144,6 +152,22 @@ function refusalIn({ status }: Database, kind: ClientKind): PostgresRefusal | nu
     error: 'has failed: its statusReason says why',
   }
   return new PostgresRefusal('cannot_connect_now', `the database ${why[status] ?? `is ${status}`}`)
+}
+
+/**
+ * Makes a function that has the roles of a server set up again. Every role may change its own password and settings, and the
+ * clients of a database share one: what one of them changes must not last for the others.
+ */
+function createSetup(services: Services): (databaseId: string) => void {
+  const lastMs = createBoundedMap<string, number>({ entriesMax: databasesMax })
+  return (databaseId) => {
+    if (performance.now() - (lastMs.get(databaseId) ?? -Infinity) < setUpAgainMs) return
+    lastMs.set(databaseId, performance.now())
+    log.warn({ database: encodeId('database', databaseId) }, 'a database is set up again: its roles were changed')
+    moveDatabase(services.db, services, databaseId, 'updating', {}, ['active']).catch((error: unknown) =>
+      log.error({ err: error }, 'a database could not be set up again'),
+    )
+  }
 }
 
 async function reached(reach: Reach, databaseId: string): Promise<Duplex> {

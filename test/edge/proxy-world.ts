@@ -80,6 +80,7 @@ export async function openProxyWorld(
     backendsShared: options.backendsShared ?? limits.postgresBackendsShared,
     prepare: null,
     isCurrent: () => true,
+    onLoginLost: () => undefined,
     connect: () => openSocket(socket, connections),
     onActivity: () => void world.activities++,
   }

@@ -8,7 +8,6 @@ import { saslInitial } from './login.ts'
 import {
   authentication,
   cancelPacket,
-  errorField,
   fromClient,
   fromServer,
   headBytes,
@@ -17,8 +16,9 @@ import {
   startupPacket,
   terminateMessage,
 } from './messages.ts'
-import { PostgresRefusal, sqlStates } from './refusals.ts'
+import { PostgresRefusal } from './refusals.ts'
 import { mechanisms, scramClient } from './scram.ts'
+import { LoginLost, loginFailure, ServerRefused } from './server-refusals.ts'
 
 /** A message as it came. */
 export type Message = { type: number; whole: Buffer }
@@ -58,24 +58,11 @@ export type Backend = {
   close(): void
 }
 
-/** The server refuses: its own words are for the client. */
-export class ServerRefused extends Error {
-  readonly whole: Buffer
-  /** Whether it has no room for another backend. */
-  readonly isFull: boolean
-
-  constructor(content: Buffer) {
-    super(errorField(content, 'M') ?? 'the server refused the connection')
-    this.whole = message(fromServer.error, content)
-    this.isFull = errorField(content, 'C') === sqlStates.too_many_connections
-  }
-}
-
 const loginBytes = 64 * 1024
 const answerBytesMax = 1024 * 1024
 
 /** Where a server is, and as whom the proxy logs in. */
-export type Server = Pick<Admission, 'databaseId' | 'server' | 'connect'>
+export type Server = Pick<Admission, 'databaseId' | 'server' | 'connect' | 'onLoginLost'>
 
 /** Opens a backend with these settings. @throws PostgresRefusal; ServerRefused */
 export async function openBackend(
@@ -97,6 +84,7 @@ export async function openBackend(
     throw new PostgresRefusal('cannot_connect_now', 'the database is starting up: try again in a moment')
   } catch (error) {
     if (error instanceof PostgresRefusal || error instanceof ServerRefused) throw error
+    if (error instanceof LoginLost) admission.onLoginLost()
     log.warn({ err: error, database: admission.databaseId }, 'a database cannot be reached')
     throw new PostgresRefusal('cannot_connect_now', 'the database cannot be reached now: try again in a moment')
   } finally {
@@ -110,7 +98,7 @@ async function begin(admission: Server, settings: ReadonlyMap<string, string>, k
   const incoming = readIncoming(stream)
   try {
     const { user, database, password } = admission.server
-    stream.write(startupPacket([['user', user], ['database', database], ...settings]))
+    stream.write(startupPacket([['user', user], ['database', database], noLibraries, ...settings]))
     const session = await logInTo(stream, incoming, password)
     return makeBackend(stream, incoming, key, session, admission)
   } catch (error) {
@@ -119,6 +107,9 @@ async function begin(admission: Server, settings: ReadonlyMap<string, string>, k
     throw error
   }
 }
+
+/** A role may be told to load libraries that are not there, and then nobody gets in with it. */
+const noLibraries: [name: string, value: string] = ['local_preload_libraries', '']
 
 type Session = { parameters: Map<string, string>; processId: number; secret: number }
 
@@ -129,11 +120,8 @@ async function logInTo(stream: Duplex, incoming: Incoming, password: string | nu
   for (;;) {
     const { type, content } = await incoming.message(loginBytes)
     if (type === fromServer.ready) return session
-    if (type === fromServer.error) {
-      // Our own password or role is wrong: that is nothing for the client.
-      if (errorField(content, 'C')?.startsWith('28')) throw new Error(errorField(content, 'M') ?? 'login refused')
-      throw new ServerRefused(content)
-    } else if (type === fromServer.parameterStatus) session.parameters.set(...readParameter(content))
+    if (type === fromServer.error) throw loginFailure(content)
+    if (type === fromServer.parameterStatus) session.parameters.set(...readParameter(content))
     else if (type === fromServer.backendKey) {
       session.processId = content.readInt32BE(0)
       session.secret = content.readInt32BE(4)

@@ -1,7 +1,7 @@
 /** A client that is logged in: while it has a backend, bytes pass as they come; while it has none, its connection waits here. */
 import type { Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
-import { openBackend, ServerRefused, type Backend } from './backend.ts'
+import { openBackend, type Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
 import type { Borrower } from './borrower.ts'
 import { keyOf, type Guest } from './guest.ts'
@@ -10,6 +10,7 @@ import type { Follower } from './message-heads.ts'
 import { refusalsTold } from './metrics.ts'
 import type { Pool } from './pool.ts'
 import { PostgresRefusal, refusalOf } from './refusals.ts'
+import { ServerRefused } from './server-refusals.ts'
 import { findState } from './shared-state.ts'
 import { leaves } from './statements.ts'
 import { followAnswers, followRequests, newTalk, noteSetting, rests } from './talk.ts'
@@ -144,7 +145,7 @@ export class Client implements Borrower {
     try {
       if (!this.#hasLeft()) await admission.prepare?.(given)
     } catch (error) {
-      this.#pool.release(given)
+      given.close() // as which client it would work is not known
       throw error
     }
     if (!this.#hasLeft()) return given
@@ -292,8 +293,7 @@ export class Client implements Borrower {
   }
 
   #fail(error: unknown): void {
-    if (this.#hasLeft()) return
-    if (!(error instanceof ServerRefused)) return this.end(refusalOf(error))
+    if (this.#hasLeft() || !(error instanceof ServerRefused)) return this.end(refusalOf(error))
     this.#stream.write(error.whole)
     this.#leave()
   }

@@ -67,6 +67,8 @@ export type Admission = {
   isCurrent(): boolean
   /** A new connection to the server; wakes one that sleeps. @throws PostgresRefusal that the client is told; any other error is logged */
   connect(): Promise<Duplex>
+  /** The server does not let the proxy in any more as it has set it up. */
+  onLoginLost(): void
   /** A client of the database has asked something; called every few seconds at most. */
   onActivity(): void
 }

@@ -5,10 +5,11 @@
  */
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import { ServerRefused, type Backend } from './backend.ts'
+import type { Backend } from './backend.ts'
 import type { Borrower } from './borrower.ts'
 import { isAmong, type ClientKind, type SomeClients } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
+import { ServerRefused } from './server-refusals.ts'
 import { clearState } from './shared-state.ts'
 
 /** How many there are of what, for metrics and for whoever decides whether a database may sleep. */
@@ -30,8 +31,11 @@ const beyondSharedMs = 5_000
 
 /** Of so many clients and backends one is kept for the owner, whom nobody else may keep out. */
 const ownersShare = 8
-const roomOf = (kind: ClientKind, most: number): number =>
-  kind === 'owner' ? most : most - Math.ceil(most / ownersShare)
+
+/** How many of these are there for clients of a kind. */
+export function roomOf(kind: ClientKind, most: number): number {
+  return kind === 'owner' ? most : most - Math.ceil(most / ownersShare)
+}
 
 /** Somebody in the queue. */
 type Waiting = { kind: ClientKind; retry: () => void }

@@ -33,6 +33,7 @@ const admission: Admission = {
   backendsShared: limits.postgresBackendsShared,
   prepare: null,
   isCurrent: () => true,
+  onLoginLost: () => undefined,
   connect: open,
   onActivity: () => undefined,
 }

@@ -3,18 +3,19 @@
  * say otherwise. All of them may be run again. A dump is loaded as the owner of its data and never as the superuser,
  * because what is in it (checks, defaults, functions of indexes) runs while it is loaded.
  */
-import { loginUsers, quoteName } from '#src/resources/infra/databases/setup.ts'
+import { loginUsers, ownersRole, quoteName } from '#src/resources/infra/databases/setup.ts'
 
-/** Lists the server's databases, one a line. */
-export const listDatabases = 'select datname from pg_catalog.pg_database where not datistemplate order by datname'
+/** Lists the server's databases, one a line; an owner may have made a template of one. */
+export const listDatabases =
+  "select datname from pg_catalog.pg_database where datname not in ('template0', 'template1') order by datname"
 
 /** Asks for the version of the server, and how many bytes a database takes: `17.6|8123456`. */
 export function describeServer(name: string): string {
   return `select pg_catalog.current_setting('server_version'), pg_catalog.pg_database_size(${quoteText(name)})`
 }
 
-/** The schemas that are Berth's: dumps leave them out, and each database gets its own. */
-export const ownSchemas = ['auth']
+/** The schemas that are Berth's, or in which only Berth has changed rights: dumps leave them out, and each database gets its own. */
+export const ownSchemas = ['auth', 'pg_catalog']
 
 /** Which database is loaded into, whose data they are, and whose they become. */
 export type Load = { loaded: string; sourceUser: string; targetUser: string }
@@ -24,9 +25,10 @@ export function prepareLoad({ loaded, sourceUser }: Load): string[] {
   const [name, source] = [quoteName(loaded), quoteName(sourceUser)]
   return [
     `drop database if exists ${name} with (force)`,
-    ...['anon', 'authenticated', ...Object.values(loginUsers), sourceUser].map(createRole),
+    ...['anon', 'authenticated', ownersRole, ...Object.values(loginUsers), sourceUser].map(createRole),
     `alter role ${source} with login nosuperuser nocreatedb nocreaterole noreplication nobypassrls`,
     `grant anon, authenticated to ${source} with admin false, inherit false, set true`,
+    `grant ${ownersRole} to ${source} with admin false, inherit true, set false`,
     `create database ${name} template template0 owner ${source}`,
     `revoke all on database ${name} from public`,
   ]
@@ -50,7 +52,7 @@ export type Swap = { name: string; loaded: string; replaced: string }
 /** Each by itself: ends every session of both databases, and lets nobody in any more. */
 export function closeDatabases({ name, loaded }: Swap): string[] {
   return [
-    `alter database ${quoteName(name)} with allow_connections false`,
+    `alter database ${quoteName(name)} with allow_connections false is_template false`,
     `select count(pg_catalog.pg_terminate_backend(pid, 5000)) from pg_catalog.pg_stat_activity where datname in (${quoteText(name)}, ${quoteText(loaded)})`,
   ]
 }

@@ -14,6 +14,27 @@ export const loginUsers = {
   claims: 'berth_claims',
 } as const
 
+/** What the owner of a database may do on its server, and its clients may not. Every owner is a member. */
+export const ownersRole = 'berth_owners'
+
+/**
+ * The settings with which sessions of clients begin, as Postgres stores them. What a session says is not shown to others
+ * of its role, who are other people; and none fills the disk with temporary files.
+ */
+export const clientSettings: Readonly<Record<'authenticated' | 'anonymous', readonly string[]>> = {
+  authenticated: ['role=authenticated', 'track_activities=off', 'temp_file_limit=256MB'],
+  anonymous: ['role=anon', 'track_activities=off', 'temp_file_limit=256MB'],
+}
+
+/** Functions that work on the sessions of others, or store what no table's rights limit. */
+const ownersFunctions = [
+  'pg_cancel_backend(integer)',
+  'pg_terminate_backend(integer, bigint)',
+  'lo_creat(integer)',
+  'lo_create(oid)',
+  'lo_from_bytea(oid, bytea)',
+].map((name) => `pg_catalog.${name}`)
+
 const passwordBytes = 32
 
 /** New passwords, sealed for the row with this id. */
@@ -49,7 +70,7 @@ export async function serverSetup(sealer: Sealer, database: Database): Promise<s
     { role: loginUsers.claims, password: logins.claims },
   ]
   const statements = [
-    ...['anon', 'authenticated', 'berth_logins', ...users.map(({ role }) => role)].map(createRole),
+    ...['anon', 'authenticated', 'berth_logins', ownersRole, ...users.map(({ role }) => role)].map(createRole),
     ...(await Promise.all(
       users.map(
         async ({ role, password }) =>
@@ -58,20 +79,36 @@ export async function serverSetup(sealer: Sealer, database: Database): Promise<s
     )),
     ...users.map(({ role }) => `grant berth_logins to ${quoteName(role)} with admin false, inherit false, set false`),
     `grant anon, authenticated to ${owner} with admin false, inherit false, set true`,
+    `grant ${ownersRole} to ${owner} with admin false, inherit true, set false`,
     'grant authenticated to berth_authenticated with admin false, inherit true, set true',
     'grant anon to berth_anonymous with admin false, inherit true, set true',
-    "alter role berth_authenticated set role = 'authenticated'",
-    "alter role berth_anonymous set role = 'anon'",
+    ...settingsOfClients(pgDatabase),
     ...accessTo(pgDatabase, pgUser),
     ...settingsOf(database),
   ]
   return joined(statements)
 }
 
+/** A client may change the settings and the password of its own role, which is also that of others: they are set anew. */
+function settingsOfClients(pgDatabase: string): string[] {
+  return (['authenticated', 'anonymous'] as const).flatMap((kind) => {
+    const role = quoteName(loginUsers[kind])
+    return [
+      `alter role ${role} reset all`,
+      `alter role ${role} in database ${quoteName(pgDatabase)} reset all`,
+      ...clientSettings[kind].map((setting) => {
+        const [name = '', value = ''] = setting.split('=')
+        return `alter role ${role} set ${quoteName(name)} to ${quoteText(value)}`
+      }),
+    ]
+  })
+}
+
 /** Who owns a database of the server, and who may connect to it. */
 function accessTo(name: string, owner: string): string[] {
   const users = [owner, ...Object.values(loginUsers)].map(quoteName).join(', ')
   return [
+    `alter database ${quoteName(name)} with allow_connections true connection limit -1 is_template false`,
     `alter database ${quoteName(name)} owner to ${quoteName(owner)}`,
     `revoke all on database ${quoteName(name)} from public`,
     `grant connect on database ${quoteName(name)} to ${users}`,
@@ -93,8 +130,11 @@ function settingsOf({ pgDatabase, settings }: Database): string[] {
  */
 export function databaseSetup({ pgUser }: Pick<Database, 'pgUser'>): string {
   return joined([
-    `alter schema public owner to ${quoteName(pgUser)}`,
-    'revoke create on schema public from public',
+    // Its owner may have dropped it.
+    `do $$ begin if exists (select from pg_catalog.pg_namespace where nspname = 'public') then
+      alter schema public owner to ${quoteName(pgUser)}; revoke create on schema public from public; end if; end $$`,
+    `revoke execute on function ${ownersFunctions.join(', ')} from public`,
+    `grant execute on function ${ownersFunctions.join(', ')} to ${ownersRole}`,
     'create schema if not exists auth authorization postgres',
     'grant usage on schema auth to public',
     'create unlogged table if not exists auth.sessions (process_id integer primary key, claims jsonb not null)',
@@ -108,8 +148,20 @@ export function databaseSetup({ pgUser }: Pick<Database, 'pgUser'>): string {
     `create or replace function auth.role() returns text language sql stable set search_path = ''
       as $$ select current_user::text $$`,
     ...['claims', 'user_id', 'role'].map((name) => `alter function auth.${name}() owner to postgres`),
+    ownParts,
   ])
 }
+
+/**
+ * What Berth has made counts as a part of the language that every database has: then no dump contains it, and owners can
+ * dump their databases without the right to read claims.
+ */
+const ownParts = `do $$ begin if not exists (
+    select from pg_catalog.pg_depend where classid = 'pg_catalog.pg_class'::pg_catalog.regclass
+      and objid = 'auth.sessions'::pg_catalog.regclass and deptype = 'e') then
+    alter extension plpgsql add schema auth; alter extension plpgsql add table auth.sessions;
+    ${['claims', 'user_id', 'role'].map((name) => `alter extension plpgsql add function auth.${name}();`).join(' ')}
+  end if; end $$`
 
 function createRole(name: string): string {
   return `do $$ begin if not exists (select from pg_catalog.pg_roles where rolname = ${quoteText(name)}) then create role ${quoteName(name)}; end if; end $$`
