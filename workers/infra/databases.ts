@@ -3,6 +3,7 @@
  * rights and settings. In this worker one run at a time works on a database; every step reads the row first and may be
  * repeated.
  */
+import pg from 'pg'
 import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { machineId } from './machine-specs.ts'
 import type { VmWork } from './vms.ts'
@@ -68,7 +69,7 @@ export async function reconcileOne(work: VmWork, databaseId: string): Promise<vo
 async function create(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
   if (!isThere(vm)) return replaceVm(work, database, vm)
   const machine = vm.status === 'running' ? work.compute.find(machineId(vm)) : undefined
-  if (machine) return setUp(work, database, machine)
+  if (machine) return setUpInTime(work, database, machine)
   if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
   if (await isOverdue(work.services.db, database))
     await fail(work, database, `It was not there within ${limits.databaseCreateSecondsMax / 60} minutes.`)
@@ -80,7 +81,7 @@ async function update(work: VmWork, database: Database, vm: Vm | undefined): Pro
   if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
   const isOfItsSize = vm.memoryMb === database.memoryMb && vm.vcpuCount === database.vcpuCount
   if (!isOfItsSize) return removeVm(work, vm) // a VM of the new size gets its data
-  await setUp(work, database, await databaseMachine(work, database.id))
+  await setUpInTime(work, database, await databaseMachine(work, database.id))
 }
 
 /** Whether a database still has its VM. */
@@ -119,6 +120,20 @@ async function setUp(work: VmWork, database: Database, machine: Machine): Promis
   await run('postgres', await serverSetup(services.sealer, database))
   await run(database.pgDatabase, databaseSetup(database))
   await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId }, [database.status])
+}
+
+/** What the owner of the data has done to its server may be in the way: that is said after five minutes. */
+async function setUpInTime(work: VmWork, database: Database, machine: Machine): Promise<void> {
+  const { services } = work
+  try {
+    await setUp(work, database, machine)
+  } catch (error) {
+    const isOfServer = error instanceof pg.DatabaseError || (error instanceof BerthError && error.code === 'timeout')
+    if (!isOfServer || !(await isOverdue(services.db, database))) throw error
+    const reason = `Its server could not be set up: ${error.message}`
+    if (database.status === 'creating') return fail(work, database, reason)
+    await moveDatabase(services.db, services, database.id, 'active', { reason }, [database.status])
+  }
 }
 
 /**

@@ -8,8 +8,12 @@ import { runSql, waitForServer } from '#src/drivers/compute/guest/postgres.ts'
 import { dumpDatabase, loadDump } from '#src/drivers/compute/guest/postgres-copies.ts'
 import type { Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
 import { nodeClient } from '#src/drivers/node.ts'
+import { newUuid } from '#src/platform/ids.ts'
 import { createSealer } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
+import { ownSchemas } from '#src/resources/infra/database-restores/server-sql.ts'
+import type { Database } from '#src/resources/infra/databases/rows.ts'
+import { databaseSetup, openLogins, sealNewLogins, serverSetup } from '#src/resources/infra/databases/setup.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { GuestEnv } from '#workers/infra/guest-env.ts'
 import { openNodeAgent } from '#workers/infra/node-agent.ts'
@@ -190,6 +194,55 @@ test(
     }
     await client.end()
     expect(allowed).toEqual([])
+  },
+  testLimitMs,
+)
+
+test(
+  'nothing that the owner has done keeps its node from setting the database up again, and dumping it',
+  async () => {
+    const { machine: other } = await node.compute.take(newDatabaseSpec())
+    const sealer = createSealer([Buffer.alloc(32, 1)])
+    const id = newUuid()
+    const row = { id, pgUser: 'app_other', pgDatabase: 'app', settings: { work_mem: '8MB' } } as unknown as Database // what the setup reads
+    row.sealedLogins = sealNewLogins(sealer, id)
+    const run = (database: string, sql: string) => runSql(other, { database, sql, timeoutMs: sqlLimitMs })
+    const setUp = async (): Promise<void> => {
+      await run('postgres', await serverSetup(sealer, row))
+      await run('app', databaseSetup(row))
+    }
+    await setUp()
+    const login = { user: row.pgUser, password: openLogins(sealer, row).owner }
+    const hostile = await connect(other, login)
+    for (const sql of [
+      'create schema evil; create function evil.pg_backend_pid() returns int language sql as $$ select 1 $$',
+      "create table kept (word text); insert into kept values ('a row'); select lo_from_bytea(0, 'large')",
+      'alter database app set search_path = evil, pg_catalog',
+      "alter database app set role = 'anon'",
+      "alter database app set local_preload_libraries = 'nothing'",
+      'alter database app set default_transaction_read_only = on',
+      'alter database app set standard_conforming_strings = off',
+      "alter database app set transaction_timeout = '1ms'",
+      "alter database app set statement_timeout = '1ms'",
+      'alter database app with connection limit 0 is_template true',
+      "alter role current_user password 'its own'",
+      'drop schema public cascade; create table evil.kept (word text)',
+    ])
+      await hostile.query(sql)
+    await hostile.end()
+    await expect(connect(other, login)).rejects.toThrow()
+    await setUp()
+    expect(await run('app', 'select current_user, pg_backend_pid() > 1')).toBe('postgres|t\n')
+    const dump = await dumpDatabase(other, {
+      database: 'app',
+      withoutSchemas: ownSchemas,
+      timeoutMs: testLimitMs,
+      signal: new AbortController().signal,
+    })
+    const complaint = buffer(dump.stderr)
+    dump.stdout.resume()
+    expect([(await complaint).toString(), await dump.exit]).toEqual(['', { exitCode: 0, timedOut: false }])
+    await node.compute.destroy(other.id)
   },
   testLimitMs,
 )

@@ -53,7 +53,7 @@ export function fakeServer(held = 'the first data'): FakeServer {
 async function run(server: FakeServer, { argv }: Command): Promise<Channel> {
   if (argv[0] === 'df')
     return ended(`Filesystem 1024-blocks Used Available\n/dev/vdb 1 1 ${server.freeKilobytes} 1% /\n`)
-  const name = argv[argv.indexOf('-d') + 1] ?? ''
+  const [, name = ''] = /^dbname=(\w+) /.exec(argv[argv.indexOf('-d') + 1] ?? '') ?? []
   if (argv.some((word) => word.endsWith('/pg_dump'))) return dump(server, name)
   if (argv.some((word) => word.endsWith('/pg_restore'))) return load(server, name)
   throw new Error(`no such program: ${argv.join(' ')}`)

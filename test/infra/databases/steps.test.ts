@@ -9,6 +9,7 @@ import type { VmWork } from '#workers/infra/vms.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { databaseUuid, makeDatabase, rowOf, type MadeDatabase } from '../../support/databases.ts'
 import { makeSilentNode } from '../../support/makers.ts'
+import { connectTo } from '../backups/fake-postgres.ts'
 
 let berth: Berth
 let token: string
@@ -90,6 +91,32 @@ test('a VM of another size takes the place of the one that it had, and the old s
   await sql`update nodes set memory_mb = 100000 where id = ${node}`.execute(db)
   expect(await vmOf(id)).toMatchObject({ status: 'creating', memoryMb: 1024 })
   expect((await rowOf(berth, id)).memoryMb).toBe(1024)
+})
+
+test('a change whose setup the data’s owner stands in the way of ends after five minutes, and says why', async () => {
+  const { db } = berth.services
+  const answer = async (): Promise<string> => {
+    throw new Error('must be owner of schema public')
+  }
+  const machine = { id: 'machine', folderId: null, connect: async () => connectTo(answer) }
+  const compute = { find: () => machine, growFolder: async () => undefined }
+  const reached = { ...work, compute } as unknown as VmWork
+  for (const [status, after] of [
+    ['updating', 'active'],
+    ['creating', 'error'],
+  ] as const) {
+    const id = await make({ status })
+    await expect(reconcileOne(reached, databaseUuid(id))).rejects.toThrow('must be owner')
+    expect((await rowOf(berth, id)).status).toBe(status)
+    await sql`update database_events set created_at = now() - interval '301 seconds' where database_id = ${databaseUuid(id)}`.execute(
+      db,
+    )
+    await reconcileOne(reached, databaseUuid(id))
+    expect(await rowOf(berth, id)).toMatchObject({
+      status: after,
+      statusReason: 'Its server could not be set up: must be owner of schema public',
+    })
+  }
 })
 
 test('one that is deleted is so once its VM is, and keeps its data', async () => {

@@ -23,7 +23,7 @@ export async function dumpDatabase(
 ): Promise<Channel> {
   const without = withoutSchemas.map((name) => `--exclude-schema=${named(name)}`)
   const argv = [`${programs}/pg_dump`, '--format=custom', '--compress=zstd:3', '--lock-wait-timeout=60s', ...without]
-  const channel = await runAsPostgres(machine, [...argv, '-d', named(database)], transfer)
+  const channel = await runAsPostgres(machine, [...argv, '-d', connectionTo(database)], transfer)
   channel.stdin.on('error', () => undefined) // it reads nothing
   channel.stdin.end()
   return channel
@@ -39,7 +39,7 @@ export async function loadDump(
   { database, role, ...transfer }: Transfer & { role: string },
 ): Promise<Channel> {
   const argv = [`${programs}/pg_restore`, '--exit-on-error', '--no-owner', '--transaction-size=1000', '-U', named(role)]
-  return runAsPostgres(machine, [...argv, '-d', named(database)], transfer)
+  return runAsPostgres(machine, [...argv, '-d', connectionTo(database)], transfer)
 }
 
 /** The free space of the disk of a database's data, in bytes. @throws BerthError vm_unreachable. */
@@ -85,6 +85,13 @@ function runAsPostgres(
 ): Promise<Channel> {
   const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', '--inh-caps=-all']
   return machine.run({ argv: [...asPostgres, ...argv], as: 'root', workingDir: '/', timeoutMs }, signal)
+}
+
+/** These count more than the settings that its owner has given a database or a role. */
+const sessionSettings = ['role=none', 'local_preload_libraries=', 'statement_timeout=0', 'transaction_timeout=0']
+
+function connectionTo(database: string): string {
+  return `dbname=${named(database)} options='${sessionSettings.map((setting) => `-c ${setting}`).join(' ')}'`
 }
 
 /** A name as an argument: not an option, and no connection string either. */

@@ -16,12 +16,26 @@ const stopLimitMs = 9_500
 const loginLimitMs = 10_000
 const againMs = 50
 
+/**
+ * Settings that count more than those which the owner of a database has given it: as whom, how and with what statements
+ * run. Names without a schema are Postgres' own. A client that holds a lock does not keep the node waiting for long.
+ */
+const sessionSettings = [
+  'search_path=pg_catalog',
+  'role=none',
+  'local_preload_libraries=',
+  'standard_conforming_strings=on',
+  'default_transaction_read_only=off',
+  'lock_timeout=10s',
+  'transaction_timeout=0',
+]
+
 /** Statements to be run in a database. */
 export type SqlOrder = { database: string; sql: string; timeoutMs: number }
 
 /**
- * Runs statements as the superuser: several of them in one transaction, a single one as it is. Names without a schema
- * are Postgres' own, so what the owner of a database has made is never taken for them.
+ * Runs statements as the superuser: several of them in one transaction, a single one as it is. What the owner of a
+ * database has made or set is never taken for Postgres' own.
  * @returns the rows as text, one a line, with `|` between columns.
  * @throws pg.DatabaseError for the first statement that fails, with its SQLSTATE as `code`; BerthError timeout, or
  * vm_unreachable.
@@ -35,7 +49,7 @@ export async function runSql(machine: Machine, { database, sql, timeoutMs }: Sql
     application_name: 'berth',
     connectionTimeoutMillis: loginLimitMs,
     statement_timeout: Math.ceil(timeoutMs),
-    options: '-c search_path=pg_catalog',
+    options: sessionSettings.map((setting) => `-c ${setting}`).join(' '),
     types: { getTypeParser: () => String },
   })
   client.on('error', () => undefined) // what waits for an answer gets it
