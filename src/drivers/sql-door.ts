@@ -22,7 +22,7 @@ const passedOn = [
   'neon-batch-deferrable',
 ] as const
 
-const connectionsMax = 256
+const connectionsMax = 1024 // each database has a small part of them: limits.sqlRequestsPerDatabase
 const silenceMs = 90_000 // statements are cancelled before
 
 /** A caller's request, and where it comes from. */

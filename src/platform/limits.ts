@@ -268,6 +268,7 @@ export const limits = {
 
   // POST /sql.
   sqlSeconds: 60, // for all statements of a request
+  sqlRequestsPerDatabase: 64, // that are answered at once; an eighth of them is kept for the owner
   sqlQueriesMax: 1000, // statements of one transaction
   sqlParamsMax: 65_535, // values of one statement, as in Postgres itself
   sqlStatementLength: 1024 * 1024, // characters

@@ -42,6 +42,45 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
+test('JSON is answered as Postgres has it, with every digit and however deep', async () => {
+  const answer = await fetch(`${world.berth.url}/sql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${world.known.token}`, 'neon-connection-string': urlWith(world.known.row.pgUser) },
+    body: JSON.stringify({
+      query: `select '{"big": 12345678901234567890}'::json as exact, (repeat('[', 3000) || repeat(']', 3000))::jsonb as deep`,
+    }),
+  })
+  const text = await answer.text()
+  expect(answer.status, text.slice(0, 500)).toBe(200)
+  expect(text).toContain('12345678901234567890')
+  expect(text).toContain('['.repeat(3000))
+})
+
+test('requests that take long leave room for the owner, and for those of other databases', async () => {
+  await world.change(world.known, platformSql`client_mode_enabled = true`)
+  const keeper = await world.superuser()
+  await keeper.query('select pg_advisory_lock(4711)')
+  const post = (query: string, token?: string) =>
+    fetch(`${world.berth.url}/sql`, {
+      method: 'POST',
+      headers: { 'neon-connection-string': urlWith('anon'), ...(token ? { authorization: `Bearer ${token}` } : {}) },
+      body: JSON.stringify({ query }),
+    })
+  const most = limits.sqlRequestsPerDatabase
+  let refused = 0
+  const slow = Array.from({ length: most }, async () => {
+    const { status } = await post('select pg_advisory_xact_lock_shared(4711)')
+    if (status === 429) refused++
+    return status
+  })
+  await until('some are refused', () => refused === most / 8, 30_000)
+  expect((await post('select 1', world.known.token)).status).toBe(200)
+  await keeper.end()
+  const statuses = await Promise.all(slow)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(most - most / 8)
+  await world.change(world.known, platformSql`client_mode_enabled = false`)
+}, 60_000)
+
 describe('Neon’s driver', () => {
   test('runs statements with values of every kind, as objects, lists and full results', async () => {
     const sql = asOwner()

@@ -16,6 +16,7 @@ import { sqlStates } from '../postgres/refusals.ts'
 import { shownResult } from './answers.ts'
 import { logInForSql, type SqlLogin } from './login.ts'
 import { readSqlCaller, readSqlRequest, type SqlRequest } from './request.ts'
+import { countRequests, type SqlRequests } from './requests.ts'
 import { runSql, SqlFailed, type SqlResult } from './run.ts'
 
 /** What the door needs. */
@@ -36,8 +37,9 @@ const passingStates: ReadonlySet<string> = new Set([
 /** Opens it. */
 export async function openSqlDoor(parts: SqlDoorParts): Promise<SqlDoor> {
   const failedLogins = countFailedLogins()
+  const requests = countRequests()
   const server = createServer((request, response) => {
-    answer({ ...parts, failedLogins }, request, response).catch((error: unknown) => refuse(response, error))
+    answer({ ...parts, failedLogins, requests }, request, response).catch((error: unknown) => refuse(response, error))
   })
   await listenPrivately(server, parts.socketPath)
   return {
@@ -50,7 +52,7 @@ export async function openSqlDoor(parts: SqlDoorParts): Promise<SqlDoor> {
 }
 
 async function answer(
-  parts: SqlDoorParts & SqlLogin,
+  parts: SqlDoorParts & SqlLogin & { requests: SqlRequests },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -61,6 +63,8 @@ async function answer(
   const caller = readSqlCaller(request.headers, host)
   const asked = readSqlRequest(await readBody(request), request.headers)
   const admission = await logInForSql(parts, caller, address)
+  if (left.signal.aborted) return
+  response.once('close', parts.requests.enter(admission))
   const results = await runSql(() => parts.proxy.serve(admission), asked, {
     applicationName: caller.applicationName,
     signal: left.signal,
