@@ -117,6 +117,7 @@ export const limits = {
   scheduleKeepDaysMax: 3650,
   scheduleLateSeconds: 300, // a backup that is later than this is skipped
   verificationSeconds: 2 * 3600, // that testing backups may take in one night, on each node
+  verificationOnceSeconds: 600, // that testing one may take at least; a large one gets more
   verificationRetryHours: 20, // until a backup that was not found good is tested again
 
   // Builds.

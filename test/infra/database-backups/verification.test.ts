@@ -83,6 +83,27 @@ test('one that cannot be restored says so in its row, its events and the metrics
   expect(event?.verificationError).toContain('could not be restored for a test')
 })
 
+test('one that takes too long leaves the night to others, and says so; when the night is over nothing is said', async () => {
+  const { id: slow } = await backedUp()
+  const { id: db } = await world.database()
+  const { id: good } = await world.backUp(db)
+  await world.whenBackup(db, good, 'completed')
+  const hanging = fakeServer()
+  hanging.loads = 'hang'
+  const { work } = nodeWith(fakeServer())
+  const machines = (id: string) => (id === slow.slice('bkp_'.length) ? hanging : fakeServer()).machine
+  const compute = { ...work.compute, take: async ({ id }: { id: string }) => ({ machine: machines(id) }) }
+  const node = { ...work, compute } as unknown as VmWork
+  await verifyBackups(node, never, { nightMs: 300, onceMs: () => 60_000 })
+  expect(await rowOf(slow)).toMatchObject({ verifiedAt: null, verificationError: null })
+  await sql`update database_backups set verification_begun_at = null where id in (${decodeId('backup', slow)}, ${decodeId('backup', good)})`.execute(
+    world.berth.services.db,
+  )
+  await verifyBackups(node, never, { nightMs: 60_000, onceMs: () => 300 })
+  expect((await rowOf(slow)).verificationError).toContain('It took longer than')
+  expect((await rowOf(good)).verifiedAt).not.toBeNull()
+})
+
 test('of several backups of a database the newest is taken', async () => {
   const { db, id: first } = await backedUp()
   const { id: second } = await world.backUp(db)
