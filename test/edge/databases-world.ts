@@ -107,7 +107,7 @@ export async function openDatabasesWorld(settings: Record<string, string> = {}):
       return client
     },
     async superuser() {
-      const client = new pg.Client({ connectionString: server.address.adminUrl, database: 'app' })
+      const client = new pg.Client({ connectionString: server.address.adminUrl.replace('/postgres?', '/app?') })
       await client.connect()
       return client
     },

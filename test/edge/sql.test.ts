@@ -45,7 +45,10 @@ afterAll(() => world.close())
 test('JSON is answered as Postgres has it, with every digit and however deep', async () => {
   const answer = await fetch(`${world.berth.url}/sql`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${world.known.token}`, 'neon-connection-string': urlWith(world.known.row.pgUser) },
+    headers: {
+      authorization: `Bearer ${world.known.token}`,
+      'neon-connection-string': urlWith(world.known.row.pgUser),
+    },
     body: JSON.stringify({
       query: `select '{"big": 12345678901234567890}'::json as exact, (repeat('[', 3000) || repeat(']', 3000))::jsonb as deep`,
     }),

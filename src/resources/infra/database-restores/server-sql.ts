@@ -14,8 +14,8 @@ export function describeServer(name: string): string {
   return `select pg_catalog.current_setting('server_version'), pg_catalog.pg_database_size(${quoteText(name)})`
 }
 
-/** The schemas that are Berth's, or in which only Berth has changed rights: dumps leave them out, and each database gets its own. */
-export const ownSchemas = ['auth', 'pg_catalog']
+/** The schemas that are Berth's: dumps leave them out, and each database gets its own. */
+export const ownSchemas = ['auth']
 
 /** Which database is loaded into, whose data they are, and whose they become. */
 export type Load = { loaded: string; sourceUser: string; targetUser: string }

@@ -153,14 +153,19 @@ export function databaseSetup({ pgUser }: Pick<Database, 'pgUser'>): string {
 }
 
 /**
- * What Berth has made counts as a part of the language that every database has: then no dump contains it, and owners can
- * dump their databases without the right to read claims.
+ * What Berth has made, or given other rights, counts as a part of the language that every database has: then no dump
+ * contains it, and owners can dump their databases without the right to read claims.
  */
 const ownParts = `do $$ begin if not exists (
     select from pg_catalog.pg_depend where classid = 'pg_catalog.pg_class'::pg_catalog.regclass
       and objid = 'auth.sessions'::pg_catalog.regclass and deptype = 'e') then
-    alter extension plpgsql add schema auth; alter extension plpgsql add table auth.sessions;
-    ${['claims', 'user_id', 'role'].map((name) => `alter extension plpgsql add function auth.${name}();`).join(' ')}
+    ${[
+      'schema auth',
+      'table auth.sessions',
+      ...['auth.claims()', 'auth.user_id()', 'auth.role()', ...ownersFunctions].map((name) => `function ${name}`),
+    ]
+      .map((part) => `alter extension plpgsql add ${part};`)
+      .join('\n    ')}
   end if; end $$`
 
 function createRole(name: string): string {
