@@ -9,7 +9,7 @@ import type { VmWork } from '#workers/infra/vms.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { databaseUuid, makeDatabase, rowOf, type MadeDatabase } from '../../support/databases.ts'
 import { makeSilentNode } from '../../support/makers.ts'
-import { connectTo } from '../backups/fake-postgres.ts'
+import { connectTo } from '../database-backups/fake-postgres.ts'
 
 let berth: Berth
 let token: string
