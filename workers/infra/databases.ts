@@ -3,8 +3,7 @@
  * rights and settings. In this worker one run at a time works on a database; every step reads the row first and may be
  * repeated.
  */
-import pg from 'pg'
-import { runSql } from '#src/drivers/compute/guest/postgres.ts'
+import { isOfServer, runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { machineId } from './machine-specs.ts'
 import type { VmWork } from './vms.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
@@ -128,8 +127,7 @@ async function setUpInTime(work: VmWork, database: Database, machine: Machine): 
   try {
     await setUp(work, database, machine)
   } catch (error) {
-    const isOfServer = error instanceof pg.DatabaseError || (error instanceof BerthError && error.code === 'timeout')
-    if (!isOfServer || !(await isOverdue(services.db, database))) throw error
+    if (!isOfServer(error) || !(await isOverdue(services.db, database))) throw error
     const reason = `Its server could not be set up: ${error.message}`
     if (database.status === 'creating') return fail(work, database, reason)
     await moveDatabase(services.db, services, database.id, 'active', { reason }, [database.status])

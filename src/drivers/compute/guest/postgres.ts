@@ -87,6 +87,11 @@ function shown(error: unknown): Error {
   })
 }
 
+/** Whether an error of runSql is about the statements: the server refused one, or one did not finish. */
+export function isOfServer(error: unknown): error is Error {
+  return error instanceof pg.DatabaseError || (error instanceof BerthError && error.code === 'timeout')
+}
+
 /** The server does not let anybody in yet. */
 const startingUp = '57P03'
 
