@@ -3,7 +3,14 @@
  * say otherwise. All of them may be run again. A dump is loaded as the owner of its data and never as the superuser,
  * because what is in it (checks, defaults, functions of indexes) runs while it is loaded.
  */
-import { loginUsers, ownersRole, quoteName } from '#src/resources/infra/databases/setup.ts'
+import { loginUsers, ownersRole, rightsOfOwner } from '#src/resources/infra/databases/setup.ts'
+import {
+  createRole,
+  joinStatements,
+  makeOrdinaryLogin,
+  quoteName,
+  quoteText,
+} from '#src/resources/infra/databases/sql-text.ts'
 
 /** Lists the server's databases, one a line; an owner may have made a template of one. */
 export const listDatabases =
@@ -26,9 +33,8 @@ export function prepareLoad({ loaded, sourceUser }: Load): string[] {
   return [
     `drop database if exists ${name} with (force)`,
     ...['anon', 'authenticated', ownersRole, ...Object.values(loginUsers), sourceUser].map(createRole),
-    `alter role ${source} with login nosuperuser nocreatedb nocreaterole noreplication nobypassrls`,
-    `grant anon, authenticated to ${source} with admin false, inherit false, set true`,
-    `grant ${ownersRole} to ${source} with admin false, inherit true, set false`,
+    makeOrdinaryLogin(sourceUser),
+    ...rightsOfOwner(sourceUser),
     `create database ${name} template template0 owner ${source}`,
     `revoke all on database ${name} from public`,
   ]
@@ -38,7 +44,7 @@ export function prepareLoad({ loaded, sourceUser }: Load): string[] {
 export function handOver({ sourceUser, targetUser }: Load): string {
   if (sourceUser === targetUser) return ''
   const [source, target] = [sourceUser, targetUser].map(quoteName) as [string, string] // one each
-  return `reassign owned by ${source} to ${target};\ndrop owned by ${source};\n`
+  return joinStatements([`reassign owned by ${source} to ${target}`, `drop owned by ${source}`])
 }
 
 /** By itself: removes the owner of what was loaded, if that is not the database's own. */
@@ -64,14 +70,12 @@ export function closeDatabases({ name, loaded }: Swap): string[] {
 export function swapDatabases({ name, loaded, replaced }: Swap): string {
   const oidOf = (database: string): string =>
     `(select oid from pg_catalog.pg_database where datname = ${quoteText(database)})`
-  return [
+  return joinStatements([
     `delete from pg_catalog.pg_db_role_setting where setdatabase = ${oidOf(loaded)}`,
     `insert into pg_catalog.pg_db_role_setting select ${oidOf(loaded)}, setrole, setconfig from pg_catalog.pg_db_role_setting where setdatabase = ${oidOf(name)}`,
     `alter database ${quoteName(name)} rename to ${quoteName(replaced)}`,
     `alter database ${quoteName(loaded)} rename to ${quoteName(name)}`,
-  ]
-    .map((statement) => `${statement};\n`)
-    .join('')
+  ])
 }
 
 /** Each by itself: drops what was loaded in vain, and lets clients into the database again. */
@@ -85,12 +89,4 @@ export function giveUpLoad({ name, loaded }: Swap): string[] {
 /** By itself: drops the data that a restore replaced. */
 export function dropReplaced({ replaced }: Swap): string {
   return `drop database if exists ${quoteName(replaced)} with (force)`
-}
-
-function createRole(name: string): string {
-  return `do $$ begin if not exists (select from pg_catalog.pg_roles where rolname = ${quoteText(name)}) then create role ${quoteName(name)}; end if; end $$`
-}
-
-function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }

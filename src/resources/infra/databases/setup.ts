@@ -3,6 +3,7 @@ import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { randomToken } from '#src/platform/ids.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Database } from './rows.ts'
+import { createRole, joinStatements, makeOrdinaryLogin, quoteName, quoteText } from './sql-text.ts'
 
 /** With which passwords the proxy logs in to the server; a client never learns them. */
 export type Logins = { owner: string; authenticated: string; anonymous: string; claims: string }
@@ -62,7 +63,6 @@ function placeOf(id: string): string {
 export async function serverSetup(sealer: Sealer, database: Database): Promise<string> {
   const { pgUser, pgDatabase } = database
   const logins = openLogins(sealer, database)
-  const owner = quoteName(pgUser)
   const users = [
     { role: pgUser, password: logins.owner },
     { role: loginUsers.authenticated, password: logins.authenticated },
@@ -73,20 +73,18 @@ export async function serverSetup(sealer: Sealer, database: Database): Promise<s
     ...['anon', 'authenticated', 'berth_logins', ownersRole, ...users.map(({ role }) => role)].map(createRole),
     ...(await Promise.all(
       users.map(
-        async ({ role, password }) =>
-          `alter role ${quoteName(role)} with login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password ${quoteText(await makeVerifier(password))}`,
+        async ({ role, password }) => `${makeOrdinaryLogin(role)} password ${quoteText(await makeVerifier(password))}`,
       ),
     )),
     ...users.map(({ role }) => `grant berth_logins to ${quoteName(role)} with admin false, inherit false, set false`),
-    `grant anon, authenticated to ${owner} with admin false, inherit false, set true`,
-    `grant ${ownersRole} to ${owner} with admin false, inherit true, set false`,
+    ...rightsOfOwner(pgUser),
     'grant authenticated to berth_authenticated with admin false, inherit true, set true',
     'grant anon to berth_anonymous with admin false, inherit true, set true',
     ...settingsOfClients(pgDatabase),
     ...accessTo(pgDatabase, pgUser),
     ...settingsOf(database),
   ]
-  return joined(statements)
+  return joinStatements(statements)
 }
 
 /** A client may change the settings and the password of its own role, which is also that of others: they are set anew. */
@@ -102,6 +100,14 @@ function settingsOfClients(pgDatabase: string): string[] {
       }),
     ]
   })
+}
+
+/** What an owner may do besides: act as the clients of its database, to test its policies, and call what clients may not. */
+export function rightsOfOwner(owner: string): string[] {
+  return [
+    `grant anon, authenticated to ${quoteName(owner)} with admin false, inherit false, set true`,
+    `grant ${ownersRole} to ${quoteName(owner)} with admin false, inherit true, set false`,
+  ]
 }
 
 /** Who owns a database of the server, and who may connect to it. */
@@ -129,7 +135,7 @@ function settingsOf({ pgDatabase, settings }: Database): string[] {
  * written by the proxy alone, while `request.jwt.claims` may be set by every client.
  */
 export function databaseSetup({ pgUser }: Pick<Database, 'pgUser'>): string {
-  return joined([
+  return joinStatements([
     // Its owner may have dropped it.
     `do $$ begin if exists (select from pg_catalog.pg_namespace where nspname = 'public') then
       alter schema public owner to ${quoteName(pgUser)}; revoke create on schema public from public; end if; end $$`,
@@ -167,20 +173,3 @@ const ownParts = `do $$ begin if not exists (
       .map((part) => `alter extension plpgsql add ${part};`)
       .join('\n    ')}
   end if; end $$`
-
-function createRole(name: string): string {
-  return `do $$ begin if not exists (select from pg_catalog.pg_roles where rolname = ${quoteText(name)}) then create role ${quoteName(name)}; end if; end $$`
-}
-
-function joined(statements: readonly string[]): string {
-  return statements.map((statement) => `${statement};\n`).join('')
-}
-
-/** A name in SQL. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
-function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
-}
