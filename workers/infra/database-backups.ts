@@ -24,7 +24,15 @@ import {
 import { findDatabaseRow, recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { filesFolder, isBelowFloor } from '#src/resources/infra/file-room.ts'
 import { storeDump, type DumpProgress } from './database-dumps.ts'
-import { noRoom, runUntilEnded, sentenceOf, WorkEnded, WorkReleased, type FindMachine } from './database-work.ts'
+import {
+  noRoom,
+  onceAtATime,
+  runUntilEnded,
+  sentenceOf,
+  WorkEnded,
+  WorkReleased,
+  type FindMachine,
+} from './database-work.ts'
 import { databaseMachine } from './databases.ts'
 import { createShares } from './shares.ts'
 import type { VmWork } from './vms.ts'
@@ -38,24 +46,17 @@ const stopped = 'The worker that made it was stopped before it was complete. Mak
 
 /** Handles the backups of the node's databases. */
 export async function handleDatabaseBackups(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
-  const active = new Set<string>()
   const { services } = work
   const kind = onNode(runBackup, work.nodeId)
   const inTurn = createShares(services, kind, ofOneOrganization)
-  await services.jobs.handle(kind, { concurrency: backupsAtOnce }, async ({ data, signal }) => {
-    const { backupId: id } = data
-    if (active.has(id)) return // delivered again while it is being made here
-    active.add(id)
-    try {
-      const backup = await patiently(() => findBackupRow(services.db, id))
-      if (backup)
-        await inTurn({ ...backup, data }, async () => {
-          await makeBackup(work, id, signal, find)
-        })
-    } finally {
-      active.delete(id)
-    }
+  const make = onceAtATime(async (id, stopping) => {
+    const backup = await patiently(() => findBackupRow(services.db, id))
+    if (backup)
+      await inTurn({ ...backup, data: { backupId: id } }, async () => {
+        await makeBackup(work, id, stopping, find)
+      })
   })
+  await services.jobs.handle(kind, { concurrency: backupsAtOnce }, ({ data, signal }) => make(data.backupId, signal))
 }
 
 /**

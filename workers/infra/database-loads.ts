@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { complaintOf, freeDataBytes, loadDump } from '#src/drivers/compute/guest/postgres-copies.ts'
-import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { limits } from '#src/platform/limits.ts'
 import { startSha256 } from '#src/platform/secrets.ts'
@@ -11,10 +10,9 @@ import type { Background } from '#src/platform/services.ts'
 import { backupKey, type Backup } from '#src/resources/infra/database-backups/rows.ts'
 import { forgetSource, handOver, prepareLoad } from '#src/resources/infra/database-restores/server-sql.ts'
 import { databaseSetup } from '#src/resources/infra/databases/setup.ts'
+import { runEach, runStatements } from './database-statements.ts'
 import { WorkEnded } from './database-work.ts'
 
-/** The time limit of one statement. */
-export const statementMs = 10 * 60_000
 /** What a loaded database may take beyond its size when it was dumped: indexes are built anew, and the log of writes grows. */
 const spareBytes = 64 * 1024 * 1024
 
@@ -33,17 +31,13 @@ export async function loadBackup(
   over: AbortSignal,
 ): Promise<void> {
   const load = { loaded, sourceUser, targetUser }
-  const inServer = async (statements: readonly string[]): Promise<void> => {
-    for (const sql of statements) await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs })
-  }
-  const inLoaded = (sql: string): Promise<string> => runSql(machine, { database: loaded, sql, timeoutMs: statementMs })
-  await inServer(prepareLoad(load))
+  await runEach(machine, prepareLoad(load))
   await checkRoom(machine, backup)
-  await inLoaded(databaseSetup({ pgUser: sourceUser }))
+  await runStatements(machine, databaseSetup({ pgUser: sourceUser }), loaded)
   over.throwIfAborted()
   await fill(services, machine, backup, load, onBytes, over)
-  await inLoaded(`${handOver(load)}${databaseSetup({ pgUser: targetUser })}`)
-  await inServer(forgetSource(load))
+  await runStatements(machine, `${handOver(load)}${databaseSetup({ pgUser: targetUser })}`, loaded)
+  await runEach(machine, forgetSource(load))
 }
 
 /** A data disk that is full would stop the whole server, the live data with it. */

@@ -4,7 +4,6 @@
  * every step first looks at what is done.
  */
 import type { Machine } from '#src/drivers/compute/machine.ts'
-import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
@@ -39,8 +38,9 @@ import {
 import { findDatabaseRow, recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { serverSetup } from '#src/resources/infra/databases/setup.ts'
 import { makeBackup } from './database-backups.ts'
-import { loadBackup, statementMs } from './database-loads.ts'
-import { runUntilEnded, sentenceOf, WorkEnded, WorkLost, type FindMachine } from './database-work.ts'
+import { loadBackup } from './database-loads.ts'
+import { runEach, runStatements } from './database-statements.ts'
+import { onceAtATime, runUntilEnded, sentenceOf, WorkEnded, WorkLost, type FindMachine } from './database-work.ts'
 import { databaseMachine } from './databases.ts'
 import { createShares } from './shares.ts'
 import type { VmWork } from './vms.ts'
@@ -65,21 +65,16 @@ type Run = {
 
 /** Handles the restores of the node's databases. */
 export async function handleDatabaseRestores(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
-  const active = new Set<string>()
   const { services } = work
   const kind = onNode(runRestore, work.nodeId)
   const inTurn = createShares(services, kind, ofOneOrganization)
-  await services.jobs.handle(kind, { concurrency: restoresAtOnce }, async ({ data, signal }) => {
-    const { restoreId: id } = data
-    if (active.has(id)) return // delivered again while it runs here
-    active.add(id)
-    try {
-      const restore = await patiently(() => findRestoreRow(services.db, id))
-      if (restore) await inTurn({ ...restore, data }, () => restoreDatabase(work, id, signal, find))
-    } finally {
-      active.delete(id)
-    }
+  const carryOn = onceAtATime(async (id, stopping) => {
+    const restore = await patiently(() => findRestoreRow(services.db, id))
+    if (restore) await inTurn({ ...restore, data: { restoreId: id } }, () => restoreDatabase(work, id, stopping, find))
   })
+  await services.jobs.handle(kind, { concurrency: restoresAtOnce }, ({ data, signal }) =>
+    carryOn(data.restoreId, signal),
+  )
 }
 
 /** Takes a restore to its end, and tidies up after one that has ended. */
@@ -146,11 +141,10 @@ async function takeSteps(run: Run, over: AbortSignal): Promise<void> {
       over,
     )
     await enter(run, 'swap', over)
-    await eachStatement(machine, closeDatabases(swap))
-    await runSql(machine, { database: 'postgres', sql: swapDatabases(swap), timeoutMs: statementMs })
+    await runEach(machine, closeDatabases(swap))
+    await runStatements(machine, swapDatabases(swap))
   }
-  const setup = await serverSetup(work.services.sealer, database)
-  await runSql(machine, { database: 'postgres', sql: setup, timeoutMs: statementMs })
+  await runStatements(machine, await serverSetup(work.services.sealer, database))
 }
 
 /** Begins the next step, if this worker still has the restore. */
@@ -192,13 +186,13 @@ async function makeSafetyBackup({ work, restore, stopping, find }: Run): Promise
 async function tidyUp({ work, restore, database, swap, find }: Run): Promise<void> {
   const { services } = work
   const machine = await find(work, database.id)
-  if (restore.status === 'completed') await eachStatement(machine, [dropReplaced(swap)])
+  if (restore.status === 'completed') await runEach(machine, [dropReplaced(swap)])
   else {
     const isSwapped = (await databasesOf(machine)).has(swap.replaced)
     if (isSwapped && database.status === 'restoring') await swapBack(machine, swap)
     const source = await sourceUserOf(services, restore)
     const users = { sourceUser: source ?? database.pgUser, targetUser: database.pgUser }
-    await eachStatement(machine, [...giveUpLoad(swap), ...forgetSource(users)])
+    await runEach(machine, [...giveUpLoad(swap), ...forgetSource(users)])
   }
   await patiently(() => noteTidied(services, restore))
 }
@@ -206,8 +200,8 @@ async function tidyUp({ work, restore, database, swap, find }: Run): Promise<voi
 /** A restore that failed after its data had taken their place. */
 async function swapBack(machine: Machine, { name, loaded, replaced }: Swap): Promise<void> {
   const back = { name, loaded: replaced, replaced: loaded }
-  await eachStatement(machine, closeDatabases(back))
-  await runSql(machine, { database: 'postgres', sql: swapDatabases(back), timeoutMs: statementMs })
+  await runEach(machine, closeDatabases(back))
+  await runStatements(machine, swapDatabases(back))
 }
 
 async function sourceUserOf({ db }: VmWork['services'], { backupId }: Restore): Promise<string | undefined> {
@@ -216,11 +210,6 @@ async function sourceUserOf({ db }: VmWork['services'], { backupId }: Restore): 
 }
 
 async function databasesOf(machine: Machine): Promise<Set<string>> {
-  const names = await runSql(machine, { database: 'postgres', sql: listDatabases, timeoutMs: statementMs })
+  const names = await runStatements(machine, listDatabases)
   return new Set(names.split('\n').map((name) => name.trim()))
-}
-
-/** Runs statements one after the other, because creating and dropping databases is not possible in a transaction. */
-async function eachStatement(machine: Machine, statements: readonly string[]): Promise<void> {
-  for (const sql of statements) await runSql(machine, { database: 'postgres', sql, timeoutMs: statementMs })
 }

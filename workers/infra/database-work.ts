@@ -15,6 +15,22 @@ export type FindMachine = (work: VmWork, databaseId: string) => Promise<Machine>
 
 const beatMs = 2_000
 
+/** Makes a handler that leaves out a job which is delivered again while it is under way here. */
+export function onceAtATime(
+  work: (id: string, stopping: AbortSignal) => Promise<unknown>,
+): (id: string, stopping: AbortSignal) => Promise<void> {
+  const active = new Set<string>()
+  return async (id, stopping) => {
+    if (active.has(id)) return
+    active.add(id)
+    try {
+      await work(id, stopping)
+    } finally {
+      active.delete(id)
+    }
+  }
+}
+
 /** The end of a piece of work, with a sentence for the caller. */
 export class WorkEnded extends Error {}
 
