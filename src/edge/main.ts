@@ -22,6 +22,7 @@ import { openProxy, type PostgresProxy, type ProxyOptions } from './postgres/pro
 import { openProjectDoor, type ProjectDoor } from './project-door.ts'
 import { openSqlDoor, type SqlDoor } from './sql/door.ts'
 import { createTokenCheck } from './tokens.ts'
+import { createWaking } from './waking.ts'
 
 const stopLimitMs = 9_000 // the supervisor waits 11 s
 /** Clients in the middle of a transaction get so long to finish. */
@@ -113,8 +114,9 @@ function keepReporting({ db }: Services, edgeId: string): NodeJS.Timeout {
 /** Through the worker of its node, which alone has a way to its VM. */
 function reachServer(services: Services): Reach {
   const token = services.sealer.derive(nodeTokenPurpose)
+  const wake = createWaking((databaseId) => wakeDatabase(services, databaseId))
   return async (databaseId) => {
-    const { vmId, nodeAgentUrl } = await wakeDatabase(services, databaseId)
+    const { vmId, nodeAgentUrl } = await wake(databaseId)
     return nodeClient(nodeAgentUrl, token).tunnel({ vmId })
   }
 }
