@@ -8,7 +8,7 @@ import type { Database } from '#src/resources/infra/databases/rows.ts'
 import { clientSettings } from '#src/resources/infra/databases/setup.ts'
 import { openBackend, type Backend, type Server } from './postgres/backend.ts'
 import type { FreshSession } from './postgres/directory.ts'
-import { errorField, fromServer, headBytes, runWith } from './postgres/messages.ts'
+import { errorField, fromServer, headBytes, runWith } from './postgres/protocol/messages.ts'
 import { PostgresRefusal } from './postgres/refusals.ts'
 
 /** Writes claims. */

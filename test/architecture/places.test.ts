@@ -63,7 +63,7 @@ test('pg-boss, mercurius and NOTIFY are each known to one file', () => {
   expect(importing('graphql-yoga')).toEqual(['src/gateway/graphql.ts'])
   // The proxy of databases names it among the functions of Postgres that clients may call.
   expect(textsWith(/pg_notify|\blisten \$\{/)).toEqual([
-    'src/edge/postgres/statement-words.ts',
+    'src/edge/postgres/sessions/statement-words.ts',
     'src/platform/pubsub.ts',
   ])
 })

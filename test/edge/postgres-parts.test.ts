@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
-import { followMessages } from '#src/edge/postgres/message-heads.ts'
-import { fromClient, message } from '#src/edge/postgres/messages.ts'
+import { followMessages } from '#src/edge/postgres/protocol/message-heads.ts'
+import { fromClient, message } from '#src/edge/postgres/protocol/messages.ts'
 import { makeVerifier, readVerifier } from '#src/platform/secrets/scram-verifiers.ts'
-import { leaves, readStatements } from '#src/edge/postgres/statements.ts'
+import { leaves, readStatements } from '#src/edge/postgres/sessions/statements.ts'
 import { asAdmin } from '../support/postgres.ts'
 import { openProxyWorld } from './proxy-world.ts'
 

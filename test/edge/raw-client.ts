@@ -2,7 +2,14 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
-import { fromServer, int32, message, protocolVersion, queryMessage, requestCodes } from '#src/edge/postgres/messages.ts'
+import {
+  fromServer,
+  int32,
+  message,
+  protocolVersion,
+  queryMessage,
+  requestCodes,
+} from '#src/edge/postgres/protocol/messages.ts'
 
 /** A message of the server. */
 export type Answer = { type: string; content: Buffer }

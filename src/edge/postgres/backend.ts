@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Admission } from './directory.ts'
-import { readIncoming, type Incoming } from './incoming.ts'
-import { saslInitial } from './login.ts'
+import { readIncoming, type Incoming } from './protocol/incoming.ts'
+import { saslInitial } from './logins/login.ts'
 import {
   authentication,
   cancelPacket,
@@ -15,9 +15,9 @@ import {
   readParameter,
   startupPacket,
   terminateMessage,
-} from './messages.ts'
+} from './protocol/messages.ts'
 import { PostgresRefusal } from './refusals.ts'
-import { mechanisms, scramClient } from './scram.ts'
+import { mechanisms, scramClient } from './logins/scram.ts'
 import { LoginLost, loginFailure, ServerRefused } from './server-refusals.ts'
 
 /** A message as it came. */

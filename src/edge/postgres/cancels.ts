@@ -1,6 +1,6 @@
 /** The keys by which clients may cancel: the proxy's own, which say nothing of the server. */
 import { randomToken } from '#src/platform/ids.ts'
-import { backendKey } from './messages.ts'
+import { backendKey } from './protocol/messages.ts'
 
 /** A client's key. */
 export type CancelKey = { processId: number; secret: number }

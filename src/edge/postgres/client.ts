@@ -4,22 +4,22 @@ import { limits } from '#src/platform/limits.ts'
 import { openBackend, type Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
 import type { Borrower } from './borrower.ts'
-import { keyOf, type Guest } from './guest.ts'
-import { errorMessage, parameterStatus, welcome } from './messages.ts'
-import type { Follower } from './message-heads.ts'
+import { keyOf, type LoggedIn } from './logins/logged-in.ts'
+import { errorMessage, parameterStatus, welcome } from './protocol/messages.ts'
+import type { Follower } from './protocol/message-heads.ts'
 import { refusalsTold } from './metrics.ts'
 import type { Pool } from './pool.ts'
 import { PostgresRefusal, refusalOf } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
-import { findState } from './shared-state.ts'
-import { leaves } from './statements.ts'
-import { followAnswers, followRequests, newTalk, noteSetting, rests } from './talk.ts'
-import { followToSync, needsUnnamed, restoreUnnamed } from './unnamed-statement.ts'
+import { findState } from './sessions/session-state.ts'
+import { leaves } from './sessions/statements.ts'
+import { followAnswers, followRequests, newTalk, noteSetting, rests } from './sessions/talk.ts'
+import { followToSync, needsUnnamed, restoreUnnamed } from './sessions/unnamed-statement.ts'
 
 /** A client. */
 export class Client implements Borrower {
   readonly admission
-  readonly #guest: Guest
+  readonly #loggedIn: LoggedIn
   readonly #stream: Duplex
   readonly #pool: Pool
   readonly #key: string
@@ -43,13 +43,13 @@ export class Client implements Borrower {
   #spoke = true
   #stalled: NodeJS.Timeout | undefined
 
-  constructor(guest: Guest, pool: Pool, cancels: Cancels) {
-    this.#guest = guest
-    this.#stream = guest.stream
+  constructor(loggedIn: LoggedIn, pool: Pool, cancels: Cancels) {
+    this.#loggedIn = loggedIn
+    this.#stream = loggedIn.stream
     this.#pool = pool
-    this.#held = guest.early.length > 0 ? [guest.early] : []
-    this.#key = keyOf(guest)
-    this.admission = { ...guest.admission } // as it is at its login
+    this.#held = loggedIn.early.length > 0 ? [loggedIn.early] : []
+    this.#key = keyOf(loggedIn)
+    this.admission = { ...loggedIn.admission } // as it is at its login
     this.#cancelKey = cancels.add(() => {
       this.#cancelled = this.#phase === 'changing' && this.#held.length > 0
       if (this.#phase === 'attached' && !this.#isDone()) this.#backend?.cancel()
@@ -64,7 +64,7 @@ export class Client implements Borrower {
       const given = await this.#acquire()
       if (!given) return
       for (const [name, value] of given.parameters) noteSetting(this.#talk, name, value)
-      if (this.#guest.startup.changesRole) this.#talk.leaves = leaves.stuck // clearing the session would not bring the role back
+      if (this.#loggedIn.startup.changesRole) this.#talk.leaves = leaves.stuck // clearing the session would not bring the role back
       stream.write(welcome(this.#talk.told, this.#cancelKey.told))
       stream.on('data', (chunk: Buffer) => this.#onRequest(chunk)).on('drain', () => this.#onDrain())
       this.#attach(given)
@@ -124,7 +124,7 @@ export class Client implements Borrower {
   }
 
   beat(): void {
-    if (this.#spoke) this.#guest.admission.onActivity()
+    if (this.#spoke) this.#loggedIn.admission.onActivity()
     this.#spoke = false
   }
 
@@ -139,7 +139,7 @@ export class Client implements Borrower {
 
   /** A backend from the pool; null when the client has left meanwhile. */
   async #acquire(): Promise<Backend | null> {
-    const { admission, startup } = this.#guest
+    const { admission, startup } = this.#loggedIn
     const open = (): Promise<Backend> => openBackend(admission, startup.settings, this.#key)
     const given = await this.#pool.acquire(this.#key, this.admission.kind, open)
     try {

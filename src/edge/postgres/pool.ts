@@ -10,7 +10,7 @@ import type { Borrower } from './borrower.ts'
 import { isAmong, type ClientKind, type SomeClients } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
-import { clearState } from './shared-state.ts'
+import { clearState } from './sessions/session-state.ts'
 
 /** How many there are of what, for metrics and for whoever decides whether a database may sleep. */
 export type PoolCounts = { clients: number; backends: number; free: number; waiting: number }

@@ -4,20 +4,20 @@ import { duplexPair, type Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { createCancels, type Cancels } from './cancels.ts'
-import type { Certificates } from './certificates.ts'
+import type { Certificates } from './logins/certificates.ts'
 import { Client } from './client.ts'
 import type { Admission, Directory } from './directory.ts'
-import { countFailedLogins, type FailedLogins } from './failed-logins.ts'
-import { greet } from './greeting.ts'
-import { Ended, readIncoming } from './incoming.ts'
-import { logIn } from './login.ts'
-import { errorMessage, negotiateVersion } from './messages.ts'
+import { countFailedLogins, type FailedLogins } from './logins/failed-logins.ts'
+import { greet } from './logins/greeting.ts'
+import { Ended, readIncoming } from './protocol/incoming.ts'
+import { logIn } from './logins/login.ts'
+import { errorMessage, negotiateVersion } from './protocol/messages.ts'
 import { loginsTaken, refusalsTold, reportProxy } from './metrics.ts'
-import { openRooms, type Rooms, type Seat } from './rooms.ts'
+import { openConnections, type OpenConnections, type Seat } from './logins/open-connections.ts'
 import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
 import { changedMeanwhile, PostgresRefusal, refusalOf, violation } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
-import { readFirstPacket } from './startup.ts'
+import { readFirstPacket } from './logins/startup.ts'
 
 /** What the proxy needs. */
 export type ProxyOptions = {
@@ -55,12 +55,13 @@ export type FromNetwork = { projectId: string; address: string; clientsMax: numb
 /** A client inside this process: its end of the connection, and how to cancel what it does, and end it. */
 export type InsideClient = { stream: Duplex; cut(): void }
 
-type House = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive' | 'times'> & {
+/** What its connections share. */
+type Shared = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive' | 'times'> & {
   plainText: boolean
   pools: Map<string, Pool>
   cancels: Cancels
   failedLogins: FailedLogins
-  rooms: Rooms
+  connections: OpenConnections
 }
 
 const sweepMs = 1_000
@@ -70,37 +71,37 @@ const keepAliveMs = 60_000
 
 /** Opens the proxy. @throws Error when the port is taken */
 export async function openProxy(options: ProxyOptions): Promise<PostgresProxy> {
-  const house: House = {
+  const shared: Shared = {
     ...options,
     plainText: options.plainText ?? false,
     pools: new Map(),
     cancels: createCancels(),
     failedLogins: countFailedLogins(),
-    rooms: openRooms(),
+    connections: openConnections(),
   }
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }, (socket) =>
-    receive(socket, house),
+    receive(socket, shared),
   )
   await listen(server, options)
   const unwatch = options.directory.watch((change) => {
-    const pool = house.pools.get(change.databaseId)
+    const pool = shared.pools.get(change.databaseId)
     if (change.change === 'closed') pool?.close(change, change.refusal)
     else pool?.renew()
   })
-  const sweeping = setInterval(() => sweep(house.pools), sweepMs).unref()
-  const totals = (): PoolCounts => sum([...house.pools.values()].map((pool) => pool.counts()))
+  const sweeping = setInterval(() => sweep(shared.pools), sweepMs).unref()
+  const totals = (): PoolCounts => sum([...shared.pools.values()].map((pool) => pool.counts()))
   reportProxy(totals)
   const address = server.address()
   return {
     port: typeof address === 'object' && address ? address.port : options.port,
-    receive: (socket, from) => receive(socket, house, from),
-    serve: (admission) => serveInside(house, admission),
-    counts: (databaseId) => house.pools.get(databaseId)?.counts() ?? null,
+    receive: (socket, from) => receive(socket, shared, from),
+    serve: (admission) => serveInside(shared, admission),
+    counts: (databaseId) => shared.pools.get(databaseId)?.counts() ?? null,
     totals,
     async close(limitMs) {
       unwatch()
       clearInterval(sweeping)
-      await closeAll(server, house, limitMs)
+      await closeAll(server, shared, limitMs)
     },
   }
 }
@@ -115,9 +116,9 @@ function listen(server: Server, { port, host }: ProxyOptions): Promise<void> {
 }
 
 /** One connection from its first byte to its last. */
-function receive(socket: Socket, house: House, from?: FromNetwork): void {
+function receive(socket: Socket, shared: Shared, from?: FromNetwork): void {
   socket.on('error', (error) => log.debug({ err: error }, 'a connection to the Postgres port was cut'))
-  const seat = house.rooms.enter(socket, from)
+  const seat = shared.connections.enter(socket, from)
   if (!seat)
     return refuse(
       socket,
@@ -127,7 +128,7 @@ function receive(socket: Socket, house: House, from?: FromNetwork): void {
       ),
     )
   let stream = socket
-  serve(socket, house, { ...seat, projectId: from?.projectId }, (secured) => {
+  serve(socket, shared, { ...seat, projectId: from?.projectId }, (secured) => {
     stream = secured
   }).catch((error: unknown) => {
     if (error instanceof Ended) return void stream.destroy()
@@ -141,17 +142,17 @@ function receive(socket: Socket, house: House, from?: FromNetwork): void {
 
 async function serve(
   socket: Socket,
-  house: House,
+  shared: Shared,
   seat: Seat & { projectId: string | undefined },
   told: (stream: Socket) => void,
 ): Promise<void> {
   const { stream, incoming, wants } = await greet(
     socket,
-    { certificate: await house.certificates(), plainText: house.plainText },
+    { certificate: await shared.certificates(), plainText: shared.plainText },
     told,
   )
   if (wants.asks === 'cancel') {
-    house.cancels.request(wants)
+    shared.cancels.request(wants)
     stream.destroy()
     return
   }
@@ -159,15 +160,15 @@ async function serve(
   if (startup.newer || startup.unknownOptions.length > 0) stream.write(negotiateVersion(startup.unknownOptions))
   const admission = await logIn(
     { stream, incoming, startup, tls, address: seat.address, projectId: seat.projectId },
-    house,
+    shared,
   )
   seat.proved()
   loginsTaken.inc()
-  const guest = { stream, early: incoming.release(), startup, admission }
-  await new Client(guest, poolOf(house, admission), house.cancels).start()
+  const loggedIn = { stream, early: incoming.release(), startup, admission }
+  await new Client(loggedIn, poolOf(shared, admission), shared.cancels).start()
 }
 
-function serveInside(house: House, admission: Admission): InsideClient {
+function serveInside(shared: Shared, admission: Admission): InsideClient {
   const [stream, theirs] = duplexPair()
   theirs.once('close', () => stream.destroy())
   stream.once('close', () => theirs.destroy())
@@ -177,8 +178,8 @@ function serveInside(house: House, admission: Admission): InsideClient {
     const packet = readFirstPacket(await incoming.packet(limits.postgresStartupBytes))
     if (packet.asks !== 'session') throw violation('a session was expected')
     if (!admission.isCurrent()) throw changedMeanwhile()
-    const guest = { stream, early: incoming.release(), startup: packet.startup, admission }
-    client = new Client(guest, poolOf(house, admission), house.cancels)
+    const loggedIn = { stream, early: incoming.release(), startup: packet.startup, admission }
+    client = new Client(loggedIn, poolOf(shared, admission), shared.cancels)
     await client.start()
   }
   begin().catch((error: unknown) => {
@@ -196,7 +197,7 @@ function serveInside(house: House, admission: Admission): InsideClient {
   }
 }
 
-function poolOf({ pools, times }: House, admission: Admission): Pool {
+function poolOf({ pools, times }: Shared, admission: Admission): Pool {
   const pool = pools.get(admission.databaseId) ?? new Pool(times)
   pools.set(admission.databaseId, pool)
   pool.resize(admission)
@@ -226,7 +227,7 @@ function leaveBehind(stream: Socket): void {
 }
 const lingerMs = 2_000
 
-async function closeAll(server: Server, { pools, rooms }: House, limitMs: number): Promise<void> {
+async function closeAll(server: Server, { pools, connections }: Shared, limitMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const refusal = new PostgresRefusal('admin_shutdown', 'terminating connection due to administrator command')
   const endResting = (): void => pools.values().forEach((pool) => pool.endResting(refusal))
@@ -234,10 +235,10 @@ async function closeAll(server: Server, { pools, rooms }: House, limitMs: number
   const looking = setInterval(endResting, lookMs)
   const timer = setTimeout(() => {
     for (const pool of pools.values()) pool.close({}, refusal)
-    rooms.empty()
+    connections.cutAll()
   }, limitMs)
-  rooms.emptyUnproved()
-  await Promise.all([closed, rooms.left()])
+  connections.cutUnproved()
+  await Promise.all([closed, connections.allClosed()])
   clearInterval(looking)
   clearTimeout(timer)
   for (const pool of pools.values()) pool.close({}, refusal)

@@ -1,5 +1,5 @@
 /** How a server refuses a login of the proxy. */
-import { errorField, fromServer, message } from './messages.ts'
+import { errorField, fromServer, message } from './protocol/messages.ts'
 import { sqlStates } from './refusals.ts'
 
 /** The server refuses: its own words are for the client. */

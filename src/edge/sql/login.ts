@@ -3,7 +3,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { sameDigest, sha256 } from '#src/platform/secrets.ts'
 import { anonymousClaims, type CheckToken, type EdgeDatabases, type Identity, type Sought } from '../databases.ts'
 import type { Admission } from '../postgres/directory.ts'
-import type { FailedLogins } from '../postgres/failed-logins.ts'
+import type { FailedLogins } from '../postgres/logins/failed-logins.ts'
 import { PostgresRefusal } from '../postgres/refusals.ts'
 import type { SqlCaller } from './request.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Reads statements as far as it takes to know what they may leave behind in the session. What can be found by asking
- * the server afterwards (settings, temporary tables, locks …) is not looked for here; see `shared-state.ts`. Here is what
+ * the server afterwards (settings, temporary tables, locks …) is not looked for here; see `session-state.ts`. Here is what
  * nobody could find: settings with a name of the user's own, functions that are not Postgres' own, `DO`, `LOAD`.
  *
  * When in doubt it answers more than is needed: that costs a client the sharing, and never its state.

@@ -5,8 +5,8 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { digestOf } from '#src/platform/secrets.ts'
 import type { Certificate } from './certificates.ts'
-import { readIncoming, type Incoming } from './incoming.ts'
-import { PostgresRefusal, violation } from './refusals.ts'
+import { readIncoming, type Incoming } from '../protocol/incoming.ts'
+import { PostgresRefusal, violation } from '../refusals.ts'
 import { readFirstPacket, type Startup } from './startup.ts'
 
 /** What a client wants, on the connection that is to be used from now on. */

@@ -1,9 +1,9 @@
 /** The unnamed prepared statement of a client: it is made again where the client gets another backend and goes on with it. */
-import type { Backend } from './backend.ts'
-import { followMessages, type Follower } from './message-heads.ts'
-import { errorMessage, fromClient, headBytes } from './messages.ts'
-import { PostgresRefusal } from './refusals.ts'
-import { prepareAgain } from './shared-state.ts'
+import type { Backend } from '../backend.ts'
+import { followMessages, type Follower } from '../protocol/message-heads.ts'
+import { errorMessage, fromClient, headBytes } from '../protocol/messages.ts'
+import { PostgresRefusal } from '../refusals.ts'
+import { prepareAgain } from './session-state.ts'
 
 /** Whether what a client says first may be about its unnamed statement: all but a query, and a Parse that makes another. */
 export function needsUnnamed(chunk: Buffer | undefined): boolean {

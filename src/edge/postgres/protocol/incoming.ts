@@ -1,6 +1,6 @@
 /** Reads one packet or message at a time from a connection, for as long as little is said on it: logins. */
 import type { Duplex } from 'node:stream'
-import { violation } from './refusals.ts'
+import { violation } from '../refusals.ts'
 
 /** What arrives on a connection, until it is taken over by somebody else. */
 export type Incoming = {

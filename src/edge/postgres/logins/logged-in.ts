@@ -1,10 +1,10 @@
-/** Whoever has logged in, before it is served. */
+/** A client that has logged in, before it is served. */
 import type { Duplex } from 'node:stream'
-import type { Admission } from './directory.ts'
+import type { Admission } from '../directory.ts'
 import type { Startup } from './startup.ts'
 
 /** What a client comes with. */
-export type Guest = {
+export type LoggedIn = {
   stream: Duplex
   /** What has arrived of it beyond its login. */
   early: Buffer
@@ -13,7 +13,7 @@ export type Guest = {
 }
 
 /** Those for whom a backend is the same: who they are on the server, and with which settings they began. */
-export function keyOf({ startup: { settings }, admission: { server } }: Guest): string {
+export function keyOf({ startup: { settings }, admission: { server } }: LoggedIn): string {
   const sorted = [...settings].toSorted(([one], [other]) => (one < other ? -1 : 1))
   return JSON.stringify([server.user, server.database, ...sorted])
 }

@@ -3,7 +3,7 @@
  * those that are asked for. A message may be cut anywhere.
  */
 import { headBytes } from './messages.ts'
-import { violation } from './refusals.ts'
+import { violation } from '../refusals.ts'
 
 /** What is made of what passes. */
 export type Watcher = {

@@ -1,6 +1,6 @@
 /** What a client says first: the packet with its user, its database and the settings of its session. */
-import { requestCodes } from './messages.ts'
-import { PostgresRefusal, shortened, violation } from './refusals.ts'
+import { requestCodes } from '../protocol/messages.ts'
+import { PostgresRefusal, shortened, violation } from '../refusals.ts'
 
 /** A first packet, read. */
 export type FirstPacket =

@@ -2,8 +2,8 @@
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
-import type { Asked } from './directory.ts'
-import { PostgresRefusal } from './refusals.ts'
+import type { Asked } from '../directory.ts'
+import { PostgresRefusal } from '../refusals.ts'
 
 /** Failures by address and by what was asked for, in this process. */
 export type FailedLogins = {

@@ -1,5 +1,5 @@
 /** The messages of Postgres' protocol 3.0 that the proxy writes itself, and the types of those that it looks at. */
-import { PostgresRefusal } from './refusals.ts'
+import { PostgresRefusal } from '../refusals.ts'
 
 /** Bytes in front of a message's content: its type, and a length that counts itself. */
 export const headBytes = 5

@@ -5,7 +5,7 @@
 import { randomToken } from '#src/platform/ids.ts'
 import { scramKeys, usualIterations, type Verifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { hmacSha256, sameDigest, sha256 } from '#src/platform/secrets.ts'
-import { PostgresRefusal, violation } from './refusals.ts'
+import { PostgresRefusal, violation } from '../refusals.ts'
 
 /** Names of the two mechanisms; the second one is bound to the TLS connection. */
 export const mechanisms = { plain: 'SCRAM-SHA-256', bound: 'SCRAM-SHA-256-PLUS' } as const

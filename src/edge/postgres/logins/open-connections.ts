@@ -6,25 +6,25 @@ import type { Socket } from 'node:net'
 import { neighbourhood } from '#src/drivers/addresses.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** Who is there. */
-export type Rooms = {
+/** Those that are open. */
+export type OpenConnections = {
   /**
    * Lets a connection in, until it closes; null when it must leave. It is cut when it has not proved itself in time.
    * @param from who is at its other end, when that is no address, and how many of them there may be.
    */
   enter(socket: Socket, from?: { address: string; clientsMax: number }): Seat | null
   /** Cuts those that have not logged in; or all. */
-  emptyUnproved(): void
-  empty(): void
-  /** Resolves when nobody is there. */
-  left(): Promise<void>
+  cutUnproved(): void
+  cutAll(): void
+  /** Resolves when none is open. */
+  allClosed(): Promise<void>
 }
 
 /** The place of a connection. */
 export type Seat = { address: string; proved: () => void }
 
-/** Makes empty ones. */
-export function openRooms(): Rooms {
+/** Begins without any. */
+export function openConnections(): OpenConnections {
   const all = new Set<Socket>()
   const unproved = new Set<Socket>() // the oldest first
   let waiting: (() => void)[] = []
@@ -75,10 +75,10 @@ export function openRooms(): Rooms {
         },
       }
     },
-    emptyUnproved: () => makeWay(unproved, 0),
-    empty() {
+    cutUnproved: () => makeWay(unproved, 0),
+    cutAll() {
       for (const socket of all) socket.destroy()
     },
-    left: () => (all.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    allClosed: () => (all.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   }
 }

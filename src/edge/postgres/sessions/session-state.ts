@@ -3,8 +3,8 @@
  * between two of the client's own, by the extended protocol, so that the client's unnamed prepared statement survives them.
  */
 import { log } from '#src/platform/log.ts'
-import type { Backend } from './backend.ts'
-import { closeNamed, describeUnnamed, fromServer, queryMessage, runNamed, syncMessage } from './messages.ts'
+import type { Backend } from '../backend.ts'
+import { closeNamed, describeUnnamed, fromServer, queryMessage, runNamed, syncMessage } from '../protocol/messages.ts'
 
 /** What is asked for goes by this name while it is asked. */
 const probeName = 'berth: whether this connection may be shared'
@@ -52,7 +52,7 @@ const clearLimitMs = 10_000
 const planMax = 64 * 1024 // bytes that describe an unnamed statement
 
 /** What was found. */
-export type Found = {
+export type SessionState = {
   /** Whether the session holds nothing of its client's, beside the unnamed prepared statement. */
   free: boolean
   /** What the unnamed prepared statement takes and answers; empty when there is none, null when it is too long to remember. */
@@ -62,7 +62,7 @@ export type Found = {
 }
 
 /** Looks into the session; null when the backend does not say, and is cut. */
-export async function findState(backend: Backend, hasUnnamed: boolean): Promise<Found | null> {
+export async function findState(backend: Backend, hasUnnamed: boolean): Promise<SessionState | null> {
   const asked = hasUnnamed ? Buffer.concat([describeUnnamed, syncMessage, probe]) : probe
   try {
     await backend.cancelling // or it would be the question that is cancelled

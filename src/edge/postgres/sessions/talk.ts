@@ -1,8 +1,8 @@
 /** What is known of the talk between a client and its backend from the messages that pass: whether it rests, and what it may have left behind. */
 import { limits } from '#src/platform/limits.ts'
-import { errorField, fromClient, fromServer, headBytes, readParameter, transaction } from './messages.ts'
-import { followMessages, type Follower } from './message-heads.ts'
-import { violation } from './refusals.ts'
+import { errorField, fromClient, fromServer, headBytes, readParameter, transaction } from '../protocol/messages.ts'
+import { followMessages, type Follower } from '../protocol/message-heads.ts'
+import { violation } from '../refusals.ts'
 import { leaves, readStatements } from './statements.ts'
 
 /** The state of a talk. */

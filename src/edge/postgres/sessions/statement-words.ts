@@ -1,6 +1,6 @@
 /**
  * Words that may stand in front of a parenthesis in a statement without leaving anything behind in the session that
- * nobody can see: the language's own, types, and functions of Postgres that keep nothing, or keep what `shared-state.ts` finds.
+ * nobody can see: the language's own, types, and functions of Postgres that keep nothing, or keep what `session-state.ts` finds.
  */
 
 const language = `
