@@ -21,7 +21,7 @@ import { givenCertificate, ownCertificate, type Certificates } from './postgres/
 import { openProxy, type PostgresProxy, type ProxyOptions } from './postgres/proxy.ts'
 import { openProjectDoor, type ProjectDoor } from './project-door.ts'
 import { openSqlDoor, type SqlDoor } from './sql/door.ts'
-import { createTokenCheck } from './tokens.ts'
+import { createTokenCheck } from './databases/tokens.ts'
 import { createWaking } from './waking.ts'
 
 const stopLimitMs = 9_000 // the supervisor waits 11 s

@@ -109,8 +109,8 @@ test('a cache with a limit is a bounded map, except where the list above says wh
 const listeners: Readonly<Record<string, string>> = {
   'src/platform/caches/noticed-cache.ts': 'what is remembered of the database',
   'src/platform/jobs.ts': 'queues with new jobs',
-  'src/edge/changes.ts': 'clients of databases, who are told to leave',
-  'src/edge/finder.ts': 'users that no database had: any new database may have one',
+  'src/edge/databases/changes.ts': 'clients of databases, who are told to leave',
+  'src/edge/databases/finder.ts': 'users that no database had: any new database may have one',
   'src/resources/llm/billing/accounts.ts':
     'purses, which hold money that is on its way and are not forgotten but read again',
   'workers/infra/project-networks.ts': 'names of databases, which are told to the VMs of their project',

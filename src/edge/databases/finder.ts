@@ -1,10 +1,10 @@
 /** Finds the database that a client asks for: by the host name behind TLS, or by a user that only one database has. */
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
-import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findDatabaseForLogin, findDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
-import type { Asked, ClientKind } from './postgres/directory.ts'
+import type { Asked, ClientKind } from '../postgres/directory.ts'
+import { createDatabaseCache } from './cache.ts'
 
 /** The users that every database has beside its owner. */
 export const clientUsers: ReadonlyMap<string, ClientKind> = new Map([
@@ -12,24 +12,15 @@ export const clientUsers: ReadonlyMap<string, ClientKind> = new Map([
   ['anon', 'anonymous'],
 ])
 
-const rememberedMs = 60_000
-/** While notices do not arrive, what was read is used for so long: what is switched off ends within 5 s. */
-const unheardMs = 1_000
-const databasesMax = 10_000
 const namesMax = 20_000
 /** Postgres has no longer ones. */
 const nameLengthMax = 63
 
 /** Makes a function that finds a database, which may be another than the one that is asked for: see `isAskedFor`. */
 export function createFinder(services: Services): (asked: Asked) => Promise<Database | undefined> {
-  const { config, db, pubsub } = services
+  const { config, db } = services
   const names = createNames(services)
-  const rows = createNoticedCache<Database>(pubsub, {
-    topic: 'database',
-    entriesMax: databasesMax,
-    rememberedMs,
-    unheardMs,
-  })
+  const rows = createDatabaseCache<Database>(services)
   return async (asked) => {
     const hostId = hostIdIn(asked.serverName, config.domain)
     if (hostId === undefined || (hostId === null && clientUsers.has(asked.user))) return undefined

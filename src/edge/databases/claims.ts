@@ -6,10 +6,10 @@ import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { log } from '#src/platform/log.ts'
 import type { Database } from '#src/resources/infra/databases/rows.ts'
 import { clientSettings } from '#src/resources/infra/databases/setup.ts'
-import { openBackend, type Backend, type Server } from './postgres/backend.ts'
-import type { FreshSession } from './postgres/directory.ts'
-import { errorField, fromServer, headBytes, runWith } from './postgres/protocol/messages.ts'
-import { PostgresRefusal } from './postgres/refusals.ts'
+import { openBackend, type Backend, type Server } from '../postgres/backend.ts'
+import type { FreshSession } from '../postgres/directory.ts'
+import { errorField, fromServer, headBytes, runWith } from '../postgres/protocol/messages.ts'
+import { PostgresRefusal } from '../postgres/refusals.ts'
 
 /** Writes claims. */
 export type Claims = {

@@ -6,7 +6,6 @@ import { decodeJwt, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { createAuthenticator } from '#schema/context.ts'
 import { outboundFetch, readBeginning } from '#src/drivers/outbound-fetch.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
-import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
@@ -14,28 +13,20 @@ import type { Services } from '#src/platform/services.ts'
 import { remoteKeys, verifyClaims } from '#src/platform/tokens.ts'
 import { listAuthIssuers, type DatabaseAuthIssuer } from '#src/resources/infra/database-auth-issuers.ts'
 import type { Database } from '#src/resources/infra/databases/rows.ts'
-import type { CheckToken, Identity } from './databases.ts'
-import { PostgresRefusal } from './postgres/refusals.ts'
+import type { CheckToken, Identity } from '../databases.ts'
+import { PostgresRefusal } from '../postgres/refusals.ts'
+import { createDatabaseCache } from './cache.ts'
 
 /** Claims are written at each hand-over of a session, so they are short. Unit: characters of JSON. */
 const claimsLengthMax = 16 * 1024
 const keySetBytesMax = 256 * 1024
 const keySetsMax = 1_000
-const databasesMax = 10_000
-const rememberedMs = 60_000
-/** While notices do not arrive. */
-const unheardMs = 1_000
 
 /** Makes the check. */
 export function createTokenCheck(services: Services): CheckToken {
-  const { db, pubsub, config } = services
+  const { db, config } = services
   const authenticator = createAuthenticator(services)
-  const issuers = createNoticedCache<readonly DatabaseAuthIssuer[]>(pubsub, {
-    topic: 'database',
-    entriesMax: databasesMax,
-    rememberedMs,
-    unheardMs,
-  })
+  const issuers = createDatabaseCache<readonly DatabaseAuthIssuer[]>(services)
   const keySets = createKeySets(config)
 
   async function claimsOf({ id, organizationId }: Database, token: string): Promise<JWTPayload | null> {

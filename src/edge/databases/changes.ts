@@ -10,8 +10,8 @@ import type { Services } from '#src/platform/services.ts'
 import { acknowledgeChange } from '#src/resources/infra/databases/edges.ts'
 import { findDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
 import { restTopic } from '#src/resources/infra/databases/sleep.ts'
-import type { ClientKind, DatabaseChange, SomeClients } from './postgres/directory.ts'
-import { PostgresRefusal } from './postgres/refusals.ts'
+import type { ClientKind, DatabaseChange, SomeClients } from '../postgres/directory.ts'
+import { PostgresRefusal } from '../postgres/refusals.ts'
 
 /** A database whose clients are told of changes. An epoch ends when the clients of that kind are told to leave. */
 export type Followed = {
