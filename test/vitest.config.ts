@@ -28,9 +28,9 @@ export const slowTests = [
   'test/contract/tenants.test.ts', // every operation on what is another organization’s
   'test/contract/thrice.test.ts', // every request that changes something, three times
   'test/edge/main.test.ts', // processes that start and end
-  'test/edge/postgres-changes.test.ts', // five hundred clients
-  'test/edge/postgres-clients.test.ts', // psql, pgbench, pg_dump
-  'test/edge/postgres-hostile.test.ts', // a thousand connections, and a time limit of 15 s
+  'test/edge/postgres/changes.test.ts', // five hundred clients
+  'test/edge/postgres/clients.test.ts', // psql, pgbench, pg_dump
+  'test/edge/postgres/hostile.test.ts', // a thousand connections, and a time limit of 15 s
   'test/gateway/browsers.test.ts', // Chromium
   'test/gateway/compression.test.ts', // large answers
   'test/gateway/connections.test.ts', // thousands of connections, and a time limit of 30 s

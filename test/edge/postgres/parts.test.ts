@@ -6,8 +6,8 @@ import { followMessages } from '#src/edge/postgres/protocol/message-heads.ts'
 import { fromClient, message } from '#src/edge/postgres/protocol/messages.ts'
 import { makeVerifier, readVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { leaves, readStatements } from '#src/edge/postgres/sessions/statements.ts'
-import { asAdmin } from '../support/postgres.ts'
-import { openProxyWorld } from './proxy-world.ts'
+import { asAdmin } from '../../support/postgres.ts'
+import { openProxyWorld } from '../proxy-world.ts'
 
 const read = (text: string): ReturnType<typeof readStatements> =>
   readStatements(Buffer.from(text), 0, Buffer.byteLength(text))

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresRefusal } from '#src/edge/postgres/refusals.ts'
 import { message, requestCodes } from '#src/edge/postgres/protocol/messages.ts'
 import { limits } from '#src/platform/limits.ts'
-import { until } from '../support/until.ts'
-import { clientDatabase, clientToken, clientUser, openProxyWorld, serverName, type ProxyWorld } from './proxy-world.ts'
+import { until } from '../../support/until.ts'
+import { clientDatabase, clientToken, clientUser, openProxyWorld, serverName, type ProxyWorld } from '../proxy-world.ts'
 import {
   ask,
   connectRaw,
@@ -19,7 +19,7 @@ import {
   startup,
   type Answer,
   type RawClient,
-} from './raw-client.ts'
+} from '../raw-client.ts'
 
 let world: ProxyWorld
 beforeAll(async () => {

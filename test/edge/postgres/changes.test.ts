@@ -7,9 +7,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PostgresRefusal } from '#src/edge/postgres/refusals.ts'
 import { cancelPacket, errorMessage } from '#src/edge/postgres/protocol/messages.ts'
 import { setLogLevel } from '#src/platform/log.ts'
-import { until } from '../support/until.ts'
-import { openProxyWorld, type ProxyWorld } from './proxy-world.ts'
-import { connectRaw } from './raw-client.ts'
+import { until } from '../../support/until.ts'
+import { openProxyWorld, type ProxyWorld } from '../proxy-world.ts'
+import { connectRaw } from '../raw-client.ts'
 
 let world: ProxyWorld
 setLogLevel('error') // what cannot be reached here is warned of, as it should be

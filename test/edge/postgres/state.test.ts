@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDatabase, type TestDatabase } from '../support/postgres.ts'
-import { until } from '../support/until.ts'
-import { openProxyWorld, type ProxyWorld } from './proxy-world.ts'
+import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
+import { openProxyWorld, type ProxyWorld } from '../proxy-world.ts'
 
 let world: ProxyWorld
 let plain: TestDatabase

@@ -12,9 +12,9 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { givenCertificate } from '#src/edge/postgres/logins/certificates.ts'
 import { int32, message, queryMessage, syncMessage } from '#src/edge/postgres/protocol/messages.ts'
-import { until } from '../support/until.ts'
-import { clientDatabase, clientUser, openProxyWorld, serverName, type ProxyWorld } from './proxy-world.ts'
-import { ask, connectSecured, errorOf, startup, type RawClient } from './raw-client.ts'
+import { until } from '../../support/until.ts'
+import { clientDatabase, clientUser, openProxyWorld, serverName, type ProxyWorld } from '../proxy-world.ts'
+import { ask, connectSecured, errorOf, startup, type RawClient } from '../raw-client.ts'
 
 let world: ProxyWorld
 let folder: string

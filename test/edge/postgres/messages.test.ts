@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBackend } from '#src/edge/postgres/backend.ts'
 import { int32, message, queryMessage, syncMessage } from '#src/edge/postgres/protocol/messages.ts'
-import { clientDatabase, clientUser, openProxyWorld, type ProxyWorld } from './proxy-world.ts'
-import { ask, connectRaw, rawClient, startup, type Answer, type RawClient } from './raw-client.ts'
+import { clientDatabase, clientUser, openProxyWorld, type ProxyWorld } from '../proxy-world.ts'
+import { ask, connectRaw, rawClient, startup, type Answer, type RawClient } from '../raw-client.ts'
 
 let shared: ProxyWorld
 let plain: ProxyWorld
