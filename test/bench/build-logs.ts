@@ -13,7 +13,7 @@ import { idsOf, makeSilentNode } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 import type { Benchmark, Findings } from './benchmark.ts'
 import { median, quantile, ratioOf, shown, shownRatio } from './rounds.ts'
-import { inWorld, startWeb, type World } from './world.ts'
+import { inWorld, startProcess, type World } from './world.ts'
 
 const linesPerRound = 30
 const betweenLinesMs = 100
@@ -38,7 +38,7 @@ export const buildLogs: Benchmark = {
     inWorld({}, async (world): Promise<Findings> => {
       const token = await world.token()
       const log = await makeRunningBuild(world, token)
-      await startWeb(world)
+      await startProcess(world, 'web')
       const rows: string[][] = []
       const goals: Findings['goals'][number][] = []
       for (const count of readerCounts) {

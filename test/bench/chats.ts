@@ -10,7 +10,7 @@ import type { Benchmark, Effort, Findings, Goal, Table } from './benchmark.ts'
 import { chatBody, readStreams, type Gateway, type Streams } from './chat-readers.ts'
 import { cpuMsOf, residentMemoryMb } from './processes.ts'
 import { inRounds, median, ratioOf, shown, shownRatio } from './rounds.ts'
-import { inWorld, startWeb, type World } from './world.ts'
+import { inWorld, startProcess, type World } from './world.ts'
 import { runWrk, type Load } from './wrk.ts'
 
 const connections = 32
@@ -89,10 +89,10 @@ async function startGateways(
     prefix: world.config.apiKeyPrefix,
   })
   const modelsFile = { BERTH_MODELS_FILE: join(world.dataDir, 'models.yaml') }
-  const web = await startWeb(world, modelsFile)
+  const web = await startProcess(world, 'web', modelsFile)
   const pairPort = String(await freePort())
   const asOneOfTwo = { ...modelsFile, PORT: pairPort, BERTH_WEB_PROCESSES: '2' }
-  const twins = [await startWeb(world, asOneOfTwo), await startWeb(world, asOneOfTwo)]
+  const twins = [await startProcess(world, 'web', asOneOfTwo), await startProcess(world, 'web', asOneOfTwo)]
   const passPort = await freePort()
   const pass = await world.start(
     ['test/bench/chat-pass-through.ts', String(passPort), upstreamUrl],
@@ -102,7 +102,7 @@ async function startGateways(
   const portkey = await world.start(
     [
       '--import',
-      './test/bench/portkey-streams.mjs',
+      './test/bench/peers/portkey-streams.mjs',
       'node_modules/@portkey-ai/gateway/build/start-server.js',
       `--port=${portkeyPort}`,
       '--headless',

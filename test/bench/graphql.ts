@@ -17,7 +17,7 @@ import { append, makeAgentRow, makeSessionRow } from '../support/sessions.ts'
 import { freePort } from '../support/ports.ts'
 import { measureLoad, type ApiLoad, type Question, type Server } from './api-loads.ts'
 import type { Benchmark, Findings, Goal, Table } from './benchmark.ts'
-import { inWorld, startWeb, type World } from './world.ts'
+import { inWorld, startProcess, type World } from './world.ts'
 
 const vmCount = 100
 const sessionCount = 20
@@ -203,7 +203,7 @@ async function startServers(world: World): Promise<Servers> {
     const { child } = await world.start([script, port, world.databaseUrl, ...words], /the peer listens/)
     return { name, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, headers: {} }
   }
-  const web = await startWeb(world)
+  const web = await startProcess(world, 'web')
   return {
     ours: { name: 'Berth', url: world.url, pid: web.child.pid ?? 0, headers: { authorization: `Bearer ${token}` } },
     yoga: await peer('bare yoga', 'test/bench/peers/graphql.ts', [organizationId, userId, connections]),

@@ -14,6 +14,7 @@ import { until } from '../support/until.ts'
 import type { Benchmark, Effort, Findings } from './benchmark.ts'
 import { residentMemoryMb } from './processes.ts'
 import { inRounds, median, ratioOf, shown, shownRatio } from './rounds.ts'
+import { wordsOf } from './world.ts'
 
 const clients = 8
 const idleClients = 500
@@ -144,8 +145,10 @@ async function startPgbouncer(
   return { port, stop: () => end(child, 'SIGTERM') }
 }
 
+/** With the options of Node that the edge process has. */
 async function startNode(script: string, ...words: string[]): Promise<Command> {
-  const command = startCommand([`test/bench/peers/${script}`, ...words])
+  const options = wordsOf('edge').filter((word) => word.startsWith('--'))
+  const command = startCommand([...options, `test/bench/peers/${script}`, ...words])
   await command.line(/listens/)
   return command
 }

@@ -9,6 +9,7 @@ import { describeMachine, render, writeSection } from './results.ts'
 import { buildLogs } from './build-logs.ts'
 import { builds } from './builds.ts'
 import { chats } from './chats.ts'
+import { databases } from './databases.ts'
 import { jobs } from './jobs.ts'
 import { graphql } from './graphql.ts'
 import { postgres } from './postgres.ts'
@@ -25,6 +26,7 @@ const benchmarks: readonly Benchmark[] = [
   sessions,
   sessionSteps,
   vms,
+  databases,
   builds,
   chats,
   postgres,

@@ -3,7 +3,7 @@ import { agentSessions, type AgentSessions, type Event } from '../support/agent-
 import type { Berth } from '../support/berth.ts'
 import type { Benchmark, Findings } from './benchmark.ts'
 import { median, quantile, shown } from './rounds.ts'
-import { inWorld, startWeb, type World } from './world.ts'
+import { inWorld, startProcess, type World } from './world.ts'
 
 const stepsPerTurn = 30 // six turns fit one page of the log
 const longLogTurns = 5
@@ -21,7 +21,7 @@ export const sessionSteps: Benchmark = {
   title: 'Session steps',
   measure: (effort, say) =>
     inWorld({ BERTH_VMS: 'off' }, async (world): Promise<Findings> => {
-      await startWeb(world)
+      await startProcess(world, 'web')
       await world.start(['workers/main.ts'], /this worker runs no VMs/)
       const sessions = agentSessions({ call: caller(world) }, await world.token())
       const agent = await sessions.agent({ tools: [{ type: 'agent_toolset_20260401' }] })

@@ -14,7 +14,7 @@ import { freePort } from '../support/ports.ts'
 import { makeSessionRow } from '../support/sessions.ts'
 import type { Benchmark, Findings } from './benchmark.ts'
 import { median, quantile, ratioOf, shown, shownRatio } from './rounds.ts'
-import { inWorld, startWeb, type World } from './world.ts'
+import { inWorld, startProcess, type World } from './world.ts'
 
 const postsPerRound = 100
 const betweenPostsMs = 15
@@ -33,7 +33,7 @@ export const sessions: Benchmark = {
   measure: (effort, say) =>
     inWorld({}, async (world): Promise<Findings> => {
       const token = await world.token()
-      await startWeb(world)
+      await startProcess(world, 'web')
       const posted = await measurePosts(world, token, effort.rounds)
       const over = (floor: number[][]): number =>
         ratioOf(

@@ -9,7 +9,7 @@ import { makeSilentNode, makeVmRow } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 import type { Benchmark, Findings } from './benchmark.ts'
 import { median, quantile, ratioOf, shown, shownRatio } from './rounds.ts'
-import { inWorld, startWeb, type World } from './world.ts'
+import { inWorld, startProcess, type World } from './world.ts'
 
 const eventsPerRound = 50
 const betweenEventsMs = 25
@@ -26,7 +26,7 @@ export const streams: Benchmark = {
     inWorld({}, async (world): Promise<Findings> => {
       const token = await world.token()
       const vmId = await makeVmRow(world.database.db, token, await makeSilentNode(world.database.db))
-      await startWeb(world)
+      await startProcess(world, 'web')
       const written: Written = { vmId, uuid: decodeId('vm', vmId) ?? '', sentAt: new Map(), position: 1 }
       const rows: string[][] = []
       for (const count of readerCounts) {

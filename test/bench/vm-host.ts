@@ -7,7 +7,7 @@ import { prepareVms } from '#src/start/vms.ts'
 import type { Command } from '../support/command.ts'
 import { until } from '../support/until.ts'
 import { cpuMsOf } from './processes.ts'
-import { startWeb, type World } from './world.ts'
+import { startProcess, type World } from './world.ts'
 
 const fillLimitMs = 300_000
 const calmLimitMs = 120_000
@@ -38,10 +38,14 @@ export type VmHost = {
  * Gets the templates ready, starts the web process and does the work; no machine is left afterwards, whatever happens.
  * @throws Error saying why VMs cannot run here.
  */
-export async function withVms<Result>(world: World, work: (webPid: number) => Promise<Result>): Promise<Result> {
-  const problem = await prepareVms(world.config, process.stdout)
+export async function withVms<Result>(
+  world: World,
+  work: (webPid: number) => Promise<Result>,
+  withDatabases = false,
+): Promise<Result> {
+  const problem = await prepareVms(world.config, process.stdout, withDatabases)
   if (problem) throw new Error(problem)
-  const web = await startWeb(world)
+  const web = await startProcess(world, 'web')
   try {
     return await work(web.child.pid!) // it listens, so it was started
   } finally {

@@ -99,12 +99,20 @@ export async function openWorld(settings: Readonly<Record<string, string>> = {})
   }
 }
 
-/** Starts a web process as the Procfile does, with its options of Node. */
-export function startWeb(world: World, variables: Readonly<Record<string, string>> = {}): Promise<Command> {
-  const web = readProcfile('Procfile').processes.find(({ name }) => name === 'web')
-  if (!web) throw new Error('the Procfile has no web process')
-  const [, ...words] = web.command.split(' ') // behind `node`
-  return world.start(words, /the web process listens/, variables)
+/** Starts a web or an edge process as the Procfile does, with its options of Node. */
+export function startProcess(
+  world: World,
+  name: 'web' | 'edge',
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Command> {
+  return world.start(wordsOf(name), new RegExp(`the ${name} process listens`), variables)
+}
+
+/** What the Procfile gives to Node for this process. */
+export function wordsOf(name: string): string[] {
+  const line = readProcfile('Procfile').processes.find((one) => one.name === name)
+  if (!line) throw new Error(`the Procfile has no ${name} process`)
+  return line.command.split(' ').slice(1) // behind `node`
 }
 
 /** Runs the work in a world of its own, and ends it whatever happens. */
