@@ -111,13 +111,11 @@ async function replaceVm({ services }: VmWork, database: Database, before: Vm | 
   }
 }
 
-async function setUp(work: VmWork, database: Database, machine: Machine): Promise<void> {
-  const { services } = work
-  const run = (name: string, sql: string): Promise<string> =>
-    runSql(machine, { database: name, sql, timeoutMs: setupTimeoutMs })
-  await work.compute.growFolder(machine.id, database.diskMb)
-  await run('postgres', await serverSetup(services.sealer, database))
-  await run(database.pgDatabase, databaseSetup(database))
+/** All of it on one connection and in one transaction: in a new machine, letting somebody in takes as long as the rest. */
+async function setUp({ services, compute }: VmWork, database: Database, machine: Machine): Promise<void> {
+  await compute.growFolder(machine.id, database.diskMb)
+  const sql = `${await serverSetup(services.sealer, database)}${databaseSetup(database)}`
+  await runSql(machine, { database: database.pgDatabase, sql, timeoutMs: setupTimeoutMs })
   await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId }, [database.status])
 }
 

@@ -104,6 +104,7 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
       { vm: encodeId('vm', vm.id), from, tookMs: Math.round((performance.now() - startedAt) * 10) / 10 },
       'a VM has its machine',
     )
+    if (vm.purpose === 'database' && from !== 'snapshot') await waitForServer(machine, serverWaitMs) // there it runs already
     const warnings = await prepareGuest(work, vm, machine)
     await joinProject(work, vm, machine)
     await becomeRunning(work, vm, machine, warnings)
@@ -190,9 +191,8 @@ async function restart(work: VmWork, vm: Vm): Promise<boolean> {
   return (await move(work, vm, 'starting', { reason: 'Starting again from its disk.' })) !== undefined
 }
 
-/** Prepares a new guest before its VM counts as running: variables and repositories; the server of a database answers. */
+/** Prepares a new guest before its VM counts as running: variables and repositories. */
 async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<string[]> {
-  if (vm.purpose === 'database') await waitForServer(machine, serverWaitMs)
   if (vm.envGeneration > 0) await work.env.push(vm.id, machine, vm.envGeneration)
   if (!vm.sealedGitRepos) return []
   const repos = JSON.parse(work.services.sealer.open(vm.sealedGitRepos, `vms.git_repos:${vm.id}`)) as GitRepo[] // sealed by createVm

@@ -59,7 +59,7 @@ function placeOf(id: string): string {
   return `databases.sealed_logins:${id}`
 }
 
-/** The statements for the whole server, to be run in the database `postgres`: roles, and who may connect. */
+/** The statements for the whole server, to be run in any database of it: roles, and who may connect. */
 export async function serverSetup(sealer: Sealer, database: Database): Promise<string> {
   const { pgUser, pgDatabase } = database
   const logins = openLogins(sealer, database)
