@@ -111,11 +111,20 @@ async function replaceVm({ services }: VmWork, database: Database, before: Vm | 
   }
 }
 
-/** All of it on one connection and in one transaction: in a new machine, letting somebody in takes as long as the rest. */
-async function setUp({ services, compute }: VmWork, database: Database, machine: Machine): Promise<void> {
-  await compute.growFolder(machine.id, database.diskMb)
-  const sql = `${await serverSetup(services.sealer, database)}${databaseSetup(database)}`
-  await runSql(machine, { database: database.pgDatabase, sql, timeoutMs: setupTimeoutMs })
+async function setUp(work: VmWork, database: Database, machine: Machine): Promise<void> {
+  const { services } = work
+  const run = (name: string, sql: string): Promise<string> =>
+    runSql(machine, { database: name, sql, timeoutMs: setupTimeoutMs })
+  await work.compute.growFolder(machine.id, database.diskMb)
+  const forServer = await serverSetup(services.sealer, database)
+  const forDatabase = databaseSetup(database)
+  if (database.folderId === null) {
+    // Nobody was in it yet who could close it to everybody: one connection does for both, and each takes a new machine long.
+    await run(database.pgDatabase, `${forServer}${forDatabase}`)
+  } else {
+    await run('postgres', forServer)
+    await run(database.pgDatabase, forDatabase)
+  }
   await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId }, [database.status])
 }
 

@@ -37,6 +37,11 @@ const ownersFunctions = [
 ].map((name) => `pg_catalog.${name}`)
 
 const passwordBytes = 32
+/**
+ * Many iterations make guesses at a password slow. Nobody guesses one of 32 random bytes; and a server repeats them for
+ * each password that it is given, to find out whether it is empty.
+ */
+const iterations = 1
 
 /** New passwords, sealed for the row with this id. */
 export function sealNewLogins(sealer: Sealer, id: string): Buffer {
@@ -59,7 +64,7 @@ function placeOf(id: string): string {
   return `databases.sealed_logins:${id}`
 }
 
-/** The statements for the whole server, to be run in any database of it: roles, and who may connect. */
+/** The statements for the whole server: roles, and who may connect. To be run where its owner can shut nobody out. */
 export async function serverSetup(sealer: Sealer, database: Database): Promise<string> {
   const { pgUser, pgDatabase } = database
   const logins = openLogins(sealer, database)
@@ -73,7 +78,8 @@ export async function serverSetup(sealer: Sealer, database: Database): Promise<s
     ...['anon', 'authenticated', 'berth_logins', ownersRole, ...users.map(({ role }) => role)].map(createRole),
     ...(await Promise.all(
       users.map(
-        async ({ role, password }) => `${makeOrdinaryLogin(role)} password ${quoteText(await makeVerifier(password))}`,
+        async ({ role, password }) =>
+          `${makeOrdinaryLogin(role)} password ${quoteText(await makeVerifier(password, iterations))}`,
       ),
     )),
     ...users.map(({ role }) => `grant berth_logins to ${quoteName(role)} with admin false, inherit false, set false`),
