@@ -1,6 +1,4 @@
 /** Databases behind the edge, for tests: rows of the platform's, and a Postgres in the place of the one in a VM. */
-import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { openDatabases, type EdgeDatabases } from '#src/edge/databases.ts'
@@ -20,6 +18,7 @@ import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 import { asAdmin, startTestPostgres } from '../support/postgres.ts'
+import { serverSockets } from './server-sockets.ts'
 
 /** A database as its owner knows it. */
 export type KnownDatabase = { row: Database; token: string; host: string }
@@ -62,15 +61,13 @@ export async function openDatabasesWorld(settings: Record<string, string> = {}):
   await asAdmin(server.address, async (admin) => {
     await admin.query('create database app')
   })
-  const url = new URL(server.address.adminUrl.replace('@/', '@localhost/'))
-  const socket = join(url.searchParams.get('host') ?? '', '.s.PGSQL.5432')
-  const connections = new Set<Socket>()
+  const sockets = serverSockets(server.address.adminUrl)
   const edgeId = newUuid()
   await sql`insert into edge_processes (id) values (${edgeId})`.execute(services.db)
   const checkToken = createTokenCheck(services)
   const reach = async (): Promise<Duplex> => {
     world.reached++
-    return openSocket(socket, connections)
+    return sockets.connect()
   }
   const databases = openDatabases(services, { reach, checkToken, edgeId })
   const proxy = await openProxy({
@@ -143,7 +140,7 @@ export async function openDatabasesWorld(settings: Record<string, string> = {}):
       await world.closeDoor()
       await proxy.close(100)
       databases.close()
-      for (const connection of connections) connection.destroy()
+      sockets.cut()
       await berth.stop()
       await server.stop()
     },
@@ -164,16 +161,4 @@ async function makeDatabase({ services }: Berth, token: string): Promise<KnownDa
     returning *`,
   )
   return { row, token: password, host: hostOf(services.config, row) }
-}
-
-function openSocket(path: string, connections: Set<Socket>): Promise<Duplex> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path)
-    socket.once('error', reject).once('connect', () => {
-      socket.off('error', reject)
-      connections.add(socket)
-      socket.once('close', () => connections.delete(socket))
-      resolve(socket)
-    })
-  })
 }

@@ -1,9 +1,8 @@
 /** A database behind the wire proxy, for tests: a real one of the run's Postgres, and a directory that knows it. */
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { ownCertificate, type Certificates } from '#src/edge/postgres/logins/certificates.ts'
@@ -14,6 +13,7 @@ import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { limits } from '#src/platform/limits.ts'
 import { createSealer } from '#src/platform/secrets.ts'
 import { createDatabase, type TestDatabase, type TestPostgres } from '../support/postgres.ts'
+import { serverSockets } from './server-sockets.ts'
 
 /** What a client of the world's database needs. */
 export const clientUser = 'app_alice'
@@ -64,13 +64,12 @@ export async function openProxyWorld(
 ): Promise<ProxyWorld> {
   const database = await createDatabase(options.on, 'template1')
   const url = new URL(database.url.replace('@/', '@localhost/'))
-  const socket = `${url.searchParams.get('host')}/.s.PGSQL.5432`
+  const sockets = serverSockets(database.url)
   const folder = mkdtempSync(join(tmpdir(), 'berth-proxy-'))
   const authorityFile = join(folder, 'authority.pem')
   writeFileSync(authorityFile, await createAuthority(folder, 'databases').certificate())
   const verifier = await makeVerifier(clientToken, options.iterations)
   const watchers = new Set<(change: DatabaseChange) => void>()
-  const connections = new Set<Socket>()
   const admission: Admission = {
     databaseId: database.url,
     kind: 'owner',
@@ -81,7 +80,7 @@ export async function openProxyWorld(
     prepare: null,
     isCurrent: () => true,
     onLoginLost: () => undefined,
-    connect: () => openSocket(socket, connections),
+    connect: sockets.connect,
     onActivity: () => void world.activities++,
   }
   const directory: Directory = {
@@ -139,7 +138,7 @@ export async function openProxyWorld(
       user === clientUser && name === clientDatabase ? { by: 'password', verifier, admission } : null,
     asked: [],
     activities: 0,
-    connections,
+    connections: sockets.opened,
     change(change) {
       for (const changed of watchers) changed(change)
     },
@@ -148,22 +147,10 @@ export async function openProxyWorld(
     database,
     async close() {
       await proxy.close(100)
-      for (const connection of connections) connection.destroy()
+      sockets.cut()
       await database.drop()
       rmSync(folder, { recursive: true, force: true })
     },
   }
   return world
-}
-
-function openSocket(path: string, connections: Set<Socket>): Promise<Duplex> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path)
-    socket.once('error', reject).once('connect', () => {
-      socket.off('error', reject)
-      connections.add(socket)
-      socket.once('close', () => connections.delete(socket))
-      resolve(socket)
-    })
-  })
 }

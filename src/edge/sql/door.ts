@@ -17,7 +17,7 @@ import { shownResult } from './answers.ts'
 import { logInForSql, type SqlLogin } from './login.ts'
 import { readSqlCaller, readSqlRequest, type SqlRequest } from './request.ts'
 import { countRequests, type SqlRequests } from './requests.ts'
-import { runSql, SqlFailed, type SqlResult } from './run.ts'
+import { runQueries, SqlFailed, type SqlResult } from './run.ts'
 
 /** What the door needs. */
 export type SqlDoorParts = Omit<SqlLogin, 'failedLogins'> & { proxy: Pick<PostgresProxy, 'serve'>; socketPath: string }
@@ -65,7 +65,7 @@ async function answer(
   const admission = await logInForSql(parts, caller, address)
   if (left.signal.aborted) return
   response.once('close', parts.requests.enter(admission))
-  const results = await runSql(() => parts.proxy.serve(admission), asked, {
+  const results = await runQueries(() => parts.proxy.serve(admission), asked, {
     applicationName: caller.applicationName,
     signal: left.signal,
   })

@@ -33,7 +33,7 @@ const asText = { getTypeParser: () => (value: unknown) => value } as unknown as 
  * @param open connects to the proxy, as somebody who has logged in.
  * @throws SqlFailed; BerthError timeout, request_too_large
  */
-export async function runSql(
+export async function runQueries(
   open: () => InsideClient,
   { queries, begin }: Pick<SqlRequest, 'queries' | 'begin'>,
   { applicationName, signal }: { applicationName: string | null; signal: AbortSignal },
