@@ -90,6 +90,7 @@ export function openDatabases(
     const { kind } = identity
     return {
       ...serverOf(database, kind),
+      organizationId: database.organizationId,
       kind,
       projectId,
       refusal: refusalIn(database, kind),

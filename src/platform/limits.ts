@@ -255,6 +255,7 @@ export const limits = {
   postgresClientsPerAddress: 2048,
   postgresClientsMax: 8192, // of one process
   postgresClientsPerDatabase: 2000,
+  postgresClientsPerOrganization: 4096, // of all its databases together, in one process
   postgresFailuresPerMinute: 30, // failed logins to one database from one address
   postgresBackendsShared: 16, // server connections of a database that clients share; more while no client lets go of one
   postgresBackendsMax: 80, // of one database; its server takes 100, with those of Berth itself

@@ -58,6 +58,7 @@ export async function openProxyWorld(
     backendsMax?: number
     backendsShared?: number
     times?: PoolTimes
+    clientsPerOrganization?: number
     iterations?: number
     certificates?: Certificates
   } = {},
@@ -72,6 +73,7 @@ export async function openProxyWorld(
   const watchers = new Set<(change: DatabaseChange) => void>()
   const admission: Admission = {
     databaseId: database.url,
+    organizationId: 'acme',
     kind: 'owner',
     refusal: null,
     server: { user: url.username, database: url.pathname.slice(1), password: url.password },
@@ -101,6 +103,7 @@ export async function openProxyWorld(
     derive: createSealer([Buffer.alloc(32, 7)]).derive,
     plainText: options.plainText,
     times: options.times,
+    clientsPerOrganization: options.clientsPerOrganization,
   })
   const open = async (config: pg.ClientConfig): Promise<pg.Client> => {
     const client = new pg.Client(config)

@@ -50,6 +50,7 @@ export type ClientKind = 'owner' | 'authenticated' | 'anonymous'
  */
 export type Admission = {
   databaseId: string
+  organizationId: string
   kind: ClientKind
   /** The project through whose network it came. */
   projectId?: string | undefined

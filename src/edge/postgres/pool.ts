@@ -8,6 +8,7 @@ import { log } from '#src/platform/log.ts'
 import type { Backend } from './backend.ts'
 import type { Borrower } from './borrower.ts'
 import { isAmong, type ClientKind, type SomeClients } from './directory.ts'
+import type { OrganizationClients } from './organization-clients.ts'
 import { PostgresRefusal } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
 import { clearState } from './sessions/session-state.ts'
@@ -45,6 +46,7 @@ export class Pool {
   #backendsMax = 0
   #shared = 0
   readonly #times: PoolTimes
+  readonly #ofOrganization: OrganizationClients
   readonly #backends = new Set<Backend>()
   readonly #free: Backend[] = [] // the one that was used last is at the end
   readonly #clients = new Set<Borrower>()
@@ -55,7 +57,9 @@ export class Pool {
   #renewedGeneration = 0
   #sweeping = false
 
-  constructor(times: PoolTimes = usualTimes) {
+  /** @param ofOrganization the clients of all databases of its organization */
+  constructor(ofOrganization: OrganizationClients, times: PoolTimes = usualTimes) {
+    this.#ofOrganization = ofOrganization
     this.#times = times
   }
 
@@ -72,12 +76,13 @@ export class Pool {
         'too_many_connections',
         'too many clients are connected to this database: close some of them',
       )
+    this.#ofOrganization.join()
     this.#clients.add(client)
   }
 
   /** Takes a client away. */
   leave(client: Borrower): void {
-    this.#clients.delete(client)
+    if (this.#clients.delete(client)) this.#ofOrganization.leave()
   }
 
   /** A backend for this key, which `open` makes where none is free. @throws PostgresRefusal; ServerRefused */

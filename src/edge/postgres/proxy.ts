@@ -14,6 +14,7 @@ import { logIn } from './logins/login.ts'
 import { errorMessage, negotiateVersion } from './protocol/messages.ts'
 import { loginsTaken, refusalsTold, reportProxy } from './metrics.ts'
 import { openConnections, type OpenConnections, type Seat } from './logins/open-connections.ts'
+import { createOrganizationClients, type OrganizationClients } from './organization-clients.ts'
 import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
 import { changedMeanwhile, PostgresRefusal, refusalOf, violation } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
@@ -32,6 +33,8 @@ export type ProxyOptions = {
   plainText?: boolean
   /** When backends change hands; for tests. */
   times?: PoolTimes
+  /** How many clients the databases of an organization may have together; less for tests. */
+  clientsPerOrganization?: number
 }
 
 /** A proxy that listens. */
@@ -62,6 +65,7 @@ type Shared = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive' | 'time
   cancels: Cancels
   failedLogins: FailedLogins
   connections: OpenConnections
+  clientsOf: (organizationId: string) => OrganizationClients
 }
 
 const sweepMs = 1_000
@@ -78,6 +82,7 @@ export async function openProxy(options: ProxyOptions): Promise<PostgresProxy> {
     cancels: createCancels(),
     failedLogins: countFailedLogins(),
     connections: openConnections(),
+    clientsOf: createOrganizationClients(options.clientsPerOrganization ?? limits.postgresClientsPerOrganization),
   }
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }, (socket) =>
     receive(socket, shared),
@@ -197,8 +202,8 @@ function serveInside(shared: Shared, admission: Admission): InsideClient {
   }
 }
 
-function poolOf({ pools, times }: Shared, admission: Admission): Pool {
-  const pool = pools.get(admission.databaseId) ?? new Pool(times)
+function poolOf({ pools, clientsOf, times }: Shared, admission: Admission): Pool {
+  const pool = pools.get(admission.databaseId) ?? new Pool(clientsOf(admission.organizationId), times)
   pools.set(admission.databaseId, pool)
   pool.resize(admission)
   return pool

@@ -26,6 +26,7 @@ function open(): Promise<Duplex> {
 }
 const admission: Admission = {
   databaseId: 'bench',
+  organizationId: 'bench',
   kind: 'owner',
   refusal: null,
   server: { user: 'postgres', database: 'bench', password: null },

@@ -193,6 +193,26 @@ describe('a server', () => {
   })
 })
 
+test('an organization whose databases have all their clients is refused one more, while another one is served', async () => {
+  const full = await openProxyWorld({ plainText: true, iterations: 1, times, clientsPerOrganization: 2 })
+  const clientOf = (organizationId: string, databaseId: string): Promise<pg.Client> => {
+    Object.assign(full.admission, { organizationId, databaseId })
+    return full.client()
+  }
+  const first = await clientOf('acme', 'one')
+  const second = await clientOf('acme', 'two')
+  await expect(clientOf('acme', 'three')).rejects.toMatchObject({
+    code: '53300',
+    message: 'too many clients are connected to the databases of this organization: close some of them',
+  })
+  expect(await one(await clientOf('another', 'four'))).toEqual(shown)
+  await first.end()
+  await until('its place is free', () => full.proxy.totals().clients === 2)
+  expect(await one(await clientOf('acme', 'three'))).toEqual(shown)
+  expect(await one(second)).toEqual(shown)
+  await full.close()
+})
+
 test('a client waits where the server has no room for another connection, until somebody gives theirs back', async () => {
   const { connect } = world.admission
   const [holder, other] = [await world.client(), await world.client()]
