@@ -79,7 +79,7 @@ export async function makeBackup(
     await dump(work, claimed, stopping, find)
   } catch (error) {
     const sentence = error instanceof WorkReleased ? stopped : sentenceOf(error, 'The backup')
-    log.warn({ backup: encodeId('backup', id), reason: sentence }, 'a backup failed')
+    log.warn({ backup: encodeId('backup', id) }, 'a backup failed: its error says why') // pg_dump may quote data
     const failed = await patiently(() => failBackup(services.db, id, sentence))
     await clearFailedBackup(services, failed ?? claimed)
   }

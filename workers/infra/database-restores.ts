@@ -113,7 +113,7 @@ async function carryOut(run: Run): Promise<void> {
   } catch (error) {
     if (error instanceof WorkLost) return log.warn({ reason: error.message }, 'a restore was given up here')
     const sentence = sentenceOf(error, 'The restore')
-    log.warn({ restore: encodeId('restore', restore.id), reason: sentence }, 'a restore failed')
+    log.warn({ restore: encodeId('restore', restore.id) }, 'a restore failed: its error says why') // pg_restore may quote data
     await patiently(() => failRestore(services, restore, sentence))
   }
 }

@@ -65,8 +65,12 @@ async function verifyBackup(
     if (error instanceof WorkReleased || isDatabaseAway(error)) return
     if (leftMs < onceMs && performance.now() >= untilMs)
       return log.info({ backup: id }, 'a backup was not tested to its end this night; it is tried again in the next')
-    const reason = error instanceof WorkEnded || error instanceof BerthError ? error.message : 'It failed on our side.'
-    log.error({ backup: id, err: error }, 'A BACKUP COULD NOT BE VERIFIED: restoring it for a test failed')
+    const isOurs = !(error instanceof WorkEnded || error instanceof BerthError)
+    const reason = isOurs ? 'It failed on our side.' : error.message // pg_restore may quote data: not for the log
+    log.error(
+      { backup: id, ...(isOurs && { err: error }) },
+      'A BACKUP COULD NOT BE VERIFIED: restoring it for a test failed, its verificationError says why',
+    )
     await noteVerification(work.services.db, backup.id, `It could not be restored for a test. ${reason}`)
   } finally {
     await removeMachine(work, backup)
