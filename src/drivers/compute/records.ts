@@ -1,6 +1,7 @@
 /** What is known about a machine across restarts of the worker: one small file in its folder, replaced atomically. */
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { flushFolder } from '#src/drivers/flushed-folders.ts'
 import type { MachineKeys } from './ssh/keys.ts'
 import type { TemplateName } from './templates/recipe.ts'
 import { machinePlaces, machinesFolder, type Roots } from './places.ts'
@@ -65,12 +66,7 @@ export function writeRecord(roots: Roots, record: MachineRecord): void {
     closeSync(file)
   }
   renameSync(next, path)
-  const folder = openSync(dirname(path), 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
+  flushFolder(dirname(path))
 }
 
 /** Every machine on disk; a folder without a record was being made or removed when we were killed. */

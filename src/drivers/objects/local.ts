@@ -9,6 +9,7 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { sameDigest, sha256, type Sealer } from '#src/platform/secrets.ts'
+import { flushFolder } from '#src/drivers/flushed-folders.ts'
 import { isObjectKey, type ObjectStore, type SignedMethod } from './store.ts'
 import { clearStaging, stage } from './staging.ts'
 
@@ -45,8 +46,11 @@ export function createLocalObjects(
         body,
         limitBytes,
         async ({ path, sizeBytes, sha256: digest }) => {
-          mkdirSync(dirname(place(key)), { recursive: true, mode: 0o700 })
+          const folder = dirname(place(key))
+          const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
           renameSync(path, place(key))
+          const top = made === undefined ? folder : dirname(made)
+          for (let at = folder; at.length >= top.length; at = dirname(at)) flushFolder(at)
           return { sizeBytes, sha256: digest }
         },
         pace,
