@@ -176,7 +176,7 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   }
 }
 
-/** A database with a backup, a restore and a schedule, and a project without anything in it. */
+/** A database with a measurement, a backup, a restore and a schedule, and a project without anything in it. */
 async function makeDatabaseTarget(
   berth: Berth,
   owner: string,
@@ -188,6 +188,8 @@ async function makeDatabaseTarget(
   )
   const name = `${canary}-${newUuid()}`
   const { id } = await makeDatabase(berth, owner, nodeId, { name })
+  await sql`insert into database_metrics (database_id, connections, size_bytes, transactions, rolled_back, rows_read, rows_written, blocks_hit, blocks_read, deadlocks)
+    values (${decodeId('database', id)}, 1, 1, 1, 0, 1, 1, 1, 0, 0)`.execute(berth.services.db)
   return { database: id, ...(await makeBackupTarget(berth, id)), project: encodeId('project', projectId) }
 }
 
