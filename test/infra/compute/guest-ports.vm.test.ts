@@ -40,6 +40,7 @@ test(
     expect(stdout).toMatch(/^127\.0\.0\.1 +STREAM backend$/m)
     expect(await ask('backend')).toBe('here\n')
     expect(await ask('prj-1')).toBe('here\n')
+    await until('both were heard', () => said.length === 2)
     expect(said).toEqual(['hello\n', 'hello\n'])
   },
   limitMs,

@@ -134,7 +134,7 @@ async function makeDatabase(berth: Installation): Promise<RunningDatabase> {
     return last as unknown as BackupAnswer // it has ended
   }
   type Stored = { backup?: { sha256: string | null } | null }
-  type Restores = { database?: { restores: { nodes: RestoreAnswer[] } } | null }
+  type Restores = { database?: { restores: { nodes: RestoreAnswer[] } | null } | null }
   const found = (...folders: string[]): { name: string; path: string }[] =>
     folders.flatMap((name) => {
       const folder = join(berth.dataDir, 'objects', name)
@@ -157,7 +157,7 @@ async function makeDatabase(berth: Installation): Promise<RunningDatabase> {
         await ask<Restores>(
           `{ database(id: "${id}") { restores(first: 1) { nodes { status error progress { step loadedBytes } } } } }`,
         )
-      )?.database?.restores.nodes[0],
+      )?.database?.restores?.nodes[0],
     ended,
     async backUp() {
       const { status, body } = await call<BackupAnswer>('POST', '/backups')
