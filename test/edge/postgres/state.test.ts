@@ -1,7 +1,7 @@
 /** State of sessions: clients that share one server connection see each other's as little as clients of plain Postgres. */
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 import { openProxyWorld, type ProxyWorld } from '../proxy-world.ts'
@@ -143,6 +143,17 @@ test('whatever clients do in turns, each of them is answered as if it had plain 
 }, 120_000)
 
 describe('of two clients that share one server connection', () => {
+  let one: pg.Client
+  let other: pg.Client
+  beforeEach(async () => {
+    const isAtRest = (): boolean => world.proxy.totals().free === world.proxy.totals().backends
+    await until('every connection to the server is free', isAtRest, 10_000, 5) // or the first would get another one
+    one = await world.client()
+    other = await world.client()
+  })
+  afterEach(async () => {
+    for (const client of [one, other]) await client.end()
+  })
   const backendOf = async (client: pg.Client): Promise<unknown> =>
     (
       await client.query(
@@ -152,26 +163,22 @@ describe('of two clients that share one server connection', () => {
     ).rows
 
   test('those that hold nothing have the same one in turns', async () => {
-    const [one, other] = [await world.client(), await world.client()]
     for (let turn = 0; turn < 5; turn++) {
       expect((await one.query('select 1 as a')).rows).toEqual([{ a: 1 }])
       expect((await other.query('select $1::int as a', [2])).rows).toEqual([{ a: 2 }])
       expect(world.proxy.totals().backends).toBe(1)
     }
     expect(await backendOf(one)).toEqual(await backendOf(other))
-    await one.end()
-    await other.end()
   })
 
   test('the one that is found to hold something sees nothing of how that was found', async () => {
-    const [one, other] = [await world.client(), await world.client()]
     const keeper = await world.direct()
     await keeper.query('create sequence if not exists looked')
     await one.query(`select nextval('looked')`)
     await other.query('select 1')
     expect((await one.query('select name from pg_prepared_statements')).rows).toEqual([])
     expect((await one.query('select lastval() is not null as kept')).rows).toEqual([{ kept: true }])
-    for (const client of [one, other, keeper]) await client.end()
+    await keeper.end()
   })
 
   test.each([
@@ -194,7 +201,6 @@ describe('of two clients that share one server connection', () => {
       [{ transaction_isolation: 'serializable' }],
     ],
   ])('the one that holds %s keeps it, and the other does not see it', async (_what, make, look, seen) => {
-    const [one, other] = [await world.client(), await world.client()]
     await one.query(make)
     for (let turn = 0; turn < 2; turn++) {
       const answer = await other.query(look).then(
