@@ -1,5 +1,5 @@
 /**
- * How the tests run: two files at a time, then those with real VMs one file at a time. `npm run test:fast` runs the
+ * How the tests run: two files at a time, first those without VMs, then those with real ones. `npm run test:fast` runs the
  * project `fast` alone; a file with a VM ends in `.vm.test.ts`, and the other ones that `fast` leaves out stand here.
  */
 import { fileURLToPath } from 'node:url'
@@ -79,7 +79,10 @@ export default defineConfig({
         test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: [vmTests, ...slowTests], ...parallel },
       },
       { extends: true, test: { name: 'slow', include: slowTests, ...parallel } },
-      { extends: true, test: { name: 'vm', include: [vmTests], fileParallelism: false, sequence: { groupOrder: 2 } } },
+      {
+        extends: true,
+        test: { name: 'vm', include: [vmTests], maxWorkers: parallelFiles, sequence: { groupOrder: 2 } },
+      },
     ],
   },
 })
