@@ -8,9 +8,9 @@ import { log } from '#src/platform/log.ts'
 import type { Backend } from './backend.ts'
 import type { Borrower } from './borrower.ts'
 import { isAmong, type ClientKind, type SomeClients } from './directory.ts'
-import type { OrganizationClients } from './organization-clients.ts'
 import { PostgresRefusal } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
+import { roomOf, type OrganizationClients } from './shares.ts'
 import { clearState } from './sessions/session-state.ts'
 
 /** How many there are of what, for metrics and for whoever decides whether a database may sleep. */
@@ -29,14 +29,6 @@ export type PoolTimes = {
 const usualTimes: PoolTimes = { restMs: 2_000, pressMs: 200, queueMs: limits.postgresQueueSeconds * 1000 }
 /** Backends beyond the shared ones are kept so long for clients that come and go. */
 const beyondSharedMs = 5_000
-
-/** Of so many clients and backends one is kept for the owner, whom nobody else may keep out. */
-const ownersShare = 8
-
-/** How many of these are there for clients of a kind. */
-export function roomOf(kind: ClientKind, most: number): number {
-  return kind === 'owner' ? most : most - Math.ceil(most / ownersShare)
-}
 
 /** Somebody in the queue. */
 type Waiting = { kind: ClientKind; retry: () => void }

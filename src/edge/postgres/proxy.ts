@@ -14,11 +14,11 @@ import { logIn } from './logins/login.ts'
 import { errorMessage, negotiateVersion } from './protocol/messages.ts'
 import { loginsTaken, refusalsTold, reportProxy } from './metrics.ts'
 import { openConnections, type OpenConnections, type Seat } from './logins/open-connections.ts'
-import { createOrganizationClients, type OrganizationClients } from './organization-clients.ts'
 import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
 import { changedMeanwhile, PostgresRefusal, refusalOf, violation } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
 import { readFirstPacket } from './logins/startup.ts'
+import { createOrganizationClients, type OrganizationClients } from './shares.ts'
 
 /** What the proxy needs. */
 export type ProxyOptions = {

@@ -2,7 +2,7 @@
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Admission } from '../postgres/directory.ts'
-import { roomOf } from '../postgres/pool.ts'
+import { roomOf } from '../postgres/shares.ts'
 
 /** The requests that are being answered. */
 export type SqlRequests = {

@@ -1,7 +1,16 @@
-/** How many clients the databases of an organization have together: none of them takes all the room that there is. */
+/** How the room for clients is shared: no organization takes all of an edge process, and no client keeps an owner out. */
+import type { ClientKind } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
 
-/** Those of one organization. */
+/** Of so many clients and backends one is kept for the owner, whom nobody else may keep out. */
+const ownersShare = 8
+
+/** How many of these are there for clients of a kind. */
+export function roomOf(kind: ClientKind, most: number): number {
+  return kind === 'owner' ? most : most - Math.ceil(most / ownersShare)
+}
+
+/** The clients that the databases of one organization have together. */
 export type OrganizationClients = {
   /** Counts one more. @throws PostgresRefusal when there are too many */
   join(): void
