@@ -99,7 +99,7 @@ test('one that takes too long leaves the night to others, and says so; when the 
   await sql`update database_backups set verification_begun_at = null where id in (${decodeId('backup', slow)}, ${decodeId('backup', good)})`.execute(
     world.berth.services.db,
   )
-  await verifyBackups(node, never, { nightMs: 60_000, onceMs: () => 300 })
+  await verifyBackups(node, never, { nightMs: 60_000, onceMs: () => 2_000 })
   expect((await rowOf(slow)).verificationError).toContain('It took longer than')
   expect((await rowOf(good)).verifiedAt).not.toBeNull()
 })
