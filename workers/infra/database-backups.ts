@@ -23,7 +23,7 @@ import {
 } from '#src/resources/infra/database-backups/states.ts'
 import { findDatabaseRow, recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { filesFolder, isBelowFloor } from '#src/resources/infra/file-room.ts'
-import { storeDump, type DumpProgress } from './database-dumps.ts'
+import { storeDump, type DumpProgress } from './databases/dumps.ts'
 import {
   noRoom,
   onceAtATime,
@@ -32,7 +32,7 @@ import {
   WorkEnded,
   WorkReleased,
   type FindMachine,
-} from './database-work.ts'
+} from './databases/work.ts'
 import { databaseMachine } from './databases.ts'
 import { createShares } from './shares.ts'
 import type { VmWork } from './vms.ts'

@@ -10,8 +10,8 @@ import type { Background } from '#src/platform/services.ts'
 import { backupKey, type Backup } from '#src/resources/infra/database-backups/rows.ts'
 import { forgetSource, handOver, prepareLoad } from '#src/resources/infra/database-restores/server-sql.ts'
 import { databaseSetup } from '#src/resources/infra/databases/setup.ts'
-import { runEach, runStatements } from './database-statements.ts'
-import { WorkEnded } from './database-work.ts'
+import { runEach, runStatements } from './statements.ts'
+import { WorkEnded } from './work.ts'
 
 /** What a loaded database may take beyond its size when it was dumped: indexes are built anew, and the log of writes grows. */
 const spareBytes = 64 * 1024 * 1024

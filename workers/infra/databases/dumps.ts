@@ -13,7 +13,7 @@ import type { StoredDump } from '#src/resources/infra/database-backups/states.ts
 import { describeServer, ownSchemas } from '#src/resources/infra/database-restores/server-sql.ts'
 import type { Database } from '#src/resources/infra/databases/rows.ts'
 import { fileBytesLeft } from '#src/resources/infra/file-room.ts'
-import { WorkEnded } from './database-work.ts'
+import { WorkEnded } from './work.ts'
 
 const questionMs = 60_000
 
