@@ -5,6 +5,8 @@
  */
 import { isOfServer, runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { machineId } from './machine-specs.ts'
+import { createShares } from './shares.ts'
+import { inTurns } from './turns.ts'
 import type { VmWork } from './vms.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -25,22 +27,21 @@ import { markDeleted } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 
 const databasesAtOnce = 6
+const ofOneOrganization = 3
 const setupTimeoutMs = 60_000
 
 /** Handles the node's reconcile jobs. */
 export async function handleDatabases(work: VmWork): Promise<void> {
-  const busy = new Map<string, Promise<void>>()
+  const { services } = work
   const kind = onNode(reconcileDatabase, work.nodeId)
-  await work.services.jobs.handle(kind, { concurrency: databasesAtOnce }, async ({ data: { databaseId } }) => {
-    const before = busy.get(databaseId) ?? Promise.resolve()
-    const turn = before.catch(() => undefined).then(() => reconcileOne(work, databaseId)) // the previous run reported its own failure
-    busy.set(databaseId, turn)
-    try {
-      await turn
-    } finally {
-      if (busy.get(databaseId) === turn) busy.delete(databaseId)
-    }
+  const share = createShares(services, kind, ofOneOrganization)
+  const run = inTurns(async (databaseId) => {
+    const database = await findDatabaseRow(services.db, databaseId)
+    if (!database) return
+    const { organizationId } = database
+    await share({ id: databaseId, organizationId, data: { databaseId } }, () => reconcileOne(work, databaseId))
   })
+  await services.jobs.handle(kind, { concurrency: databasesAtOnce }, ({ data }) => run(data.databaseId))
 }
 
 /** Takes the next step of a database, if there is one. Each ends with a change that makes the job of the one after it. */

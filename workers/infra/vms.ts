@@ -25,6 +25,7 @@ import { waitForServer } from '#src/drivers/compute/guest/postgres.ts'
 import type { GuestEnv } from './guest-env.ts'
 import { hostnameOf, machineId, specOf } from './machine-specs.ts'
 import type { ProjectNetworks } from './project-networks.ts'
+import { inTurns } from './turns.ts'
 
 /** More steps than any VM needs from one steady status to the next. */
 const stepsMax = 12
@@ -47,17 +48,9 @@ export type VmWork = {
 
 /** Handles the node's reconcile jobs. */
 export async function handleVms(work: VmWork): Promise<void> {
-  const busy = new Map<string, Promise<void>>()
-  await work.services.jobs.handle(onNode(reconcileVm, work.nodeId), { concurrency: vmsAtOnce }, async ({ data }) => {
-    const before = busy.get(data.vmId) ?? Promise.resolve()
-    const turn = before.catch(() => undefined).then(() => reconcile(work, data.vmId)) // the previous run reported its own failure
-    busy.set(data.vmId, turn)
-    try {
-      await turn
-    } finally {
-      if (busy.get(data.vmId) === turn) busy.delete(data.vmId)
-    }
-  })
+  const run = inTurns((vmId) => reconcile(work, vmId))
+  const kind = onNode(reconcileVm, work.nodeId)
+  await work.services.jobs.handle(kind, { concurrency: vmsAtOnce }, ({ data }) => run(data.vmId))
 }
 
 /** Works on one VM until it is steady. */
