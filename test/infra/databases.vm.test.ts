@@ -37,6 +37,9 @@ const ask = async <Data>(query: string): Promise<Data> => {
   if (body.errors) throw new Error(JSON.stringify(body.errors))
   return body.data as Data
 }
+const read = async () =>
+  (await ask<{ database: { isAsleep: boolean; status: string } }>(`{ database(id: "${id}") { isAsleep status } }`))
+    .database
 const isActive = async (): Promise<boolean> => (await rowOf(berth, id)).status === 'active'
 
 /** Asks something as one of the users as whom the proxy logs in, on a connection of its own through the node. */
@@ -132,25 +135,7 @@ test('after its QEMU was killed it comes back by itself, with everything that wa
   expect(await isActive()).toBe(true)
 }, 180_000)
 
-test('another size and setting are applied, and its data stays', async () => {
-  await ask(
-    `mutation { updateDatabase(input: {id: "${id}", memoryMb: 1536, diskMb: 12288, settings: {work_mem: "8MB", timezone: "Europe/Rome"}}) { database { status } } }`,
-  )
-  await until('it is active again', isActive, 120_000)
-  expect(await query("select current_setting('work_mem') as memory, current_setting('timezone') as zone")).toEqual([
-    { memory: '8MB', zone: 'Europe/Rome' },
-  ])
-  expect(await query('select count(*)::int as count from orders')).toEqual([{ count: 2 }])
-  type Seen = { database: { vm: { memoryMb: number } } }
-  expect((await ask<Seen>(`{ database(id: "${id}") { vm { memoryMb } } }`)).database.vm.memoryMb).toBe(1536)
-  await ask(`mutation { updateDatabase(input: {id: "${id}", settings: {work_mem: null}}) { database { status } } }`)
-  await until('it is active again', isActive, 60_000)
-  expect(await query("select current_setting('work_mem') as memory")).toEqual([{ memory: '4MB' }])
-}, 240_000)
-
 test('it sleeps when nobody uses it, and wakes for the next one', async () => {
-  type Seen = { database: { isAsleep: boolean; status: string } }
-  const read = async () => (await ask<Seen>(`{ database(id: "${id}") { isAsleep status } }`)).database
   await ask(`mutation { updateDatabase(input: {id: "${id}", sleepAfterSeconds: 10}) { database { id } } }`)
   await until('it sleeps', async () => (await read()).isAsleep, 90_000, 500)
   expect(await read()).toEqual({ isAsleep: true, status: 'ACTIVE' })
@@ -159,8 +144,27 @@ test('it sleeps when nobody uses it, and wakes for the next one', async () => {
   expect(await query('select count(*)::int as count from orders')).toEqual([{ count: 2 }])
   expect(performance.now() - startedAt).toBeLessThan(20_000)
   expect((await read()).isAsleep).toBe(false)
-  await ask(`mutation { updateDatabase(input: {id: "${id}", sleepAfterSeconds: 0}) { database { id } } }`)
 }, 180_000)
+
+test('another size and setting are applied to one that sleeps, which ends in order for that', async () => {
+  await query('create unlogged table scratch as select 1 as kept') // a server that recovers empties it
+  await until('it sleeps again', async () => (await read()).isAsleep, 90_000, 500)
+  await ask(
+    `mutation { updateDatabase(input: {id: "${id}", memoryMb: 1536, diskMb: 12288, sleepAfterSeconds: 0, settings: {work_mem: "8MB", timezone: "Europe/Rome"}}) { database { status } } }`,
+  )
+  await until('it is active again', isActive, 120_000)
+  expect(await query("select current_setting('work_mem') as memory, current_setting('timezone') as zone")).toEqual([
+    { memory: '8MB', zone: 'Europe/Rome' },
+  ])
+  expect(await query('select (select count(*)::int from orders) as count, kept from scratch')).toEqual([
+    { count: 2, kept: 1 },
+  ])
+  type Seen = { database: { vm: { memoryMb: number } } }
+  expect((await ask<Seen>(`{ database(id: "${id}") { vm { memoryMb } } }`)).database.vm.memoryMb).toBe(1536)
+  await ask(`mutation { updateDatabase(input: {id: "${id}", settings: {work_mem: null}}) { database { status } } }`)
+  await until('it is active again', isActive, 60_000)
+  expect(await query("select current_setting('work_mem') as memory")).toEqual([{ memory: '4MB' }])
+}, 240_000)
 
 test('one that is deleted leaves nothing but its data, and comes back with it', async () => {
   await berth.call('DELETE', `/api/v1/databases/${id}`, { token })

@@ -17,13 +17,13 @@ import { log } from '#src/platform/log.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import { reconcileDatabase } from '#src/resources/infra/databases/jobs.ts'
 import { insertVmOf, keepSizeOf } from '#src/resources/infra/databases/orders.ts'
-import { findDatabaseRow, lockDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
+import { findDatabaseRow, isOutgrown, lockDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
 import { databaseSetup, serverSetup } from '#src/resources/infra/databases/setup.ts'
-import { wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
-import { moveDatabase } from '#src/resources/infra/databases/states.ts'
+import { startWaking, wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
+import { explainDatabase, moveDatabase, recoveryReason } from '#src/resources/infra/databases/states.ts'
 import { isOverdue } from '#src/resources/infra/databases/upkeep.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
-import { markDeleted } from '#src/resources/infra/vms/lifecycle.ts'
+import { markDeleted, moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 
 const databasesAtOnce = 6
@@ -49,6 +49,7 @@ export async function reconcileOne(work: VmWork, databaseId: string): Promise<vo
   const database = await findDatabaseRow(work.services.db, databaseId)
   if (!database) return
   const vm = database.vmId === null ? undefined : await findVmRow(work.services.db, database.vmId)
+  await explain(work, database, vm)
   switch (database.status) {
     case 'creating':
       return create(work, database, vm)
@@ -71,17 +72,53 @@ async function create(work: VmWork, database: Database, vm: Vm | undefined): Pro
   const machine = vm.status === 'running' ? work.compute.find(machineId(vm)) : undefined
   if (machine) return setUpInTime(work, database, machine)
   if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
-  if (await isOverdue(work.services.db, database))
+  if (!isRecovering(vm) && (await isOverdue(work.services.db, database)))
     await fail(work, database, `It was not there within ${limits.databaseCreateSecondsMax / 60} minutes.`)
 }
 
 /** A change of the row takes effect: a VM of another size, and whatever the setup says now. */
 async function update(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
   if (!isThere(vm)) return replaceVm(work, database, vm)
+  if (isOutgrown(database, vm)) return retire(work, vm)
   if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
-  const isOfItsSize = vm.memoryMb === database.memoryMb && vm.vcpuCount === database.vcpuCount
-  if (!isOfItsSize) return removeVm(work, vm) // a VM of the new size gets its data
-  await setUpInTime(work, database, await databaseMachine(work, database.id))
+  const machine = (await startWaking(work.services, database.id))?.status === 'running' && findMachine(work, vm)
+  if (machine) await setUpInTime(work, database, machine)
+}
+
+/**
+ * A VM of another size gets the data, once the server has ended in order: what did not would first have to recover. So one
+ * that sleeps is woken for that, if there is room. Each step ends with a change of the VM, which makes the job of the next.
+ */
+async function retire(work: VmWork, vm: Vm): Promise<void> {
+  const { services } = work
+  if (vm.status === 'stopped' || vm.status === 'error') return removeVm(work, vm)
+  if (vm.status !== 'running' && vm.status !== 'paused') return // it is on its way
+  try {
+    await transaction(services.db, async (tx) => {
+      const locked = await lockVmRow(tx, vm.id)
+      if (locked?.status !== vm.status) return
+      await moveTowards(services, tx, locked, vm.status === 'paused' ? 'running' : 'stopped', 'Its size changes.')
+    })
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error
+    log.warn({ vm: encodeId('vm', vm.id), reason: error.message }, 'a database is not woken to end in order')
+    await removeVm(work, vm)
+  }
+}
+
+/** A server that recovers may take minutes; whoever waits is told. */
+async function explain({ services }: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
+  const isSaid = database.statusReason === recoveryReason
+  if (isSaid === isRecovering(vm)) return
+  await explainDatabase(services.db, database, isSaid ? null : recoveryReason)
+}
+
+function isRecovering(vm: Vm | undefined): boolean {
+  return (vm?.status === 'creating' || vm?.status === 'starting') && vm.statusReason === recoveryReason
+}
+
+function findMachine({ compute }: Pick<VmWork, 'compute'>, vm: Pick<Vm, 'id'>): Machine | undefined {
+  return compute.find(machineId(vm))
 }
 
 /** Whether a database still has its VM. */

@@ -21,7 +21,7 @@ import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { countBootFailure, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
-import { waitForServer } from '#src/drivers/compute/guest/postgres.ts'
+import { isServerUp } from './databases/recovery.ts'
 import type { GuestEnv } from './guest-env.ts'
 import { hostnameOf, machineId, specOf } from './machine-specs.ts'
 import type { ProjectNetworks } from './project-networks.ts'
@@ -32,8 +32,6 @@ const stepsMax = 12
 const vmsAtOnce = 6
 /** The time limit for all cloning; after it the VM runs without the rest, with a warning. */
 const cloneTimeoutMs = 10 * 60_000
-/** After a crash the server of a database first reads what it had logged. */
-const serverWaitMs = 120_000
 
 /** What working on VMs needs. `workerNumber` is this worker's number on its node, the fencing token. */
 export type VmWork = {
@@ -97,10 +95,12 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
       { vm: encodeId('vm', vm.id), from, tookMs: Math.round((performance.now() - startedAt) * 10) / 10 },
       'a VM has its machine',
     )
-    if (vm.purpose === 'database' && from !== 'snapshot') await waitForServer(machine, serverWaitMs) // there it runs already
+    const isUp = vm.purpose !== 'database' || from === 'snapshot' || (await isServerUp(work, vm, machine)) // in a snapshot it runs already
+    if (!isUp) return false
     const warnings = await prepareGuest(work, vm, machine)
     await joinProject(work, vm, machine)
     await becomeRunning(work, vm, machine, warnings)
+    return true
   })
 }
 
@@ -108,10 +108,11 @@ async function start(work: VmWork, vm: Vm): Promise<boolean> {
   return attempt(work, vm, async () => {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
     const machine = work.compute.find(machineId(vm)) ?? (await work.compute.boot(specOf(vm)))
-    if (vm.purpose === 'database') await waitForServer(machine, serverWaitMs)
-    else await work.env.push(vm.id, machine, vm.envGeneration)
+    if (vm.purpose !== 'database') await work.env.push(vm.id, machine, vm.envGeneration)
+    else if (!(await isServerUp(work, vm, machine))) return false
     await joinProject(work, vm, machine)
     await becomeRunning(work, vm, machine)
+    return true
   })
 }
 
@@ -215,10 +216,10 @@ async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, warnings?: 
   })
 }
 
-/** Runs a boot; failures are counted, and after three the VM is in `error`. */
-async function attempt(work: VmWork, vm: Vm, boot: () => Promise<void>): Promise<boolean> {
+/** Runs a boot, which returns whether to check again; failures are counted, and after three the VM is in `error`. */
+async function attempt(work: VmWork, vm: Vm, boot: () => Promise<boolean>): Promise<boolean> {
   try {
-    await boot()
+    return await boot()
   } catch (error) {
     log.warn({ vm: encodeId('vm', vm.id), err: error, failures: vm.bootFailures + 1 }, 'a VM did not start')
     await work.compute.stop(machineId(vm))

@@ -7,7 +7,7 @@ const textType = 25
 
 /**
  * A connection to a server that lets everybody in.
- * @param answer the lines that a query prints; an error becomes that of the query.
+ * @param answer the lines that a query prints; an error becomes that of the query, with its `code` as the SQLSTATE.
  */
 export function connectTo(answer: (sql: string) => Promise<string>): Duplex {
   const [client, server] = duplexPair()
@@ -29,7 +29,7 @@ export function connectTo(answer: (sql: string) => Promise<string>): Duplex {
     }
   })
   const reply = async (sql: string): Promise<void> => {
-    const said = await answer(sql).then(rowsOf, (error: Error) => failure(error.message))
+    const said = await answer(sql).then(rowsOf, failure)
     if (!server.destroyed) server.write(Buffer.concat([said, ready]))
   }
   return client
@@ -46,8 +46,8 @@ function rowsOf(printed: string): Buffer {
   ])
 }
 
-function failure(sentence: string): Buffer {
-  return message('E', Buffer.from(`SERROR\0VERROR\0CXX000\0M${sentence}\0\0`))
+function failure({ message: sentence, code = 'XX000' }: Error & { code?: string }): Buffer {
+  return message('E', Buffer.from(`SERROR\0VERROR\0C${code}\0M${sentence}\0\0`))
 }
 
 const ready = message('Z', Buffer.from('I'))

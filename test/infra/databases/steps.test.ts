@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { startWaking } from '#src/resources/infra/databases/sleep.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
-import { findVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
+import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { reconcileOne } from '#workers/infra/databases.ts'
 import type { VmWork } from '#workers/infra/vms.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -80,17 +81,36 @@ test('one whose VM failed for good gets another on the same data, however often 
 
 test('a VM of another size takes the place of the one that it had, and the old size stays where there is no room', async () => {
   const { db } = berth.services
-  const id = await make({ status: 'updating' })
+  const id = await make({ status: 'updating', vmStatus: 'paused' })
   const { vmId } = await rowOf(berth, id)
   await sql`update databases set memory_mb = 65536 where id = ${databaseUuid(id)}`.execute(db)
-  await step(id)
-  expect((await vmOf(id))?.status).toBe('deleting')
-  await moveVm(db, berth.services, vmId ?? '', 'deleted')
+  const moves: [VmStatus, VmStatus][] = [
+    ['resuming', 'running'], // it sleeps, and its server is to end in order
+    ['stopping', 'stopped'],
+    ['deleting', 'deleted'],
+  ]
+  for (const [towards, to] of moves) {
+    for (let run = 0; run < 2; run++) await step(id)
+    expect((await vmOf(id))?.status).toBe(towards)
+    await moveVm(db, berth.services, vmId ?? '', to)
+    if (to === 'deleted') continue
+    await expect(startWaking(berth.services, databaseUuid(id))).resolves.toBeUndefined() // a client waits for the VM after it
+    expect((await vmOf(id))?.status).toBe(to)
+  }
   await sql`update nodes set memory_mb = 20000 where id = ${node}`.execute(db)
   await step(id)
   await sql`update nodes set memory_mb = 100000 where id = ${node}`.execute(db)
   expect(await vmOf(id)).toMatchObject({ status: 'creating', memoryMb: 1024 })
   expect((await rowOf(berth, id)).memoryMb).toBe(1024)
+})
+
+test('one that sleeps gets another size without an order of its server, where there is no room to wake it', async () => {
+  const id = await make({ status: 'updating', vmStatus: 'paused' })
+  await sql`update databases set memory_mb = 512 where id = ${databaseUuid(id)}`.execute(berth.services.db)
+  await sql`update nodes set memory_mb = 512 where id = ${node}`.execute(berth.services.db)
+  await step(id)
+  await sql`update nodes set memory_mb = 100000 where id = ${node}`.execute(berth.services.db)
+  expect((await vmOf(id))?.status).toBe('deleting')
 })
 
 test('a change whose setup the data’s owner stands in the way of ends after five minutes, and says why', async () => {

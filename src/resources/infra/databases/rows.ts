@@ -5,6 +5,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Vm } from '#src/resources/infra/vms/rows.ts'
 
 /** Steady statuses are active, deleted and error. The others lead to one of them. */
 export type DatabaseStatus = 'creating' | 'active' | 'updating' | 'restoring' | 'deleting' | 'deleted' | 'error'
@@ -64,6 +65,14 @@ const activitySeconds = 5
 /** The host name at which clients reach it. */
 export function hostOf({ domain }: { domain: string }, { id }: Pick<Database, 'id'>): string {
   return `${encodeId('database', id).slice('db_'.length)}.db.${domain}`
+}
+
+/** Whether its VM has another size than the database is to have: another VM takes its place. */
+export function isOutgrown(
+  { memoryMb, vcpuCount }: Pick<Database, 'memoryMb' | 'vcpuCount'>,
+  vm: Pick<Vm, 'memoryMb' | 'vcpuCount'>,
+): boolean {
+  return vm.memoryMb !== memoryMb || vm.vcpuCount !== vcpuCount
 }
 
 /** @throws BerthError database_not_ready unless it is active. */

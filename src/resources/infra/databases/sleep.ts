@@ -10,8 +10,10 @@ import { findNode } from '#src/resources/infra/nodes.ts'
 import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 import {
+  checkActive,
   databaseRows,
   findDatabaseRow,
+  isOutgrown,
   lockDatabaseRow,
   notDeleted,
   type Database,
@@ -25,11 +27,12 @@ const wakeable: readonly DatabaseStatus[] = ['active', 'updating', 'restoring']
 /** A VM that is neither running nor one of these is on its way to one of them. */
 const resting: readonly Vm['status'][] = ['paused', 'stopped', 'error']
 
-/** Wakes a database, if it sleeps. @throws BerthError not_found; as wakeDatabase. */
+/** Wakes a database, if it sleeps. @throws BerthError not_found, database_not_ready; as wakeDatabase. */
 export async function wakeOwnDatabase(call: Call, publicId: string): Promise<Database> {
   const scope = allow(call.caller, 'databases:write')
-  const { id } = await databaseRows.read(call.db, publicId, sql`${owned(scope)} and ${notDeleted}`)
-  await wakeDatabase(call, id)
+  const database = await databaseRows.read(call.db, publicId, sql`${owned(scope)} and ${notDeleted}`)
+  checkActive(database)
+  await wakeDatabase(call, database.id)
   return databaseRows.read(call.db, publicId, owned(scope))
 }
 
@@ -43,7 +46,7 @@ export async function wakeDatabase(
   services: Background,
   databaseId: string,
 ): Promise<{ vmId: string; nodeAgentUrl: string }> {
-  const look = (): Promise<Vm | undefined> => urge(services, databaseId)
+  const look = (): Promise<Vm | undefined> => startWaking(services, databaseId)
   const vm = await waitUntil(services.pubsub, {
     topic: 'database', // its VM's changes too
     id: databaseId,
@@ -55,7 +58,7 @@ export async function wakeDatabase(
   if (vm?.status !== 'running')
     throw new BerthError(
       'service_unavailable',
-      `The database did not wake within ${limits.databaseWakeSeconds} s. Try again in a few seconds.`,
+      `The database did not wake within ${limits.databaseWakeSeconds} s. ${vm?.statusReason ? `${vm.statusReason} ` : ''}Try again in a few seconds.`,
       { retryAfterSeconds: 5 },
     )
   const node = await findNode(services.db, vm.nodeId)
@@ -64,16 +67,17 @@ export async function wakeDatabase(
 }
 
 /**
- * Makes the VM of a database go on, if it rests; the VM as it is then.
+ * Makes the VM of a database go on, if it rests; the VM as it is then, or undefined while another takes its place.
  * @throws BerthError not_found, database_not_ready; as reserveRoom.
  */
-async function urge(services: Background, databaseId: string): Promise<Vm | undefined> {
+export async function startWaking(services: Background, databaseId: string): Promise<Vm | undefined> {
   const database = await findDatabaseRow(services.db, databaseId)
   if (!database) throw notFound('database')
   const { vmId, status } = database
   if (!vmId || !wakeable.includes(status))
     throw new BerthError('database_not_ready', `The database is ${status}, so nobody can connect to it now.`)
   const vm = await findVmRow(services.db, vmId)
+  if (vm && status === 'updating' && isOutgrown(database, vm)) return undefined
   if (!vm || !resting.includes(vm.status)) return vm
   return transaction(services.db, async (tx) => {
     const locked = (await lockVmRow(tx, vmId)) ?? vm

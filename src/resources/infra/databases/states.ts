@@ -2,7 +2,7 @@
 import type { RawBuilder } from 'kysely'
 import type { Jobs } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
-import { change, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import { enqueueReconcile } from './jobs.ts'
@@ -63,6 +63,25 @@ export async function moveDatabase(
     await addDatabaseEvent(tx, database)
     if (atWork.includes(to) && !withoutJob) await enqueueReconcile(services.jobs, tx, database)
     return database
+  })
+}
+
+/** The reason of a database, and of its VM, while its server reads what it had logged before it ended out of order. */
+export const recoveryReason =
+  'Its server did not end in order, and recovers what was committed. That takes the longer the more was written.'
+
+/** Says more about the status that a database is in; nothing, when it is in another one now. */
+export async function explainDatabase(
+  db: Db,
+  { id, status }: Pick<Database, 'id' | 'status'>,
+  reason: string | null,
+): Promise<void> {
+  await transaction(db, async (tx) => {
+    const database = await findOne<Database>(
+      tx,
+      sql`update databases set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and status = ${status} returning *`,
+    )
+    if (database) await addDatabaseEvent(tx, database)
   })
 }
 

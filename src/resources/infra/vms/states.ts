@@ -1,7 +1,7 @@
 /**
  * The states of a VM, and the only place that moves one: row, event, usage session and notice change together.
  */
-import { change, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
@@ -65,6 +65,29 @@ export async function moveVm(
     await addEvent(tx, vm)
     return vm
   })
+}
+
+/** Says more about the status that a VM is in, in the caller's transaction; undefined when it is in another one now. */
+export async function explainVm(
+  tx: Tx,
+  { id, status }: Pick<Vm, 'id' | 'status'>,
+  reason: string,
+): Promise<Vm | undefined> {
+  const vm = await findOne<Vm>(
+    tx,
+    sql`update vms set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and status = ${status} returning *`,
+  )
+  if (vm) await addEvent(tx, vm)
+  return vm
+}
+
+/** Since when a VM has its status, and the reason that it gives. Unit: seconds. */
+export async function findSecondsInStatus(db: Db, { id }: Pick<Vm, 'id'>): Promise<number> {
+  const { seconds } = await getOne<{ seconds: number }>(
+    db,
+    sql`select extract(epoch from now() - created_at)::float8 as seconds from vm_events where vm_id = ${id} order by position desc limit 1`,
+  )
+  return seconds
 }
 
 /** Counts a failed boot; the count is reset when the VM runs or gets another desired status. */
