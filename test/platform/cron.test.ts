@@ -65,6 +65,28 @@ describe('a cron expression', () => {
     expect(() => readCron(cron, 'UTC')).toThrow(expect.objectContaining({ code: 'invalid_cron' }))
   })
 
+  test.each([
+    ['60 * * * *', 'Its minute must be *, a number from 0 to 59, a range'],
+    ['0 24 * * *', 'Its hour must be *, a number from 0 to 23, a range'],
+    ['0 0 0 * *', 'Its day of the month must be *, a number from 1 to 31, a range'],
+    ['0 0 1 13 *', 'Its month must be *, a number from 1 to 12, or jan to dec, a range'],
+    ['0 0 1 mon *', 'Its month must be *, a number from 1 to 12, or jan to dec, a range'],
+    ['0 0 * * fri-sun', 'Its day of the week must be *, a number from 0 to 7, or sun to sat, a range'],
+    ['*/0 * * * *', 'Its minute must be'],
+    ['1,,2 * * * *', 'Its minute must be'],
+    ['0 0 31 feb *', 'It names a day that its months do not have, or something twice.'],
+    ['5,5 * * * *', 'It names a day that its months do not have, or something twice.'],
+  ])('%s is refused in words of ours, which say the field', (cron, sentence) => {
+    expect(() => readCron(cron, 'UTC')).toThrow(`cron is not an expression that can be used. ${sentence}`)
+  })
+
+  test.each(['*/99 * * * *', '5/2 * * * *', '0 0 * * 7', '0 0 * * 0-7', '0 0 1-7,15 JAN-mar sun,Wed'])(
+    '%s is taken',
+    (cron) => {
+      expect(readCron(cron, 'UTC').cron).toBe(cron)
+    },
+  )
+
   test.each(['', 'Mars/Olympus', '+01:00', 'UTC\u0000'])('in the time zone %j is refused', (timezone) => {
     expect(() => readCron('0 3 * * *', timezone)).toThrow(expect.objectContaining({ code: 'invalid_timezone' }))
   })

@@ -8,8 +8,17 @@ import { momentAt, now } from '#src/platform/clock.ts'
 
 const expressionLengthMax = 255
 /** One element of a field: `*`, a number or a name, or a range of them, each with a step if wanted. */
-const element = /^(?:\*|(?:\d{1,2}|[a-z]{3})(?:-(?:\d{1,2}|[a-z]{3}))?)(?:\/\d{1,2})?$/i
-const fieldCount = 5
+const element = /^(?:\*|(\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?)(?:\/(\d{1,2}))?$/i
+const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
+/** The fields in their order, each with its numbers, and the names of the first of those where they have any. */
+const fieldRules: readonly { name: string; least: number; most: number; names?: readonly string[] }[] = [
+  { name: 'minute', least: 0, most: 59 },
+  { name: 'hour', least: 0, most: 23 },
+  { name: 'day of the month', least: 1, most: 31 },
+  { name: 'month', least: 1, most: 12, names: monthNames },
+  { name: 'day of the week', least: 0, most: 7, names: dayNames },
+]
 /** More skipped or repeated moments than there are in a row in any time zone. */
 const triesMax = 200
 
@@ -22,8 +31,10 @@ export type Cron = { cron: string; timezone: string }
  */
 export function readCron(cron: string, timezone: string): Cron {
   const fields = cron.trim().split(/\s+/)
-  if (cron.length > expressionLengthMax || fields.length !== fieldCount || !fields.every(isField))
+  if (cron.length > expressionLengthMax || fields.length !== fieldRules.length)
     throw invalidCron('It has five fields: minute, hour, day of the month, month, day of the week, such as 0 3 * * *.')
+  for (const [at, rule] of fieldRules.entries())
+    if (!isField(fields[at] ?? '', rule)) throw invalidCron(fieldSentence(rule))
   if (!isTimeZone(timezone))
     throw new BerthError(
       'invalid_timezone',
@@ -46,15 +57,39 @@ export function nextMoment({ cron, timezone }: Cron, after: Date): Date | null {
   return null
 }
 
-function isField(field: string): boolean {
-  return field.split(',').every((one) => element.test(one))
+type FieldRule = (typeof fieldRules)[number]
+
+function isField(field: string, rule: FieldRule): boolean {
+  return field.split(',').every((one) => {
+    const [found, first, last, step] = element.exec(one) ?? []
+    if (found === undefined || Number(step ?? 1) < 1) return false
+    if (first === undefined) return true
+    const [from, to] = [numberOf(first, rule), last === undefined ? undefined : numberOf(last, rule)]
+    return isWithin(from, rule) && (to === undefined || (isWithin(to, rule) && from <= to))
+  })
+}
+
+function isWithin(number: number, { least, most }: FieldRule): boolean {
+  return number >= least && number <= most // not a number is neither
+}
+
+/** The number that an end of a range says; not a number for a name that the field does not have. */
+function numberOf(text: string, { least, names = [] }: FieldRule): number {
+  if (/^\d/.test(text)) return Number(text)
+  const at = names.indexOf(text.toLowerCase())
+  return at < 0 ? NaN : least + at
+}
+
+function fieldSentence({ name, least, most, names }: FieldRule): string {
+  const words = names ? `, or ${names[0]} to ${names.at(-1)}` : ''
+  return `Its ${name} must be *, a number from ${least} to ${most}${words}, a range such as ${least + 1}-${least + 3}, or a list of those; each may have a step, such as */2.`
 }
 
 function parse(cron: string, timezone: string, after: Date) {
   try {
     return CronExpressionParser.parse(`0 ${cron}`, { currentDate: after, tz: timezone })
-  } catch (error) {
-    throw invalidCron(error instanceof Error ? `${error.message}.` : '')
+  } catch {
+    throw invalidCron('It names a day that its months do not have, or something twice.') // the parser’s own words are for programmers
   }
 }
 
