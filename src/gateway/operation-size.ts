@@ -36,6 +36,8 @@ export type OperationSize = {
   objects: number
   schemaAliases: number
   readsSchema: boolean
+  /** Of which field most of the objects are, as the path of the fields around it. */
+  largest: { path: string; objects: number }
 }
 
 const directivesMax = 50
@@ -48,7 +50,7 @@ const sizeArguments = ['first', 'last', 'limit', 'ids'] // `ids` counts as many 
  * Refuses an operation beyond the limits of GraphQL (limits.ts).
  * @throws BerthError invalid_request saying which limit and what to do.
  */
-export function refuseLarge({ depth, aliases, directives, objects, schemaAliases }: OperationSize): void {
+export function refuseLarge({ depth, aliases, directives, objects, schemaAliases, largest }: OperationSize): void {
   const refuse = (sentence: string): never => {
     throw new BerthError('invalid_request', sentence)
   }
@@ -61,7 +63,7 @@ export function refuseLarge({ depth, aliases, directives, objects, schemaAliases
   if (directives > directivesMax) refuse(`The operation has ${directives} directives; ${directivesMax} are allowed.`)
   if (objects > limits.graphqlCost)
     refuse(
-      `The operation may return ${objects} objects; ${limits.graphqlCost} are allowed. Request smaller pages (first), or select less inside each.`,
+      `The operation may return ${objects} objects; ${limits.graphqlCost} are allowed. Up to ${largest.objects} of them are of ${largest.path || 'one field'}: give it and the lists around it a smaller first (a list without one counts ${limits.connectionFirstDefault}), or read it in an operation of its own.`,
     )
 }
 
@@ -117,7 +119,15 @@ export function measureOperation(
   return { ...size, directives: size.directives + (operation.directives?.length ?? 0) }
 }
 
-const nothing: OperationSize = { depth: 0, aliases: 0, directives: 0, objects: 0, schemaAliases: 0, readsSchema: false }
+const nothing: OperationSize = {
+  depth: 0,
+  aliases: 0,
+  directives: 0,
+  objects: 0,
+  schemaAliases: 0,
+  readsSchema: false,
+  largest: { path: '', objects: 0 },
+}
 
 class Measure {
   readonly #schema: GraphQLSchema
@@ -161,6 +171,7 @@ class Measure {
         objects: sum.objects + (alternative === undefined ? size.objects : 0),
         schemaAliases: sum.schemaAliases + size.schemaAliases,
         readsSchema: sum.readsSchema || size.readsSchema,
+        largest: size.largest.objects > sum.largest.objects ? size.largest : sum.largest,
       }
     }
     return { ...sum, objects: sum.objects + Math.max(0, ...alternatives.values()) }
@@ -202,11 +213,14 @@ class Measure {
       isList ? null : asked,
     )
     const times = isList ? (asked ?? pageSize ?? unsizedListObjects) : 1
+    const itself = countOfItself(name, isList, asked, inside.objects)
+    const largest = inside.largest.objects > itself ? inside.largest : { path: '', objects: itself }
     return {
       ...inside,
       depth: inside.depth + 1,
       aliases: inside.aliases + aliases,
-      objects: times * (inside.objects + countOfItself(name, isList, asked, inside.objects)),
+      objects: times * (inside.objects + itself),
+      largest: { path: pathOf(definition && name, largest.path), objects: times * largest.objects },
     }
   }
 
@@ -235,6 +249,14 @@ class Measure {
     if (given?.length) return Math.max(1, ...given)
     return takes.some((one) => sizeArguments.includes(one)) ? limits.connectionFirstDefault : null
   }
+}
+
+/** Parts of a connection, which a reader does not think of as fields of their own. */
+const connectionParts: ReadonlySet<string> = new Set(['nodes', 'edges', 'node'])
+
+/** The path of a field and of one inside it. Without a name it is none of the schema's, and is not quoted. */
+function pathOf(name: string | undefined, inside: string): string {
+  return [name === undefined || connectionParts.has(name) ? '' : name, inside].filter(Boolean).join('.')
 }
 
 /** What an object of this field adds: nothing for a connection whose nodes are counted, nor for an edge whose node is. */

@@ -247,6 +247,24 @@ describe('limits', () => {
       ),
     ).toMatch(/objects/)
   })
+  it.each([
+    ['{ items { nodes { items { nodes { id } } } } }', 2550, 2500, 'items.items'],
+    ['{ items(first: 1001) { nodes { id } } }', 1001, 1001, 'items'],
+    [
+      '{ items(first: 5) { ...F } } fragment F on ItemConnection { nodes { items(first: 300) { nodes { id } } } }',
+      1505,
+      1500,
+      'items.items',
+    ],
+  ])('name the list that makes most of them, and what to do: %s', async (query, objects, most, path) => {
+    expect(await refused(query)).toBe(
+      `The operation may return ${objects} objects; 1000 are allowed. Up to ${most} of them are of ${path}: give it and the lists around it a smaller first (a list without one counts 50), or read it in an operation of its own.`,
+    )
+  })
+  it('run lists inside a list whose pages are small enough', async () => {
+    const query = '{ items(first: 30) { nodes { items(first: 32) { nodes { id } } } } }'
+    expect((await running.ask(query, { token })).body.errors).toBeUndefined()
+  })
   it.each(['nodes { id }', 'edges { cursor node { id } }'])('run the largest page, of %s', async (page) => {
     const asking = (first: number): string => `{ items(first: ${first}) { ${page} } }`
     expect((await running.ask(asking(1000), { token })).body.errors).toBeUndefined()
