@@ -14,7 +14,7 @@ import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
 import { moveDatabase } from '#src/resources/infra/databases/states.ts'
 import { followChanges, type Followed } from './databases/changes.ts'
 import { createClaims } from './databases/claims.ts'
-import { clientUsers, createFinder, isAskedFor, isInProject } from './databases/finder.ts'
+import { clientUsers, createFinder, isAskedFor, isInProject, namesNone } from './databases/finder.ts'
 import type { Server } from './postgres/backend.ts'
 import type { Admission, Asked, ClientKind, Directory, Found } from './postgres/directory.ts'
 import { PostgresRefusal } from './postgres/refusals.ts'
@@ -32,6 +32,8 @@ export type CheckToken = (database: Database, token: string) => Promise<Identity
 export type EdgeDatabases = Directory & {
   /** The database that is asked for, if it is there, with a user that it has. */
   lookUp(asked: Asked): Promise<Sought | null>
+  /** How to say which database is meant, for somebody who has not; null for everybody else. */
+  howToName(asked: Asked): string | null
   close(): void
 }
 
@@ -55,6 +57,8 @@ export function openDatabases(
   { reach, checkToken, edgeId }: { reach: Reach; checkToken: CheckToken; edgeId: string },
 ): EdgeDatabases {
   const { sealer } = services
+  const { domain } = services.config
+  const naming = `Say which database: by the header Neon-Connection-String, such as postgresql://<user>:<token>@<id>.db.${domain}/app, or by the header Host, such as <id>.db.${domain}; <id> is its id without db_.`
   const changes = followChanges(services, edgeId)
   const claims = createClaims((database) => serverOf(database, 'claims'))
   const find = createFinder(services)
@@ -104,6 +108,7 @@ export function openDatabases(
 
   return {
     lookUp,
+    howToName: (asked) => (namesNone(asked, domain) ? naming : null),
     find: async (asked) => loginOf(await lookUp(asked), asked, checkToken),
     watch: changes.watch,
     close() {

@@ -25,7 +25,11 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const wrongPassword = { code: '28P01', message: expect.stringContaining('password authentication failed') }
+const wrongPassword = {
+  code: '28P01',
+  message: expect.stringContaining('password authentication failed'),
+  hint: expect.stringContaining('mutation rotateDatabaseToken'),
+}
 const setClientAccess = (isOn: boolean) => world.change(world.known, sql`client_mode_enabled = ${isOn}`)
 const asMember = (token = member) => world.client({ user: 'authenticated', password: token })
 const asNobody = (host?: string) => world.client({ user: 'anon', password: 'anything', ...(host ? { host } : {}) })

@@ -251,8 +251,25 @@ describe('by hand', () => {
       { rows: [{ who: 'authenticated' }] },
     ])
     expect(await ask({ host })).toMatchObject([200, { rows: [{ who: 'anon' }] }])
-    for (const other of [world.foreign.host, 'localhost', `x${host}`])
+    for (const other of [world.foreign.host, `x${host}`])
       expect(await ask({ host: other, ...own })).toMatchObject([401, { error: 'unauthorized' }])
+    for (const user of ['', 'anon', 'authenticated'])
+      for (const headers of [own, {}])
+        expect(
+          await ask({
+            host: 'localhost',
+            ...headers,
+            ...(user && { 'neon-connection-string': `postgresql://${user}@localhost/app` }),
+          }),
+        ).toMatchObject([
+          400,
+          {
+            error: 'invalid_request',
+            message: expect.stringMatching(
+              /^Say which database: by .*Neon-Connection-String.* or by the header Host, such as <id>\.db\.berth\.localhost/,
+            ),
+          },
+        ])
   })
 
   test('the token may be a bearer token', async () => {
@@ -323,6 +340,7 @@ describe('by hand', () => {
 
   test('wrong tokens are counted: after too many an address has to wait', async () => {
     const headers = { 'neon-connection-string': urlWith(world.known.row.pgUser, 'bdb_wrong') }
+    expect((await post({ query: 'select 1' }, headers)).body['message']).toContain('mutation rotateDatabaseToken')
     const statuses = new Set<number>()
     for (let attempt = 0; attempt <= limits.postgresFailuresPerMinute; attempt++)
       statuses.add((await post({ query: 'select 1' }, headers)).status)

@@ -22,11 +22,17 @@ export function createFinder(services: Services): (asked: Asked) => Promise<Data
   const names = createNames(services)
   const rows = createDatabaseCache<Database>(services)
   return async (asked) => {
+    if (namesNone(asked, config.domain)) return undefined
     const hostId = hostIdIn(asked.serverName, config.domain)
-    if (hostId === undefined || (hostId === null && clientUsers.has(asked.user))) return undefined
+    if (hostId === undefined) return undefined
     const id = hostId ?? (await names.idOf(asked))
     return id === null ? undefined : (rows.find(id)?.value ?? rows.read(id, () => findDatabaseRow(db, id)))
   }
+}
+
+/** Whether nothing says which database is meant: no host name of one, and a user that all of them have. */
+export function namesNone({ user, serverName }: Asked, domain: string): boolean {
+  return hostIdIn(serverName, domain) === null && clientUsers.has(user)
 }
 
 /** Whether the database is in the project through whose network somebody comes, if they come through one. */

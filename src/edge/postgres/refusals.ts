@@ -32,7 +32,11 @@ export class PostgresRefusal extends Error {
 
 /** A wrong password, a user that is not there, a token that has ended: all of them look like this. */
 export function loginRefused(user: string): PostgresRefusal {
-  return new PostgresRefusal('invalid_password', `password authentication failed for user "${shortened(user)}"`)
+  return new PostgresRefusal(
+    'invalid_password',
+    `password authentication failed for user "${shortened(user)}"`,
+    'The password is the token of the database, which the mutation rotateDatabaseToken replaces; of the user authenticated it is a JWT.',
+  )
 }
 
 /** A change has ended the clients of this kind while this one was logging in. */

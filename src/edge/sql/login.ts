@@ -8,17 +8,23 @@ import { PostgresRefusal } from '../postgres/refusals.ts'
 import type { SqlCaller } from './request.ts'
 
 /** What a login needs. */
-export type SqlLogin = { databases: Pick<EdgeDatabases, 'lookUp'>; checkToken: CheckToken; failedLogins: FailedLogins }
+export type SqlLogin = {
+  databases: Pick<EdgeDatabases, 'lookUp' | 'howToName'>
+  checkToken: CheckToken
+  failedLogins: FailedLogins
+}
 
 const tokenPrefix = 'bdb_'
 
-/** @throws BerthError unauthorized, rate_limited, service_unavailable */
+/** @throws BerthError invalid_request for somebody who does not say which database; unauthorized, rate_limited, service_unavailable */
 export async function logInForSql(
   { databases, checkToken, failedLogins }: SqlLogin,
   caller: SqlCaller,
   address: string,
 ): Promise<Admission> {
   const asked = { user: caller.user, database: caller.database, serverName: caller.serverName }
+  const naming = databases.howToName(asked)
+  if (naming !== null) throw new BerthError('invalid_request', naming)
   try {
     failedLogins.check(address, asked)
   } catch (error) {
@@ -35,7 +41,10 @@ export async function logInForSql(
   const identity = sought && (await identify(sought, caller, checkToken))
   if (!identity) {
     failedLogins.count(address, asked)
-    throw new BerthError('unauthorized', 'The database is not there, or its user or the token is not right.')
+    throw new BerthError(
+      'unauthorized',
+      'The database is not there, or its user or the token is not right. A token that was lost is replaced by the mutation rotateDatabaseToken.',
+    )
   }
   const admission = sought.admit(identity)
   if (admission.refusal)
