@@ -15,6 +15,7 @@ import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import { claimKey, contextOf, send, sendError, setAllowance } from './answers.ts'
 import { listBody, listError } from './lists.ts'
+import { pathRefusals } from './path-hints.ts'
 import type { Handler, Route, Surface, SurfaceParts } from './routes.ts'
 import type { Operation, Runner, Variables } from './run.ts'
 import { eventStreamHeaders, namedFrames, plainFrames, sendStream } from './stream.ts'
@@ -28,13 +29,9 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
     if (shown.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
     return sendError(surface, shown, request, reply)
   })
+  const refusalAt = pathRefusals(surface, runner.schema, (source) => runner.prepare(source))
   scope.setNotFoundHandler((request, reply) =>
-    sendError(
-      surface,
-      new BerthError('not_found', `There is no ${request.method} at this path; see ${surface.openapiPath}.`),
-      request,
-      reply,
-    ),
+    sendError(surface, new BerthError('not_found', refusalAt(request.method, request.url)), request, reply),
   )
   for (const [key, route] of Object.entries(surface.routes)) {
     const [method = '', path = ''] = key.split(' ')

@@ -9,16 +9,19 @@ import {
   isInputObjectType,
   isInputType,
   isListType,
+  isNonNullType,
   Kind,
   typeFromAST,
   type GraphQLInputType,
   type GraphQLSchema,
   type TypeNode,
 } from 'graphql'
+import { typeInWords } from '#schema/variables.ts'
 import { fromWire, memberWord } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { bodyOf, filledByPath, filledByQuery, wholeBody, wireKeys } from './inputs.ts'
+import { changingMutation, refuseMutationsKey, type ChangingMutation } from './changing-mutations.ts'
 import { listParameters, listVariables, readList } from './lists.ts'
 import type { Route } from './routes.ts'
 import type { Operation, Variables } from './run.ts'
@@ -34,6 +37,7 @@ type Reader = {
 }
 
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
+const methodsThatChange = new Set(['PUT', 'PATCH'])
 
 /**
  * Query parameters that clients add to every request and that mean nothing here, each with the client that sends it.
@@ -61,9 +65,10 @@ export function variableReader(
   method: string,
   path: string,
   route: Route,
-  { definition }: Operation,
+  operation: Operation,
   { schema, lenient }: ReaderParts,
 ): (request: FastifyRequest) => Variables {
+  const { definition } = operation
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
   const readers: Reader[] = (definition.variableDefinitions ?? []).map(({ variable, type }) => {
     const name = variable.name.value
@@ -71,7 +76,8 @@ export function variableReader(
     const source = sourceOf(name, inputTypeOf(type, schema), method, inPath, route)
     return { name, source, queryName, ...shapeOf(type), type: inputTypeOf(type, schema) }
   })
-  const readInput = inputReader(inPath, route, readers)
+  const changing = methodsThatChange.has(method) && !route.bodyInto ? changingMutation(schema, operation) : undefined
+  const readInput = inputReader(inPath, route, readers, changing)
   const refuseUnknown = lenient ? undefined : unknownRefuser(readers, route)
   return (request) => {
     refuseUnknown?.(request)
@@ -108,6 +114,7 @@ function inputReader(
   inPath: readonly string[],
   route: Route,
   readers: readonly Reader[],
+  changing: ChangingMutation | undefined,
 ): ((request: FastifyRequest) => Record<string, unknown>) | undefined {
   const type = readers.find(({ source }) => source === 'input')?.type
   if (!type) return undefined
@@ -119,6 +126,7 @@ function inputReader(
   const elsewhere = new Set([...filled, ...queried].map(({ field }) => memberWord(named, field)))
   const taken = new Set(wireKeys(named)).difference(elsewhere)
   return ({ body, params, query }) => {
+    if (changing) refuseMutationsKey(body, taken, changing)
     const given = route.bodyInto ? { [memberWord(named, route.bodyInto)]: wholeBody(body) } : bodyOf(body, taken)
     for (const key of route.always ?? []) {
       if (Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] !== null) continue
@@ -216,6 +224,12 @@ function readOne(
       throw new BerthError('invalid_request', `${queryName} and ${name} are the same parameter. Give one of them.`)
     const value = query[queryName] ?? query[name]
     if (value !== undefined) variables[name] = fromWire(fromText(queryName, value, scalar, list), type, queryName)
+    else if (isNonNullType(type))
+      throw new BerthError(
+        'invalid_request',
+        `The query parameter ${queryName} is required: it must be ${typeInWords(type)}.`,
+        { field: queryName },
+      )
   } else if (source === 'body') {
     const { body } = request
     if (body === undefined) return

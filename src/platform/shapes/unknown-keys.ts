@@ -31,14 +31,19 @@ export function unknownKeySentence(kind: string, key: string, known: Iterable<st
   return `Unknown ${kind} ${place}${shownKey(key)}. ${near === undefined ? 'Leave it out' : `Did you mean ${place}${near}? Correct it or leave it out`}.`
 }
 
-/** The known key or name that was probably intended: a similar spelling, or the same beginning. */
+/** The known key or name that was probably intended: a similar spelling, the same beginning, or a word of it written out. */
 export function nearestKey(key: string, known: Iterable<string>): string | undefined {
   if (key.length > comparedLength) return undefined
   const bareKey = bare(key)
   let nearest: { name: string; distance: number } | undefined
   for (const name of known) {
     const candidate = bare(name)
-    const distance = candidate === bareKey ? 0 : beginAlike(bareKey, candidate) ? 1 : editDistance(bareKey, candidate)
+    const distance =
+      candidate === bareKey
+        ? 0
+        : beginAlike(bareKey, candidate) || haveAlikeWords(key, name)
+          ? 1
+          : editDistance(bareKey, candidate)
     if (
       distance <= Math.floor(Math.max(bareKey.length, candidate.length) / 3) &&
       (nearest === undefined || distance < nearest.distance)
@@ -52,6 +57,30 @@ const leastPrefixLength = 4
 
 function beginAlike(one: string, other: string): boolean {
   return Math.min(one.length, other.length) >= leastPrefixLength && (one.startsWith(other) || other.startsWith(one))
+}
+
+/** Whether each word of one is that of the other, or its beginning: `org_id` and `organization_id`, `mem_mb` and `memoryMb`. */
+function haveAlikeWords(one: string, other: string): boolean {
+  const [words, others] = [wordsOf(one), wordsOf(other)]
+  return (
+    words.length > 1 &&
+    words.length === others.length &&
+    words.every((word, at) => {
+      const counterpart = others[at] ?? ''
+      const isLong = Math.min(word.length, counterpart.length) >= leastWordLength
+      return word === counterpart || (isLong && (word.startsWith(counterpart) || counterpart.startsWith(word)))
+    })
+  )
+}
+
+const leastWordLength = 3
+
+function wordsOf(key: string): string[] {
+  return key
+    .slice(0, comparedLength)
+    .replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '')
 }
 
 /** Normalizes spelling: `memoryMb` and `memory_mb` become the same. */

@@ -1,0 +1,59 @@
+/** The mutation that changes a noun in GraphQL, for whoever asks REST to change more of it than its paths do. */
+import {
+  getNamedType,
+  isInputObjectType,
+  isObjectType,
+  Kind,
+  type GraphQLField,
+  type GraphQLInputObjectType,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  type SelectionNode,
+} from 'graphql'
+import { memberWord, wireFields } from '#schema/wire.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import type { Operation } from './run.ts'
+
+/** A mutation and its input. */
+export type ChangingMutation = { name: string; input: GraphQLInputObjectType }
+
+/** The mutation that changes the noun which a document answers, if there is one; never the document's own. */
+export function changingMutation(
+  schema: GraphQLSchema,
+  { definition, bodyAt }: Operation,
+): ChangingMutation | undefined {
+  const mutations = schema.getMutationType()?.getFields() ?? {}
+  let type: GraphQLNamedType | undefined = schema.getRootType(definition.operation) ?? undefined
+  let selections: readonly SelectionNode[] = definition.selectionSet.selections
+  const own = new Set<string>()
+  for (const key of bodyAt) {
+    const selected = selections.find((one) => one.kind === Kind.FIELD && (one.alias ?? one.name).value === key)
+    if (selected?.kind !== Kind.FIELD || !isObjectType(type)) return undefined
+    own.add(selected.name.value)
+    const field: GraphQLField<unknown, unknown> | undefined = type.getFields()[selected.name.value]
+    type = field && getNamedType(field.type)
+    selections = selected.selectionSet?.selections ?? []
+  }
+  const name = `update${type?.name}`
+  const input = mutations[name]?.args[0] && getNamedType(mutations[name].args[0].type)
+  return isInputObjectType(input) && !own.has(name) ? { name, input } : undefined
+}
+
+/** Refuses a body with a key that only this mutation takes. @throws BerthError invalid_request naming both. */
+export function refuseMutationsKey(
+  body: unknown,
+  taken: ReadonlySet<string>,
+  { name: mutation, input }: ChangingMutation,
+): void {
+  if (typeof body !== 'object' || body === null) return
+  const elsewhere = wireFields(input).find(
+    ({ name }) => !taken.has(memberWord(input, name)) && Object.hasOwn(body, memberWord(input, name)),
+  )
+  if (!elsewhere) return
+  const key = memberWord(input, elsewhere.name)
+  throw new BerthError(
+    'invalid_request',
+    `This path does not take the field ${key}. In GraphQL, ${mutation} takes it, as ${elsewhere.name}.`,
+    { field: key },
+  )
+}

@@ -1,0 +1,75 @@
+/** A path that is not there says which methods it has, or which path was probably meant. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { surfaces } from '#rest-compat/surfaces.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+
+let berth: Berth
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+})
+afterAll(() => berth.stop())
+
+type Body = { error: string | { code: string; message: string }; message?: string }
+/** Nobody needs a token to be told: OpenAPI is open to everybody too. */
+async function ask(method: string, path: string): Promise<{ status: number; code: string; message: string }> {
+  const { status, body } = await berth.call<Body>(method, path)
+  return typeof body.error === 'string'
+    ? { status, code: body.error, message: body.message ?? '' }
+    : { status, ...body.error }
+}
+
+/** Every path that has no PUT, with its methods; what stands for an id is no word of any path. */
+const paths = surfaces.flatMap(({ mount, openapiPath, routes, handlers }) => {
+  const methods = new Map<string, string[]>()
+  for (const key of [...Object.keys(routes), ...Object.keys(handlers)]) {
+    const [method = '', path = ''] = key.split(' ')
+    methods.set(mount + path, [...(methods.get(mount + path) ?? []), method])
+  }
+  return [...methods].map(([path, own]) => ({ path, own, openapiPath }))
+})
+
+test.each(paths.filter(({ own }) => !own.includes('PUT')))(
+  'PUT on $path is answered with the methods that are there',
+  async ({ path, own, openapiPath }) => {
+    const { status, message } = await ask('PUT', path.replaceAll(/\{\w+\}/g, 'nothing'))
+    expect([status, message]).toEqual([404, expect.stringContaining(`see ${openapiPath}.`)])
+    const [, named = ''] = /^There is no PUT at this path, only ([^;]+);/.exec(message) ?? []
+    expect(named.split(/, | and /)).toEqual(expect.arrayContaining(own))
+  },
+)
+
+describe('without a path like it', () => {
+  test.each([
+    ['POST', '/api/v1/vms/vm_1/exec', 'POST /api/v1/vms/{vm_id}/envd/exec'],
+    ['GET', '/api/v1/vm', 'GET /api/v1/vms'],
+    ['POST', '/api/v1/database', 'POST /api/v1/databases'],
+    ['GET', '/api/v1/database/db_1/backup/bkp_1', 'GET /api/v1/databases/{db_id}/backups/{backup_id}'],
+    ['POST', '/api/v1/databases/db_1/client-access/enabled', 'POST /api/v1/databases/{db_id}/client-access/enable'],
+    ['GET', '/api/v1/jobs', 'GET /api/v1/build/jobs'],
+    ['GET', '/agents/v1/agent', 'GET /agents/v1/agents'],
+    ['POST', '/agents/agents', 'POST /agents/v1/agents'],
+    ['GET', '/llm/v1/modells', 'GET /llm/v1/models'],
+  ])('%s %s is answered with %s', async (method, path, meant) => {
+    const { status, message } = await ask(method, path)
+    expect([status, message]).toEqual([404, expect.stringContaining(`. Did you mean ${meant}? See /`)])
+  })
+
+  test.each(['/api/v1/nothing/like/it', '/api/v1/databases/db_1/frobnicate', `/api/v1/${'vms/'.repeat(1000)}`])(
+    '%s is answered with where all of them are',
+    async (path) => {
+      expect(await ask('GET', path)).toEqual({
+        status: 404,
+        code: 'not_found',
+        message: 'There is no GET at this path; see /api/v1/openapi.json.',
+      })
+    },
+  )
+})
+
+test('a path says which mutation changes what REST does not', async () => {
+  const said = async (path: string) => (await ask('PATCH', path)).message
+  expect(await said('/api/v1/vms/vm_1')).toMatch(/only GET and DELETE; .* In GraphQL, updateVm changes it\.$/)
+  expect(await said('/api/v1/databases/db_1/backups/bkp_1')).toMatch(
+    /only GET and DELETE; see \/api\/v1\/openapi\.json\.$/,
+  )
+})
