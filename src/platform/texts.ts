@@ -1,4 +1,9 @@
-/** Trimming without regular expressions, which would scan the same characters again from every position. */
+/** Small things about texts. Trimming does without regular expressions, which would scan the same characters again from every position. */
+
+/** A number and its noun: `1 VM`, `2 VMs`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
 
 /** The text without this character at its end, however often it is repeated there. */
 export function withoutEnding(text: string, character: string): string {

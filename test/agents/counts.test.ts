@@ -86,7 +86,7 @@ describe('an organization has at most so many', () => {
     await check(1)
     await expect(check(3 / limits.sessionsAtWorkMax)).rejects.toMatchObject({
       code: 'rate_limited',
-      message: expect.stringContaining('3 sessions of your organization are running'),
+      message: expect.stringContaining('Your organization has 3 running sessions'),
     })
   })
 })

@@ -8,6 +8,7 @@ import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { counted } from '#src/platform/texts.ts'
 import { folderSizeMb } from './folders.ts'
 import { chooseNode, lockNodes, nodeLostSeconds, willingNodes, type NodeAddress, type NodeRoom } from './nodes.ts'
 import { bootTriesMax, type Vm } from './vms/rows.ts'
@@ -154,7 +155,7 @@ export async function readPromises(db: Db): Promise<NodePromises[]> {
 function checkCount({ orgVms }: Config, held: { vms: number }, { vms }: Room): void {
   if (vms === 0 || orgVms === 0 || held.vms + vms <= orgVms) return
   throw overLimit(
-    `Your organization has ${held.vms} VMs, including stopped ones and sandboxes, and may have ${orgVms} at once (BERTH_ORG_VMS). Delete one that is not needed, then try again.`,
+    `Your organization has ${counted(held.vms, 'VM')}, including stopped ones and sandboxes, and may have ${orgVms} at once (BERTH_ORG_VMS). Delete one that is not needed, then try again.`,
   )
 }
 
@@ -166,7 +167,7 @@ async function checkFolders(tx: Tx, organizationId: string, more: number): Promi
   )
   if (count + more > limits.foldersMax)
     throw overLimit(
-      `Your organization has ${count} workspace folders, and may have ${limits.foldersMax}. Delete some that are not needed, or set skip_folder_create.`,
+      `Your organization has ${counted(count, 'workspace folder')}, and may have ${limits.foldersMax}. Delete some that are not needed, or set skip_folder_create.`,
     )
 }
 

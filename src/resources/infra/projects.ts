@@ -9,6 +9,7 @@ import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
+import { counted } from '#src/platform/texts.ts'
 import { detachVms } from './vms/rows.ts'
 
 /** A project as it is stored; moments are wire text, ids are uuids. */
@@ -76,7 +77,7 @@ export async function deleteProject(call: Call, id: string): Promise<void> {
     if (databases + vms > 0)
       throw new BerthError(
         'invalid_transition',
-        `The project has ${databases} databases and ${vms} VMs. Move the databases to another project or to none, and delete the VMs; then delete the project.`,
+        `The project has ${counted(databases, 'database')} and ${counted(vms, 'VM')}. Move its databases to another project or to none, and delete its VMs; then delete the project.`,
       )
     await detachVms(tx, projectId)
     await change(tx, sql`delete from projects where id = ${projectId}`)

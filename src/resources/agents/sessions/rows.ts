@@ -6,6 +6,7 @@ import { limits } from '#src/platform/limits.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import { counted } from '#src/platform/texts.ts'
 import type { RawBuilder } from 'kysely'
 import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { wireDefinition } from '#src/resources/agents/agents/wire.ts'
@@ -126,7 +127,7 @@ export async function checkAtWork(
   if (count >= most)
     throw new BerthError(
       'rate_limited',
-      `${count} sessions of your organization are running, which is the limit. Try again when one of them is idle, or interrupt one.`,
+      `Your organization has ${counted(count, 'running session')}, which is the limit. Try again when one of them is idle, or interrupt one.`,
       { retryAfterSeconds: 5 },
     )
 }
