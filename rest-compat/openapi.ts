@@ -4,7 +4,7 @@ import { listVariables, type RestList } from './lists.ts'
 import { describeSuccess } from './openapi/answers.ts'
 import { createComponents, type Components, type Json } from './openapi/components.ts'
 import { wireDescription } from './openapi/descriptions.ts'
-import { describeErrors, errorSchema, errorsOfKeyed } from './openapi/errors.ts'
+import { describeErrors, errorSchema } from './openapi/errors.ts'
 import { inputParameters, inputSchema, requestBody, typeOf } from './openapi/inputs.ts'
 import { describeTags, tagOfPath, uniqueNames } from './openapi/names.ts'
 import type { HandWritten, Route, Surface } from './routes.ts'
@@ -116,7 +116,7 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
       [route.status]: describeSuccess(route, operation, parts.schema, parts.components),
       ...(route.deletes ? { 200: deleted } : {}),
       ...(route.ends ? { 204: { description: 'Nothing follows: the stream has ended at this cursor' } } : {}),
-      ...describeErrors(method === 'POST' ? [...route.errors, ...errorsOfKeyed] : route.errors),
+      ...describeErrors(route.errors, method === 'POST'),
     },
   }
 }
@@ -200,7 +200,7 @@ function describeHandWritten(written: HandWritten, components: Components): Json
     requestBody: { required: true, content: { 'application/json': { schema: addTitled(request, components) } } },
     responses: {
       [status]: { description: 'Success', headers: shown, content },
-      ...describeErrors([...errors, ...errorsOfKeyed]),
+      ...describeErrors(errors, true),
     },
   }
 }

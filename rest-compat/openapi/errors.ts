@@ -20,18 +20,20 @@ const meanings: Readonly<Record<number, string>> = {
 }
 /** Every operation may answer these, listed or not: anyone can be refused, and anyone can be rate limited. */
 const errorsOfAll = [400, 401, 403, 413, 429, 500]
-/**
- * Where a request may have an Idempotency-Key: the key was used for another request, or the first one is still running.
- */
-export const errorsOfKeyed = [409]
+/** The status where a request may have an Idempotency-Key, and what it means on a path that has no other conflict. */
+const ofKeyed = 409
+const keyConflict = 'The Idempotency-Key was used for another request, or its first request is still running'
 
-/** The error answers: those of the route, and those of every operation. */
-export function describeErrors(statuses: readonly number[]): Json {
+/** The error answers: those of the route, and those of every operation. @param isKeyed whether it takes an Idempotency-Key */
+export function describeErrors(statuses: readonly number[], isKeyed: boolean): Json {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
   return Object.fromEntries(
-    [...new Set([...statuses, ...errorsOfAll])]
+    [...new Set([...statuses, ...errorsOfAll, ...(isKeyed ? [ofKeyed] : [])])]
       .sort((one, other) => one - other)
-      .map((status) => [status, { description: meanings[status] ?? 'Error', content }]),
+      .map((status) => {
+        const isOfKey = status === ofKeyed && !statuses.includes(status)
+        return [status, { description: isOfKey ? keyConflict : (meanings[status] ?? 'Error'), content }]
+      }),
   )
 }
 

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, posix } from 'node:path'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
+import { errorStatuses } from '#src/platform/errors.ts'
 import { root } from './sources.ts'
 
 type Text = { path: string; text: string }
@@ -121,6 +122,29 @@ describe('a document', () => {
     expect(commands.length).toBeGreaterThan(10)
     expect(commands.filter((name) => !(name in scripts))).toEqual([])
   })
+})
+
+test('the table of error codes has every code that the code answers, beside its status', () => {
+  const behaviour = documents.find(({ path }) => path === 'docs/behaviour.md')?.text ?? ''
+  const [, table = ''] = /\n\| status \| codes \|\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(behaviour) ?? []
+  const listed = table
+    .trim()
+    .split('\n')
+    .flatMap((row) => {
+      const [, statuses = '', codes = ''] = row.split('|')
+      return [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => ({ code, statuses: statuses.trim().split(', ') }))
+    })
+  const declares = ['src/platform/errors.ts', 'schema/error-codes.ts']
+  const product = texts.filter(
+    ({ path }) => /^(?:src|schema|workers|rest-compat)\/.*\.ts$/.test(path) && !declares.includes(path),
+  )
+  const answered = Object.keys(errorStatuses).filter((code) => product.some(({ text }) => text.includes(`'${code}'`)))
+  expect(answered.length).toBeGreaterThan(50)
+  expect(listed.map(({ code }) => code).sort()).toEqual(answered.sort())
+  const misplaced = listed.filter(
+    ({ code, statuses }) => !statuses.includes(String((errorStatuses as Readonly<Record<string, number>>)[code])),
+  )
+  expect(misplaced).toEqual([])
 })
 
 describe('GraphQL in a document', () => {
