@@ -17,9 +17,10 @@ export const databaseRoutes: Routes = {
   'POST /api/v1/databases': {
     status: 201,
     errors: [400, 409, 500, 503],
-    summary: 'Creates a database; answers when it is active, or after 25 s. The token is shown only this once',
+    summary:
+      'Creates a database; answers when it is active, or after 25 s with the status creating. The token is shown only this once; rotateDatabaseToken in GraphQL makes a new one',
     operation: `mutation createDatabase ($input: CreateDatabaseInput!) { createDatabase(input: $input) { body: credentials {
-      id: databaseId name organization_id: organizationId host client_mode_enabled: clientModeEnabled token } } }`,
+      id: databaseId name organization_id: organizationId host status client_mode_enabled: clientModeEnabled token } } }`,
   },
   'GET /api/v1/databases/{db_id}': {
     status: 200,
@@ -32,7 +33,8 @@ export const databaseRoutes: Routes = {
     errors: [400, 403, 404, 409],
     into: { db_id: 'id' },
     present: ['project_id'],
-    summary: 'Moves a database into a project, or with null out of its project',
+    summary:
+      'Moves a database into a project, or with null out of its project; updateDatabase in GraphQL changes everything else',
     operation: `mutation moveDatabaseToProject ($input: MoveDatabaseToProjectInput!) { moveDatabaseToProject(input: $input) { body: database { ${database} } } }`,
   },
   'DELETE /api/v1/databases/{db_id}': {

@@ -16,7 +16,7 @@ import {
   type DatabaseWithToken,
 } from '#src/resources/infra/databases.ts'
 import { organizationType } from '../identity/organizations.ts'
-import { databaseType } from './databases.ts'
+import { databaseStatus, databaseType } from './databases.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 type InputFields = InputFieldBuilder<Types, 'InputObject'>
@@ -25,7 +25,8 @@ type PayloadFields = PothosSchemaTypes.ObjectFieldBuilder<Types, DatabaseWithTok
 const database = { field: 'database', type: databaseType }
 
 const credentials = builder.objectRef<DatabaseWithToken>('DatabaseCredentials').implement({
-  description: 'How its owner connects to a database. The token is shown only this once.',
+  description:
+    'How its owner connects to a database. The token is shown only this once; the mutation rotateDatabaseToken makes a new one.',
   fields: (t) => ({
     ...linkTo(t, 'database', { type: databaseType, description: 'The database.', id: (made) => made.database.id }),
     name: t.string({ description: 'Its name.', resolve: (made) => made.database.name }),
@@ -46,6 +47,12 @@ const credentials = builder.objectRef<DatabaseWithToken>('DatabaseCredentials').
     clientModeEnabled: t.boolean({
       description: 'Whether clients get in with a JWT or anonymously.',
       resolve: (made) => made.database.clientModeEnabled,
+    }),
+    status: t.field({
+      type: databaseStatus,
+      description:
+        'Its status when this was answered: `CREATING` if it was not there after 25 s. It takes connections once it is `ACTIVE`.',
+      resolve: (made) => made.database.status,
     }),
     token: t.string({ description: 'The password of `pgUser`.', resolve: (made) => made.token }),
     connectionUri: t.string({
@@ -79,7 +86,7 @@ const sizeFields = (t: InputFields) => ({
   }),
 })
 const nameRule = '1 to 63 lower-case letters, digits and hyphens, beginning with a letter'
-const networkRule = `The host name at which the VMs of the project reach it: ${nameRule}; \`prj-\` and the end of the project’s id by default.`
+const networkRule = `The host name at which the VMs of the project reach it: ${nameRule}; by default the project’s id with \`prj-\` in place of \`prj_\`.`
 
 builder.relayMutationField(
   'createDatabase',
@@ -111,7 +118,7 @@ builder.relayMutationField(
   { description: 'What `rotateDatabaseToken` takes.', inputFields: idField },
   {
     description:
-      'Makes a new token for a database; sessions of the old one are ended. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY.',
+      'Makes a new token for a database, in place of one that was lost or is known to others; sessions of the old one are ended. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY.',
     resolve: (_, { input }, call) => rotateDatabaseToken(call, input.id),
   },
   { description: 'What `rotateDatabaseToken` answers.', outputFields: payload },
@@ -152,7 +159,7 @@ deletionWithMessage(
 actionOn(
   'undeleteDatabase',
   database,
-  'Brings a deleted database back, with its data and its token, and waits for it as `createDatabase` does. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY, DATABASE_NAME_TAKEN, CAPACITY_UNAVAILABLE.',
+  'Brings a deleted database back with its name, data, token, settings and size, and client access as it was, and waits for it as `createDatabase` does. Its deletion took it out of its project, and it comes back outside of any: see `moveDatabaseToProject`. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY, DATABASE_NAME_TAKEN, CAPACITY_UNAVAILABLE.',
   undeleteDatabase,
 )
 actionOn(

@@ -24,7 +24,8 @@ import { userType } from '../identity/users.ts'
 import { projectType } from './projects.ts'
 import { vmType } from './vms.ts'
 
-const databaseStatus = enumOf(
+/** The statuses of databases. */
+export const databaseStatus = enumOf(
   'DatabaseStatus',
   'The status of a database. A steady status lasts; the others are on the way to one.',
   {

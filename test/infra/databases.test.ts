@@ -86,6 +86,7 @@ describe('a database', () => {
       name: 'first',
       organization_id: organizationOf(token),
       host: `${made.id.slice(3)}.db.berth.localhost`,
+      status: 'active',
       client_mode_enabled: true,
     })
     const row = await rowOf(berth, made.id)
@@ -421,6 +422,7 @@ test('a deleted database comes back with its token, unless another one has its n
   const { db } = berth.services
   const folderId = await makeDataFolder()
   const { id } = await make({ name: 'phoenix', folderId })
+  await sql`update databases set client_mode_enabled = true where id = ${databaseUuid(id)}`.execute(db)
   const back = `mutation { undeleteDatabase(input: {id: "${id}"}) { database { id status } } }`
   const remove = async (): Promise<void> => {
     await call('DELETE', `/${id}`)
@@ -438,7 +440,7 @@ test('a deleted database comes back with its token, unless another one has its n
   const asked = ask(back)
   await settleNew()
   expect(await asked).toEqual({ undeleteDatabase: { database: { id, status: 'ACTIVE' } } })
-  expect(await rowOf(berth, id)).toMatchObject({ tokenHash, deletedAt: null, purgeAfter: null })
+  expect(await rowOf(berth, id)).toMatchObject({ tokenHash, deletedAt: null, clientModeEnabled: true })
 
   await remove()
   const other = await make({ name: 'phoenix' })

@@ -53,7 +53,7 @@ const nameTriesMax = 5
 export async function createDatabase(call: Call, order: DatabaseOrder): Promise<DatabaseWithToken> {
   const scope = allow(call.caller, 'databases:write')
   if (decodeId('organization', order.organizationId) !== scope.organizationId)
-    throw new BerthError('invalid_request', 'organization_id must be the organization of your token.', {
+    throw new BerthError('invalid_request', `organization_id must name ${ownOrganization(scope)}.`, {
       field: 'organization_id',
     })
   const made = await makeToken()
@@ -69,6 +69,11 @@ export async function createDatabase(call: Call, order: DatabaseOrder): Promise<
       throw toldOfName(error)
     }
   }
+}
+
+/** The organization of a caller's token, for a caller who named another one, or named it by something else than its id. */
+function ownOrganization({ organizationId }: Scope): string {
+  return `the organization of your token by its id, which is ${encodeId('organization', organizationId)}`
 }
 
 /** The database of this id. @throws BerthError not_found. */
@@ -96,7 +101,7 @@ export async function pageDatabases(
 ): Promise<Page<Database>> {
   const scope = allow(call.caller, 'databases:read')
   if (organizationId !== null && decodeId('organization', organizationId) !== scope.organizationId)
-    throw new BerthError('org_mismatch', 'org_id must be the organization of your token.')
+    throw new BerthError('org_mismatch', `Name ${ownOrganization(scope)}.`)
   const passed = readOffset(offset)
   const chosen = sql.join([owned(scope), ...conditions(filter ?? {})], sql` and `)
   return readPage(

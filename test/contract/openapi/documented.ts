@@ -158,6 +158,10 @@ const databaseKeys = [
   'native_credential_generation',
 ]
 const backupKeys = 'id database_id status triggered_by error size_bytes created_at completed_at'.split(' ')
+/** What we answer beside them: whether a database is there already. */
+export const additiveAnswerKeys: Readonly<Record<string, readonly string[]>> = {
+  'POST /api/v1/databases': ['status'],
+}
 export const answerKeys: Readonly<Record<string, readonly string[]>> = {
   'GET /api/v1/build/jobs': ['jobs'],
   'POST /api/v1/build/jobs': jobKeys,

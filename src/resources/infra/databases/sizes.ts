@@ -1,4 +1,5 @@
 /** How large a database may be, and after which time it may sleep. */
+import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import { folderSizeMb } from '#src/resources/infra/folders.ts'
@@ -33,6 +34,8 @@ export function readSize(
 export function readSleep(given: number | null | undefined, usual: number | null): number | null {
   if (given === null || given === undefined) return usual
   if (given === 0) return null
-  wholeNumber('sleep_after_seconds', given, limits.databaseSleepSecondsMin, limits.databaseSleepSecondsMax)
-  return given
+  const [least, most] = [limits.databaseSleepSecondsMin, limits.databaseSleepSecondsMax]
+  if (Number.isInteger(given) && given >= least && given <= most) return given
+  const sentence = `sleep_after_seconds must be 0, which is never, or ${least} to ${most} seconds.`
+  throw new BerthError('invalid_request', sentence, { field: 'sleep_after_seconds' })
 }
