@@ -29,6 +29,18 @@ async function sqlBlock(): Promise<string> {
 }
 
 test(
+  'the README’s database is there at once, and answers psql',
+  async () => {
+    const printed = await paste(
+      shellBlocks('README.md', 'A database').map((block) => block.replace('psql', 'echo "$ADDRESS"; psql')),
+      { url: berth.url, folder, env: { TOKEN: token } },
+    )
+    expect(printed.join('\n')).toMatch(/postgresql:.*PostgreSQL 17/s)
+  },
+  limitMs,
+)
+
+test(
   'a database is created, used, moved into a project, opened to clients, backed up, restored and deleted',
   async () => {
     const blocks = shellBlocks(page)

@@ -40,7 +40,8 @@ const eventsOf = <One>(printed: string): One[] =>
     .map((line) => JSON.parse(line.slice('data: '.length)) as One)
 
 test('the README’s sandbox, chat and agent answer what it says', async () => {
-  const [sandbox = '', chat = '', , followed = '', deleted] = await runBlocks('README.md')
+  const blocks = ['A sandbox', 'A chat', 'An agent'].flatMap((heading) => shellBlocks('README.md', heading))
+  const [sandbox = '', chat = '', , followed = '', deleted] = await runAll(blocks)
   expect(JSON.parse(sandbox)).toMatchObject({ command: { exit_code: 0, stdout: '45\n' }, ttl: 60 })
   expect(chat).toContain('"object":"chat.completion.chunk"')
   expect(chat.trimEnd()).toMatch(/data: \[DONE\]$/)

@@ -482,7 +482,9 @@ test('a change of the size is for the node; a smaller disk and a size without ro
 test('one that is on its way to another status is not woken, and says so at once', async () => {
   for (const status of ['updating', 'restoring', 'creating', 'error'] as const) {
     const { id } = await make({ status, vmStatus: 'paused' })
-    expect(await codeOf(`mutation { wakeDatabase(input: {id: "${id}"}) { database { id } } }`)).toBe('DATABASE_NOT_READY')
+    expect(await codeOf(`mutation { wakeDatabase(input: {id: "${id}"}) { database { id } } }`)).toBe(
+      'DATABASE_NOT_READY',
+    )
     const { rows } = await sql<{
       status: string
     }>`select status from vms where id = ${(await rowOf(berth, id)).vmId}`.execute(berth.services.db)
