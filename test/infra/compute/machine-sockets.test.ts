@@ -1,12 +1,19 @@
 /** The sockets of a machine whose other end is no longer ours: a QEMU that was broken out of, or root on the guest's line. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { execPath } from 'node:process'
 import { once } from 'node:events'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { pino } from 'pino'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { createCompute } from '#src/drivers/compute/compute.ts'
 import { openLine } from '#src/drivers/compute/guest/line.ts'
+import { machinePlaces } from '#src/drivers/compute/places.ts'
 import { connectQmp } from '#src/drivers/compute/qemu/qmp.ts'
+import { writeRecord, type MachineRecord } from '#src/drivers/compute/records.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-sockets-'))
 const path = join(folder, 'socket')
@@ -16,12 +23,12 @@ let server: Server | undefined
 afterEach(() => server?.close())
 afterAll(() => rmSync(folder, { recursive: true }))
 
-async function listen(onConnection: (socket: Socket) => void): Promise<void> {
-  rmSync(path, { force: true })
+async function listen(onConnection: (socket: Socket) => void, at = path): Promise<void> {
+  rmSync(at, { force: true })
   server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
     onConnection(socket)
-  }).listen(path)
+  }).listen(at)
   await once(server, 'listening')
 }
 
@@ -62,6 +69,48 @@ test.each(floods)('a QEMU that says %s loses its control connection', async (_wh
   expect(await qmp.closed).toEqual({ guestEnd: null })
   expect(process.memoryUsage().rss - before).toBeLessThan(grownBytesMax)
   await expect(qmp.execute('stop')).rejects.toThrow('QEMU has ended')
+})
+
+test('a QEMU that takes the connection and says nothing is lost, and the worker adopts its machines without waiting for more', async () => {
+  const [roots, machineUuid, id] = [
+    { cacheDir: folder, dataDir: folder, runDir: join(folder, 'run') },
+    newUuid(),
+    encodeId('vm', newUuid()).slice('vm_'.length),
+  ]
+  const places = machinePlaces(roots, machineUuid)
+  for (const one of [places.folder, dirname(places.qmp)]) mkdirSync(one, { recursive: true })
+  writeRecord(roots, { machineUuid, id, uid: null, reached: true, up: true, hasFolder: true } as MachineRecord) // what adoption reads
+  const words = ['-e', 'setInterval(() => {}, 1e6)', 'qemu-system-silent', '-uuid', machineUuid, places.disk]
+  const process = spawn(execPath, words, { stdio: 'ignore' })
+  await once(process, 'spawn')
+  const gone = once(process, 'exit')
+  const accepted = Promise.withResolvers<Socket>()
+  await listen((socket) => accepted.resolve(socket), places.qmp)
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  try {
+    const compute = createCompute({
+      ...roots,
+      poolSize: 0,
+      vmUids: null,
+      log: pino({ level: 'silent' }),
+      onEgress: (_, connection) => void connection.destroy(),
+      onExit: () => undefined,
+    })
+    const adopting = compute.adopt()
+    const socket = await accepted.promise
+    const cut = once(socket, 'close')
+    await vi.advanceTimersByTimeAsync(9_000)
+    expect([socket.destroyed, process.killed, process.exitCode]).toEqual([false, false, null])
+    vi.advanceTimersByTime(2_000)
+    vi.useRealTimers()
+    expect(await adopting).toEqual([])
+    await Promise.all([cut, gone])
+    expect([process.signalCode, compute.find(id)]).toEqual(['SIGKILL', undefined])
+    await compute.close()
+  } finally {
+    vi.useRealTimers()
+    process.kill('SIGKILL')
+  }
 })
 
 test.each([

@@ -8,6 +8,8 @@ import { onLines } from '#src/drivers/compute/lines.ts'
 /** A command that QEMU does not answer in this time has failed. */
 const answerTimeoutMs = 10_000
 const connectTimeoutMs = 10_000
+/** One that takes the connection and does not greet in this time is given up. */
+const greetingTimeoutMs = 10_000
 /** QEMU creates its socket some 30 ms after it starts. */
 const connectEveryMs = 4
 /** The longest expected answer has some kilobytes, and the events of a second some hundreds of bytes. */
@@ -44,14 +46,31 @@ export async function connectQmp(path: string, alive: () => boolean, limitMs = c
   const deadline = performance.now() + limitMs
   for (;;) {
     try {
-      const qmp = speak(await open(path))
-      await qmp.greeted
-      await qmp.execute('qmp_capabilities')
-      return qmp
+      return await begin(speak(await open(path)))
     } catch (error) {
-      if (!alive() || performance.now() > deadline) throw error
+      if (!alive() || error instanceof SilentQemu || performance.now() > deadline) throw error
     }
     await new Promise((resolve) => setTimeout(resolve, connectEveryMs))
+  }
+}
+
+/** It runs, and says nothing: trying again would only take longer. */
+class SilentQemu extends Error {}
+
+/** Waits for the greeting, and enters the mode of commands. */
+async function begin(qmp: Qmp & { greeted: Promise<void> }): Promise<Qmp> {
+  const silent = new SilentQemu(`QEMU did not greet within ${greetingTimeoutMs / 1000} s`)
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(silent), greetingTimeoutMs)
+  try {
+    await Promise.race([qmp.greeted, late.promise])
+    await qmp.execute('qmp_capabilities')
+    return qmp
+  } catch (error) {
+    qmp.close()
+    throw error
+  } finally {
+    clearTimeout(timer)
   }
 }
 
