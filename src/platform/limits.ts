@@ -111,6 +111,7 @@ export const limits = {
   backupCancelSeconds: 10, // how long a request waits until a backup that is being made has stopped
   failedBackupDays: 30, // how long one that failed is listed
   safetyBackupDays: 7, // how long the backup that a restore makes first is kept
+  safetyBackupsKept: 3, // of one database; the newest of those
   restoreSeconds: 4 * 3600, // that one restore may take
   replacedDataHours: 24, // how long a restore leaves the data that it replaced on the disk
   backupSchedulesMax: 10_000, // of an organization

@@ -1,7 +1,9 @@
 /** Restores of databases over REST and GraphQL, with servers that are fakes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
+import { forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
 import { requeueRestores } from '#src/resources/infra/database-restores/states.ts'
 import type { Restore } from '#src/resources/infra/database-restores/rows.ts'
 import { makeBackup } from '#workers/infra/database-backups.ts'
@@ -79,6 +81,45 @@ describe('a restore', () => {
       world.berth.services.db,
     )
     expect(statuses.rows.map((row) => row.status).slice(-2)).toEqual(['restoring', 'active'])
+  })
+
+  test('again and again does not fill the store: the newest backups that they made first are kept, and the one that is restored', async () => {
+    const { db, backup } = await changed(world)
+    const listed = async (): Promise<string[]> => {
+      const { body } = await world.call<BackupAnswer[]>('GET', `${db}/backups`)
+      return body.filter((one) => one.status === 'completed').map(({ id }) => id)
+    }
+    const restore = async (id: string): Promise<void> => {
+      expect((await world.call('POST', `${db}/backups/${id}/restore`)).status).toBe(202)
+      await until('it is active again', async () => (await world.statusOf(db)) === 'active')
+    }
+    for (let times = 0; times < limits.safetyBackupsKept; times++) await restore(backup)
+    const before = await listed()
+    expect(before).toHaveLength(limits.safetyBackupsKept + 1)
+    const oldest = before.at(-2) ?? ''
+    await restore(oldest)
+    expect((await listed()).slice(1)).toEqual(before) // it was read while another was made
+    await restore(backup)
+    const [newest, second, ...older] = await listed()
+    expect(older).toEqual([before[0], backup])
+    expect([newest, second].filter((id) => id && before.includes(id))).toEqual([])
+    await forgetOldBackups(world.berth.services)
+    for (const id of [newest, second, ...older]) expect(world.files().stored).toContain(`${id}.dump`)
+    for (const id of before.slice(1, -1)) expect(world.files().stored).not.toContain(`${id}.dump`)
+  })
+
+  test('is refused with 429 when the organization has no room for files left', async () => {
+    const { db, backup } = await changed(world)
+    const { services } = world.berth
+    const large = (size: number) =>
+      sql`update database_backups set size_bytes = ${size} where id = ${decodeId('backup', backup)}`.execute(services.db)
+    await large(2 ** 50)
+    expect(await world.call('POST', `${db}/backups/${backup}/restore`)).toMatchObject({
+      status: 429,
+      body: { error: 'rate_limited', message: expect.stringContaining('Delete backups') as unknown },
+    })
+    expect(await world.statusOf(db)).toBe('active')
+    await large(1)
   })
 
   test('of one organization, however long they take, leave room for those of others', async () => {

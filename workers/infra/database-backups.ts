@@ -13,6 +13,7 @@ import {
   clearFailedBackup,
   endLostBackup,
   forgetSurplusBackups,
+  forgetSurplusSafetyBackups,
 } from '#src/resources/infra/database-backups/removal.ts'
 import { findBackupRow, runBackup, type Backup } from '#src/resources/infra/database-backups/rows.ts'
 import {
@@ -105,6 +106,7 @@ async function dump(work: VmWork, backup: Backup, stopping: AbortSignal, find: F
   if (!completed) throw new WorkEnded(cancelled) // or it was ended by another worker: then it stays as it is
   log.info({ backup: encodeId('backup', backup.id), bytes: stored.sizeBytes }, 'a backup is complete')
   if (completed.scheduleId) await forgetSurplusBackups(services.db, completed.scheduleId)
+  if (completed.triggeredBy === 'pre_restore') await forgetSurplusSafetyBackups(services.db, completed.databaseId)
 }
 
 /** Ends the backup as soon as it is to be deleted. */

@@ -18,6 +18,7 @@ import { addRestoreEvent } from './database-restores/states.ts'
 import { findNodeOf } from './databases/jobs.ts'
 import { databaseRows, lockDatabaseRow, notDeleted, type Database } from './databases/rows.ts'
 import { moveDatabase } from './databases/states.ts'
+import { checkFileRoom, filesHeld } from './file-room.ts'
 
 /**
  * What a restore is made from, and into which database: by public ids. `databaseId`: the one that the backup must be of;
@@ -28,10 +29,12 @@ export type RestoreOrder = { id: string; databaseId?: string | null; targetDatab
 /**
  * Starts a restore, which replaces the data of a database by those of a backup. Its clients are disconnected until it
  * has ended.
- * @throws BerthError not_found; backup_not_usable; restore_in_progress; invalid_request when the database is not ready.
+ * @throws BerthError not_found; backup_not_usable; restore_in_progress; invalid_request when the database is not ready;
+ * rate_limited when there is no room for the backup that is made first.
  */
 export async function createRestore(call: Call, { id, databaseId, targetDatabaseId }: RestoreOrder): Promise<Restore> {
   const scope = allow(call.caller, 'restore:write')
+  await checkFileRoom(call.config, await filesHeld(call.db, scope.organizationId), 0)
   return transaction(call.db, async (tx) => {
     const backup = await lockBackup(tx, scope, id, databaseId)
     const target = targetDatabaseId

@@ -109,3 +109,19 @@ export async function forgetSurplusBackups(db: Db, scheduleId: string): Promise<
   )
   for (const { id } of surplus) await moveBackup(db, id, 'deleting')
 }
+
+/**
+ * Marks those backups that restores of a database have made first for deletion that are more than it keeps, the oldest
+ * first: whoever restores again and again does not fill the store.
+ */
+export async function forgetSurplusSafetyBackups(db: Db, databaseId: string): Promise<void> {
+  const surplus = await findAll<Pick<Backup, 'id'>>(
+    db,
+    sql`
+    select b.id from (
+      select *, row_number() over (order by id desc) as place from database_backups
+      where database_id = ${databaseId} and triggered_by = 'pre_restore' and status = 'completed') b
+    where b.place > ${limits.safetyBackupsKept} and ${isFree}`,
+  )
+  for (const { id } of surplus) await moveBackup(db, id, 'deleting')
+}
