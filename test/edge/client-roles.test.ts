@@ -47,7 +47,7 @@ test('a client stores nothing that no table’s rights allow; the owner does', a
   }
   await expect(nobody.query('create temporary table mine ()')).rejects.toMatchObject({ code: '42501' })
   await expect(nobody.query("set temp_file_limit = '100GB'")).rejects.toMatchObject({ code: '42501' })
-  expect(await shown(nobody, 'temp_file_limit')).toBe('256MB')
+  expect(await shown(nobody, 'temp_file_limit')).toBe('32MB')
   expect(await shown(owner, 'temp_file_limit')).toBe('-1')
   await nobody.end()
   await owner.end()

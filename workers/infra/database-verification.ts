@@ -2,6 +2,7 @@
  * Finds out whether backups are good: each is restored into a throw-away database machine. One at a time, for a bounded
  * part of the night, because it takes a machine and a processor.
  */
+import { rootDiskMbOf } from '#src/drivers/compute/templates/database-disks.ts'
 import type { Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
 import { waitForServer } from '#src/drivers/compute/guest/postgres.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -94,13 +95,14 @@ async function restoreOnce(work: VmWork, backup: Backup, over: AbortSignal): Pro
 
 function specOf(backup: Backup, diskMb: number): MachineSpec {
   const neededMb = Math.ceil((backup.databaseBytes ?? 0) * mbPerByte) * 2 + diskMbMin
+  const folderMb = Math.max(diskMb, neededMb)
   return {
     id: machineIdOf(backup),
     template: 'postgres',
     vcpuCount: 2,
     memoryMb: 1024,
-    diskMb: 0,
-    folderMb: Math.max(diskMb, neededMb),
+    diskMb: rootDiskMbOf(folderMb),
+    folderMb,
     hostname: 'verification',
     folder: 'new',
   }

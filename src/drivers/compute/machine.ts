@@ -11,8 +11,7 @@ export type MachineSpec = {
   /** The 26 base32 digits of the VM's id, without the prefix. */
   id: string
   /**
-   * Which template its disk starts from: `base`; `postgres`, whose guest runs a Postgres on the folder's disk and whose
-   * own disk has a size of its own; or the uuid of one that `keepTemplate` made on this node.
+   * Which template its disk starts from: `base`; `postgres`, whose guest runs a Postgres on the folder's disk; or the uuid of one that `keepTemplate` made on this node.
    */
   template: 'base' | 'postgres' | { templateId: string }
   vcpuCount: number

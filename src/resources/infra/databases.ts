@@ -1,4 +1,5 @@
 /** Managed Postgres: databases, each in a VM of its own. The work itself is done by a node: workers/infra/databases.ts. */
+import { rootDiskMbOf } from '#src/drivers/compute/templates/database-disks.ts'
 import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
@@ -35,6 +36,7 @@ import { addDatabaseEvent, moveDatabase, updateAtOnce } from './databases/states
 import { makeToken } from './databases/tokens.ts'
 import { reserveRoom } from './organization-room.ts'
 import { markDeleted } from './vms/lifecycle.ts'
+import { growDatabaseVm } from './vms/databases.ts'
 import { lockVmRow } from './vms/rows.ts'
 
 /** A new token, which is shown only once, and the database that it opens. */
@@ -200,9 +202,11 @@ export async function rotateDatabaseToken(call: Call, publicId: string): Promise
 /** Reserves what a larger size needs beyond what the database has. @throws BerthError as reserveRoom. */
 async function reserveMore(call: Call, tx: Tx, before: Database, size: DatabaseSize): Promise<void> {
   const memoryMb = Math.max(0, size.memoryMb - before.memoryMb)
-  const diskMb = Math.max(0, size.diskMb - before.diskMb)
+  const dataMb = Math.max(0, size.diskMb - before.diskMb)
+  const diskMb = dataMb + rootDiskMbOf(size.diskMb) - rootDiskMbOf(before.diskMb)
   const nodeId = await findNodeOf(tx, before)
   if (memoryMb + diskMb > 0) await reserveRoom(call, tx, before.organizationId, { memoryMb, diskMb }, nodeId ?? null)
+  if (dataMb > 0 && before.vmId) await growDatabaseVm(tx, before.vmId, size.diskMb)
 }
 
 /** Changes a locked row without a move. */

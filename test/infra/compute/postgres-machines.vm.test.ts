@@ -28,7 +28,8 @@ const manyClients = 40
 const manyClientsMs = 14_000
 const owner = { user: 'app_tester', password: 'a password of this test' }
 
-const newDatabaseSpec = (): MachineSpec => newSpec({ template: 'postgres', memoryMb: 1024, hostname: 'database' })
+const newDatabaseSpec = (): MachineSpec =>
+  newSpec({ template: 'postgres', memoryMb: 1024, diskMb: 0, hostname: 'database' })
 
 let node: TestNode
 let spec: MachineSpec
@@ -199,6 +200,36 @@ test(
 )
 
 test(
+  'temporary files never take the room of the data: a statement that finds none for its own fails, and rows are written on',
+  async () => {
+    const client = await connect()
+    const sort =
+      'select count(*) from (select n, repeat(md5(n::text), 20) as word from generate_series(1, 100000) n order by 2) s'
+    const roomMb = async (folder: string): Promise<number> =>
+      Number(await inGuest(`df -m ${folder} | awk 'NR == 2 { print $4 }'`))
+    const temporary = '/var/lib/postgresql/data/base/pgsql_tmp'
+    expect(await roomMb(temporary)).toBeGreaterThan(3_000)
+    expect((await client.query(sort)).rows).toEqual([{ count: 100_000 }])
+    await inGuest(`fallocate -l $(($(df -m ${temporary} | awk 'NR == 2 { print $4 }') - 16))M /var/tmp/full`)
+    expect(await roomMb(temporary)).toBeLessThan(40)
+    const dataMb = await roomMb('/var/lib/postgresql')
+    expect(dataMb).toBeGreaterThan(3_000)
+    await expect(client.query(sort)).rejects.toMatchObject({ code: '53100' })
+    await client.query('create table still (one int)')
+    expect((await client.query('insert into still values (1)')).rowCount).toBe(1)
+    expect(await inGuest(`ls ${temporary}`)).toBe('')
+    await inGuest('rm /var/tmp/full')
+    await client.query('drop table still')
+    const [queue] = (
+      await client.query<{ pages: number }>("select current_setting('max_notify_queue_pages')::int as pages")
+    ).rows
+    expect(((queue?.pages ?? 0) * 8) / 1024).toBeLessThan(dataMb / 8) // what NOTIFY keeps is on the disk of the data
+    await client.end()
+  },
+  testLimitMs,
+)
+
+test(
   'nothing that the owner has done keeps its node from setting the database up again, and dumping it',
   async () => {
     const { machine: other } = await node.compute.take(newDatabaseSpec())
@@ -341,12 +372,13 @@ test(
 test(
   'the disk of the data grows while Postgres runs, and is as large after a stop and a boot, also in another machine',
   async () => {
-    const sizeMb = async (): Promise<number> =>
-      Number(await inGuest("df -m /var/lib/postgresql | awk 'NR == 2 { print $2 }'"))
-    const before = await sizeMb()
+    const sizeMb = async (folder = '/var/lib/postgresql'): Promise<number> =>
+      Number(await inGuest(`df -m ${folder} | awk 'NR == 2 { print $2 }'`))
+    const [before, ownBefore] = [await sizeMb(), await sizeMb('/')]
     await node.compute.growFolder(spec.id, 14 * 1024)
     const after = await sizeMb()
     expect(after - before).toBeGreaterThan(3_900)
+    expect((await sizeMb('/')) - ownBefore).toBeGreaterThan(900) // a quarter of that, for temporary files
     await node.compute.growFolder(spec.id, 1024) // it never shrinks
     const folderId = machine.folderId!
     await node.compute.stop(spec.id)

@@ -44,7 +44,7 @@ export async function newRecord(
     templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
     vcpuCount: spec.vcpuCount,
     memoryMb: spec.memoryMb,
-    diskMb: recipe === 'base' ? Math.max(spec.diskMb, diskMb) : diskMb,
+    diskMb: Math.max(spec.diskMb, diskMb),
     hostname: spec.hostname,
     folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(),
     hasFolder: spec.folder !== 'none',

@@ -10,16 +10,17 @@ import { promisify } from 'node:util'
 import { sha256 } from '#src/platform/secrets.ts'
 import { templatePlaces } from '#src/drivers/compute/places.ts'
 import { baseDiskMb, baseGuestFolder, baseRecipe, contentsOf } from './base.ts'
+import { rootDiskMbOf } from './database-disks.ts'
 import { toQcow2 } from './images.ts'
 import { buildDebian, type Step } from './mmdebstrap.ts'
 import type { Recipe } from './recipe.ts'
 
 const guestFolder = fileURLToPath(new URL('../guest/postgres-image', import.meta.url))
-const diskMb = 2 * 1024
 const dumpTimeoutMs = 60_000
 
 /** The size of the disk with the data of a new database. Nothing is allocated ahead. */
 export const dataDiskMb = baseDiskMb
+const diskMb = rootDiskMbOf(dataDiskMb)
 /** It is built while machines of `base` run. */
 const niceness = 10
 

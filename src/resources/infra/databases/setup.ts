@@ -20,11 +20,11 @@ export const ownersRole = 'berth_owners'
 
 /**
  * The settings with which sessions of clients begin, as Postgres stores them. What a session says is not shown to others
- * of its role, who are other people; and none fills the disk with temporary files.
+ * of its role, who are other people; and all of them together leave room for temporary files of the owner.
  */
 export const clientSettings: Readonly<Record<'authenticated' | 'anonymous', readonly string[]>> = {
-  authenticated: ['role=authenticated', 'track_activities=off', 'temp_file_limit=256MB'],
-  anonymous: ['role=anon', 'track_activities=off', 'temp_file_limit=256MB'],
+  authenticated: ['role=authenticated', 'track_activities=off', 'temp_file_limit=32MB'],
+  anonymous: ['role=anon', 'track_activities=off', 'temp_file_limit=32MB'],
 }
 
 /** Functions that work on the sessions of others, or store what no table's rights limit. */

@@ -1,11 +1,12 @@
 /** The VMs that databases run in. They are VMs like any other, but no operation on VMs reaches them. */
+import { rootDiskMbOf } from '#src/drivers/compute/templates/database-disks.ts'
 import { allowAnywhere } from '#src/platform/access.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
-import { findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { setFolderUse } from '#src/resources/infra/folders.ts'
-import { defaultVm, reserveRoom } from '#src/resources/infra/organization-room.ts'
+import { reserveRoom } from '#src/resources/infra/organization-room.ts'
 import { postgresTemplateId } from '#src/resources/infra/templates.ts'
 import { reconcileVm } from './lifecycle.ts'
 import type { Vm } from './rows.ts'
@@ -29,7 +30,7 @@ export type DatabaseVmOrder = {
  */
 export async function insertDatabaseVm(services: Background, tx: Tx, order: DatabaseVmOrder): Promise<Vm> {
   const { organizationId, userId, name, vcpuCount, memoryMb, dataDiskMb, folder, projectId } = order
-  const { diskMb } = defaultVm
+  const diskMb = rootDiskMbOf(dataDiskMb)
   const room = { memoryMb, diskMb: diskMb + dataDiskMb, vms: 1 }
   const node = await reserveRoom(services, tx, organizationId, room, folder?.nodeId ?? null)
   if (folder) await setFolderUse(tx, folder.id, 0)
@@ -44,6 +45,11 @@ export async function insertDatabaseVm(services: Background, tx: Tx, order: Data
   await addEvent(tx, vm)
   await services.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: vm.id })
   return vm
+}
+
+/** Notes that a database has a disk of this size for its data from now on: its VM's own disk grows with it. */
+export async function growDatabaseVm(tx: Tx, id: string, dataDiskMb: number): Promise<void> {
+  await change(tx, sql`update vms set disk_mb = greatest(disk_mb, ${rootDiskMbOf(dataDiskMb)}) where id = ${id}`)
 }
 
 /** The VMs with these stored ids that databases of the caller's organizations run in. */
