@@ -31,6 +31,7 @@ export const slowTests = [
   'test/edge/postgres/changes.test.ts', // five hundred clients
   'test/edge/postgres/clients.test.ts', // psql, pgbench, pg_dump
   'test/edge/postgres/hostile.test.ts', // a thousand connections, and a time limit of 15 s
+  'test/edge/work-limit.test.ts', // clients that work for too long
   'test/gateway/browsers.test.ts', // Chromium
   'test/gateway/compression.test.ts', // large answers
   'test/gateway/connections.test.ts', // thousands of connections, and a time limit of 30 s

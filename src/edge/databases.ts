@@ -51,10 +51,15 @@ const useRecordedMs = 5_000
 const setUpAgainMs = 10_000
 const databasesMax = 10_000
 
-/** Opens them. @param reach how servers are reached. @param edgeId this process, as others know it */
+/** Opens them. @param reach how servers are reached. @param edgeId this process, as others know it. @param workMs how long clients but the owner may work at a stretch; less for tests */
 export function openDatabases(
   services: Services,
-  { reach, checkToken, edgeId }: { reach: Reach; checkToken: CheckToken; edgeId: string },
+  {
+    reach,
+    checkToken,
+    edgeId,
+    workMs = limits.postgresWorkSeconds * 1000,
+  }: { reach: Reach; checkToken: CheckToken; edgeId: string; workMs?: number | undefined },
 ): EdgeDatabases {
   const { sealer } = services
   const { domain } = services.config
@@ -98,6 +103,7 @@ export function openDatabases(
       kind,
       projectId,
       refusal: refusalIn(database, kind),
+      workMs: kind === 'owner' ? null : workMs,
       isCurrent: () => followed.epochs[kind] === epochs[kind] && isInProject(followed.row, projectId),
       backendsMax: limits.postgresBackendsMax,
       backendsShared: limits.postgresBackendsShared,

@@ -268,6 +268,7 @@ export const limits = {
   postgresStatementBytes: 64 * 1024, // a longer statement is not read, and its client keeps its server connection
   postgresPlanBytes: 16 * 1024, // an unnamed prepared statement up to this size is prepared again on another server connection
   postgresStalledSeconds: 900, // a client that takes nothing of its answer for so long is cut
+  postgresWorkSeconds: 30, // a statement or transaction of a client without the database's token; and those of a POST /sql
   postgresEndSeconds: 5, // until every client of a database that is closed to it is gone
 
   // POST /sql.

@@ -52,7 +52,10 @@ export type DatabasesWorld = {
 const withoutLimits = (text: string): string => text.replaceAll(/ with admin (?:true|false)[^;]*/g, '')
 
 /** Opens one. */
-export async function openDatabasesWorld(settings: Record<string, string> = {}): Promise<DatabasesWorld> {
+export async function openDatabasesWorld(
+  settings: Record<string, string> = {},
+  { workMs }: { workMs?: number } = {},
+): Promise<DatabasesWorld> {
   const server = await startTestPostgres()
   const berth = await startBerth({ settings })
   const { services } = berth
@@ -69,7 +72,7 @@ export async function openDatabasesWorld(settings: Record<string, string> = {}):
     world.reached++
     return sockets.connect()
   }
-  const databases = openDatabases(services, { reach, checkToken, edgeId })
+  const databases = openDatabases(services, { reach, checkToken, edgeId, workMs })
   const proxy = await openProxy({
     host: '127.0.0.1',
     port: 0,

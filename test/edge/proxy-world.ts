@@ -80,6 +80,7 @@ export async function openProxyWorld(
     backendsMax: options.backendsMax ?? 40,
     backendsShared: options.backendsShared ?? limits.postgresBackendsShared,
     prepare: null,
+    workMs: null,
     isCurrent: () => true,
     onLoginLost: () => undefined,
     connect: sockets.connect,

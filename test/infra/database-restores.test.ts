@@ -112,7 +112,9 @@ describe('a restore', () => {
     const { db, backup } = await changed(world)
     const { services } = world.berth
     const large = (size: number) =>
-      sql`update database_backups set size_bytes = ${size} where id = ${decodeId('backup', backup)}`.execute(services.db)
+      sql`update database_backups set size_bytes = ${size} where id = ${decodeId('backup', backup)}`.execute(
+        services.db,
+      )
     await large(2 ** 50)
     expect(await world.call('POST', `${db}/backups/${backup}/restore`)).toMatchObject({
       status: 429,

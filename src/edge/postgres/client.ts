@@ -13,8 +13,9 @@ import { PostgresRefusal, refusalOf } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
 import { findState } from './sessions/session-state.ts'
 import { leaves } from './sessions/statements.ts'
-import { followAnswers, followRequests, newTalk, noteSetting, rests } from './sessions/talk.ts'
-import { followToSync, needsUnnamed, restoreUnnamed } from './sessions/unnamed-statement.ts'
+import { followAnswers, followRequests, isAsked, newTalk, noteSettings, rests } from './sessions/talk.ts'
+import { followToSync, noteFound, restoreUnnamed } from './sessions/unnamed-statement.ts'
+import { limitWork, type WorkLimit } from './work-limit.ts'
 
 /** A client. */
 export class Client implements Borrower {
@@ -24,6 +25,7 @@ export class Client implements Borrower {
   readonly #pool: Pool
   readonly #key: string
   readonly #cancelKey: ReturnType<Cancels['add']>
+  readonly #limit: WorkLimit
   readonly #talk = newTalk()
   readonly #requests = followRequests(this.#talk)
   readonly #answers = followAnswers(this.#talk, () => this.#onReady())
@@ -36,8 +38,6 @@ export class Client implements Borrower {
   #restingSinceMs = performance.now()
   /** Something of its session was found in its backend. Until it says more, looking again is of no use. */
   #holds = false
-  /** What described its unnamed statement, for when that is prepared again. */
-  #described: Buffer = Buffer.alloc(0)
   /** Follows what is dropped up to the next Sync, behind an error of our own. */
   #dropping: Follower | null = null
   #spoke = true
@@ -50,6 +50,7 @@ export class Client implements Borrower {
     this.#held = loggedIn.early.length > 0 ? [loggedIn.early] : []
     this.#key = keyOf(loggedIn)
     this.admission = { ...loggedIn.admission } // as it is at its login
+    this.#limit = limitWork(this.admission.workMs)
     this.#cancelKey = cancels.add(() => {
       this.#cancelled = this.#phase === 'changing' && this.#held.length > 0
       if (this.#phase === 'attached' && !this.#isDone()) this.#backend?.cancel()
@@ -63,7 +64,7 @@ export class Client implements Borrower {
       this.#pool.join(this)
       const given = await this.#acquire()
       if (!given) return
-      for (const [name, value] of given.parameters) noteSetting(this.#talk, name, value)
+      noteSettings(this.#talk, given.parameters)
       if (this.#loggedIn.startup.changesRole) this.#talk.leaves = leaves.stuck // clearing the session would not bring the role back
       stream.write(welcome(this.#talk.told, this.#cancelKey.told))
       stream.on('data', (chunk: Buffer) => this.#onRequest(chunk)).on('drain', () => this.#onDrain())
@@ -101,9 +102,7 @@ export class Client implements Borrower {
         return null
       }
       for (const aside of found?.asides ?? []) this.#stream.write(aside)
-      this.#holds = !found?.free || found.described === null
-      if (found?.described) this.#described = found.described
-      if (found?.described?.length === 0) this.#talk.unnamed = null
+      this.#holds = !noteFound(this.#talk, found)
       if (this.#holds || this.#held.length > 0) {
         this.#goOn(backend)
         return null
@@ -126,6 +125,14 @@ export class Client implements Borrower {
   beat(): void {
     if (this.#spoke) this.#loggedIn.admission.onActivity()
     this.#spoke = false
+    const stalls = this.#stalled !== undefined
+    const late = this.#limit.look(
+      this.#isDone() && !stalls ? null : this.#restingSinceMs,
+      isAsked(this.#talk) || stalls,
+    )
+    if (late?.ends) return this.end(late.refusal)
+    if (late && this.#answers.atBoundary()) this.#stream.write(errorMessage(late.refusal, 'WARNING'))
+    if (late) this.#backend?.cancel()
   }
 
   /** Whether it has all its answers, and is in no transaction and in the middle of no message. */
@@ -243,12 +250,8 @@ export class Client implements Borrower {
     try {
       const given = await this.#acquire()
       if (!given) return
-      for (const [name, value] of given.parameters) {
-        if (talk.told.get(name) !== value) this.#stream.write(parameterStatus(name, value))
-        noteSetting(talk, name, value)
-      }
-      const failed =
-        talk.unnamed && needsUnnamed(this.#held[0]) ? await restoreUnnamed(given, talk.unnamed, this.#described) : null
+      for (const changed of noteSettings(talk, given.parameters)) this.#stream.write(parameterStatus(...changed))
+      const failed = await restoreUnnamed(given, talk, this.#held[0])
       if (this.#hasLeft()) return this.#pool.release(given)
       if (failed) this.#stream.write(failed)
       this.#dropping = failed ? followToSync() : null

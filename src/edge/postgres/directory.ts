@@ -58,6 +58,8 @@ export type Admission = {
   refusal: PostgresRefusal | null
   /** As whom the proxy logs in to the server. Password null: the server asks for none on this way. */
   server: { user: string; database: string; password: string | null }
+  /** How long a statement or a transaction of it may take, its answer included; null: for as long as it likes. */
+  workMs: number | null
   /** Backends of this database that may be open, all users together; below the server's own `max_connections`. */
   backendsMax: number
   /** How many of them its clients share before more are opened; `limits.postgresBackendsShared` fits a small server. */

@@ -10,6 +10,8 @@ export const sqlStates = {
   invalid_authorization_specification: '28000',
   invalid_password: '28P01',
   too_many_connections: '53300',
+  idle_in_transaction_session_timeout: '25P03',
+  query_canceled: '57014',
   admin_shutdown: '57P01',
   crash_shutdown: '57P02',
   cannot_connect_now: '57P03',

@@ -5,6 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { asDriverSocket } from '#src/platform/postgres/driver-sockets.ts'
 import type { InsideClient } from '../postgres/proxy.ts'
+import { sqlStates } from '../postgres/refusals.ts'
 import type { SqlQuery, SqlRequest } from './request.ts'
 
 /** What Postgres has answered to one statement. */
@@ -53,6 +54,8 @@ export async function runQueries(
     ssl: false,
     ...(applicationName ? { application_name: applicationName } : {}),
   })
+  let warning: { code: string | undefined; message: string | undefined } | undefined
+  client.on('notice', (notice) => (warning = notice))
   client.on('error', (error) => log.debug({ err: error }, 'a connection of POST /sql was cut'))
   try {
     await client.connect()
@@ -65,7 +68,10 @@ export async function runQueries(
         'request_too_large',
         `The answer has more than ${limits.sqlAnswerBytes / 1024 / 1024} MiB: ask for fewer rows, or use the Postgres port.`,
       )
-    if (error instanceof pg.DatabaseError) throw new SqlFailed(error)
+    if (error instanceof pg.DatabaseError) {
+      if (error.code === sqlStates.query_canceled && warning?.code === error.code) error.hint ??= warning.message // why the proxy did that
+      throw new SqlFailed(error)
+    }
     throw error
   } finally {
     either.removeEventListener('abort', cut)

@@ -33,6 +33,7 @@ const admission: Admission = {
   backendsMax: 90,
   backendsShared: limits.postgresBackendsShared,
   prepare: null,
+  workMs: null,
   isCurrent: () => true,
   onLoginLost: () => undefined,
   connect: open,

@@ -71,14 +71,14 @@ function int16(value: number): Buffer {
   return bytes
 }
 
-/** How grave an error is: `FATAL` ends the connection. */
-export type Severity = 'ERROR' | 'FATAL'
+/** How grave an error is: `FATAL` ends the connection, and a `WARNING` is none. */
+export type Severity = 'WARNING' | 'ERROR' | 'FATAL'
 
-/** An ErrorResponse that says why. */
+/** An ErrorResponse that says why; for a warning, a NoticeResponse. */
 export function errorMessage(refusal: PostgresRefusal, severity: Severity = 'FATAL'): Buffer {
   const fields = [`S${severity}`, `V${severity}`, `C${refusal.sqlState}`, `M${refusal.message}`]
   if (refusal.hint) fields.push(`H${refusal.hint}`)
-  return message(fromServer.error, `${fields.join('\0')}\0\0`)
+  return message(severity === 'WARNING' ? fromServer.notice : fromServer.error, `${fields.join('\0')}\0\0`)
 }
 
 /** A field of an ErrorResponse's content, by its letter; null where it is not there. */

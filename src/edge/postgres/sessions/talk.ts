@@ -21,6 +21,8 @@ export type Talk = {
   changesDefaults: boolean
   /** The message that prepared the unnamed statement; null without one. */
   unnamed: Buffer | null
+  /** What described it, for when it is prepared again. */
+  described: Buffer
   /** How many messages that make or drop prepared statements have no answer yet. */
   changes: number
   /** Whether an error came before some of them, so that it is not known which statement is the unnamed one. */
@@ -43,6 +45,7 @@ export function newTalk(): Talk {
     leaves: leaves.nothing,
     changesDefaults: false,
     unnamed: null,
+    described: Buffer.alloc(0),
     changes: 0,
     unsure: false,
     failing: false,
@@ -54,6 +57,11 @@ export function newTalk(): Talk {
 /** Whether nothing is under way: the client has its answers, and is in no transaction. */
 export function rests({ cycles, unsynced, status }: Talk): boolean {
   return cycles === 0 && !unsynced && status === transaction.none
+}
+
+/** Whether the server has been asked for something; otherwise it waits for the client. */
+export function isAsked({ cycles, unsynced }: Talk): boolean {
+  return cycles > 0 || unsynced
 }
 
 /** Encodings in which a byte of ASCII may be a part of another letter: statements in them cannot be read. */
@@ -72,6 +80,13 @@ export function noteSetting(talk: Talk, name: string, value: string): void {
   talk.told.set(name, value)
   if (name === 'standard_conforming_strings' && value !== 'on') talk.leaves = leaves.stuck
   if (name === 'client_encoding' && unreadableEncodings.has(value)) talk.leaves = leaves.stuck
+}
+
+/** The same for all that a backend says of its settings. @returns those of which the client was told otherwise */
+export function noteSettings(talk: Talk, settings: ReadonlyMap<string, string>): [name: string, value: string][] {
+  const changed = [...settings].filter(([name, value]) => talk.told.get(name) !== value)
+  for (const [name, value] of changed) noteSetting(talk, name, value)
+  return changed
 }
 
 function tableOf(types: readonly number[]): Uint8Array {
