@@ -20,7 +20,7 @@ afterAll(() => world.close())
 const asNobody = () => world.client({ user: 'anon', password: '' })
 const asMember = () => world.client({ user: 'authenticated', password: token })
 const noticeTo = (client: pg.Client) =>
-  new Promise<string>((resolve) => client.once('notice', ({ message = '' }) => resolve(message)))
+  new Promise<unknown>((resolve) => client.once('notice', ({ message }) => resolve(message)))
 const endOf = (client: pg.Client) => new Promise<unknown>((resolve) => client.once('error', resolve))
 const said = 'a statement or transaction of a client without the database’s token takes at most 1 s'
 const one = { rows: [{ one: 1 }] }

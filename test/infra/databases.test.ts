@@ -130,6 +130,9 @@ describe('a database', () => {
   test('is named after its id without a name, and its answer is repeated under an Idempotency-Key', async () => {
     const { body: made } = await create({}, 'once')
     expect(made.name).toBe(`db-${made.id.slice(-6)}`)
+    expect(await ask(`{ database(id: "${made.id}") { vm { diskMb } } }`)).toEqual({
+      database: { vm: { diskMb: 4608 } },
+    })
     const again = await berth.call('POST', '/api/v1/databases', {
       token,
       body: { organization_id: organizationOf(token) },

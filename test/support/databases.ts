@@ -40,7 +40,7 @@ export async function makeDatabase(
   const publicId = encodeId('database', id)
   const vmId = decodeId('vm', await makeVmRow(db, owner, nodeId, { status: vmStatus })) ?? ''
   const { token, tokenVerifier, tokenHash } = await makeToken()
-  await sql`update vms set purpose = 'database', template_id = '00000000-0000-7000-8000-000000000002', memory_mb = 1024, folder_id = ${folderId} where id = ${vmId}`.execute(
+  await sql`update vms set purpose = 'database', template_id = '00000000-0000-7000-8000-000000000002', memory_mb = 1024, disk_mb = 4608, folder_id = ${folderId} where id = ${vmId}`.execute(
     db,
   )
   await sql`
