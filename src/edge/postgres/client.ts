@@ -23,7 +23,6 @@ export class Client implements Borrower {
   readonly #loggedIn: LoggedIn
   readonly #stream: Duplex
   readonly #pool: Pool
-  readonly #key: string
   readonly #cancelKey: ReturnType<Cancels['add']>
   readonly #limit: WorkLimit
   readonly #talk = newTalk()
@@ -48,7 +47,6 @@ export class Client implements Borrower {
     this.#stream = loggedIn.stream
     this.#pool = pool
     this.#held = loggedIn.early.length > 0 ? [loggedIn.early] : []
-    this.#key = keyOf(loggedIn)
     this.admission = { ...loggedIn.admission } // as it is at its login
     this.#limit = limitWork(this.admission.workMs)
     this.#cancelKey = cancels.add(() => {
@@ -126,13 +124,11 @@ export class Client implements Borrower {
     if (this.#spoke) this.#loggedIn.admission.onActivity()
     this.#spoke = false
     const stalls = this.#stalled !== undefined
-    const late = this.#limit.look(
-      this.#isDone() && !stalls ? null : this.#restingSinceMs,
-      isAsked(this.#talk) || stalls,
-    )
-    if (late?.ends) return this.end(late.refusal)
-    if (late && this.#answers.atBoundary()) this.#stream.write(errorMessage(late.refusal, 'WARNING'))
-    if (late) this.#backend?.cancel()
+    const late = this.#limit.look(!this.#isDone() || stalls, this.#restingSinceMs, isAsked(this.#talk) || stalls)
+    if (!late) return
+    if (late.ends) return this.end(late.refusal)
+    if (this.#answers.atBoundary()) this.#stream.write(errorMessage(late.refusal, 'WARNING'))
+    this.#backend?.cancel()
   }
 
   /** Whether it has all its answers, and is in no transaction and in the middle of no message. */
@@ -147,8 +143,9 @@ export class Client implements Borrower {
   /** A backend from the pool; null when the client has left meanwhile. */
   async #acquire(): Promise<Backend | null> {
     const { admission, startup } = this.#loggedIn
-    const open = (): Promise<Backend> => openBackend(admission, startup.settings, this.#key)
-    const given = await this.#pool.acquire(this.#key, this.admission.kind, open)
+    const key = keyOf(this.#loggedIn)
+    const open = (): Promise<Backend> => openBackend(admission, startup.settings, key)
+    const given = await this.#pool.acquire(key, this.admission.kind, open)
     try {
       if (!this.#hasLeft()) await admission.prepare?.(given)
     } catch (error) {
@@ -266,8 +263,8 @@ export class Client implements Borrower {
     if (this.#hasLeft()) return
     this.#forget()
     this.#stream.end()
-    const late = setTimeout(() => this.#stream.destroy(), limits.postgresEndSeconds * 1000).unref()
-    this.#stream.once('close', () => clearTimeout(late))
+    const cutting = setTimeout(() => this.#stream.destroy(), limits.postgresEndSeconds * 1000).unref()
+    this.#stream.once('close', () => clearTimeout(cutting))
   }
 
   /** Gives back what it has, and says nothing more. */

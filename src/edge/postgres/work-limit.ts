@@ -11,10 +11,11 @@ export type Late = { refusal: PostgresRefusal; ends: boolean }
 /** Follows one client. */
 export type WorkLimit = {
   /**
-   * @param restedAtMs when it last had all its answers and was in no transaction; null while that is so.
+   * @param works whether it has not all its answers, or is in a transaction.
+   * @param restedAtMs when that began to be so, or earlier: it rested then.
    * @param isAsked whether the server works for it, or waits until it takes its answer: that can be cancelled.
    */
-  look(restedAtMs: number | null, isAsked: boolean): Late | null
+  look(works: boolean, restedAtMs: number, isAsked: boolean): Late | null
 }
 
 /** Begins to follow a client, which rests. @param workMs null for one that may work for as long as it likes */
@@ -22,9 +23,9 @@ export function limitWork(workMs: number | null): WorkLimit {
   let restedMs = performance.now()
   let cancelledMs: number | null = null
   return {
-    look(restedAtMs, isAsked) {
+    look(works, restedAtMs, isAsked) {
       const nowMs = performance.now()
-      if (restedAtMs === null || restedAtMs > restedMs) [restedMs, cancelledMs] = [restedAtMs ?? nowMs, null]
+      if (!works || restedAtMs > restedMs) [restedMs, cancelledMs] = [works ? restedAtMs : nowMs, null]
       if (workMs === null || nowMs - restedMs < workMs) return null
       const ends = !isAsked || cancelledMs !== null
       if (cancelledMs !== null && nowMs - cancelledMs < limits.postgresEndSeconds * 1000) return null // it may end its transaction itself
