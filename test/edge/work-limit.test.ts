@@ -60,9 +60,11 @@ describe.concurrent('among others', () => {
       await busy.query('begin')
       for (;;) await busy.query('savepoint a; select pg_sleep(0.1); release savepoint a')
     }
-    await expect(goesOn()).rejects.toMatchObject({ code: expect.stringMatching(/57014|25P03/) as unknown })
-    await expect(stays).rejects.toMatchObject({ code: '57014', message: said })
-    await Promise.all(ends)
+    await Promise.all([
+      expect(goesOn()).rejects.toMatchObject({ code: expect.stringMatching(/57014|25P03/) as unknown }),
+      expect(stays).rejects.toMatchObject({ code: '57014', message: said }),
+      ...ends,
+    ])
   })
 
   test('a transaction that rests for longer is ended', async () => {
