@@ -64,7 +64,12 @@ test(
     expect(JSON.parse(said('-X PATCH'))).toMatchObject({ name: 'shop', native_credential_generation: 2 })
     expect(said('create policy')).toContain('CREATE POLICY')
     expect(JSON.parse(said('/client-access/enable'))).toMatchObject({ client_mode_enabled: true, status: 'active' })
-    expect(said(count).trim()).toBe('1')
+    expect(JSON.parse(said('?org_id='))).toEqual([expect.objectContaining({ name: 'shop', status: 'active' })])
+    expect(JSON.parse(said('a scarf'))).toMatchObject({ command: 'INSERT', rowCount: 1 })
+    expect(JSON.parse(said('select item, owner'))).toMatchObject({
+      rows: [{ item: 'a scarf', owner: expect.stringMatching(/^usr_/) }],
+    })
+    expect(said(count).trim()).toBe('2')
     expect(JSON.parse(said('-X DELETE'))).toEqual({ message: 'Database deleted' })
   },
   limitMs,
