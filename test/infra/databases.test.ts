@@ -404,20 +404,6 @@ describe('client access', () => {
   })
 })
 
-test('a token is replaced by another one, which is shown once', async () => {
-  const { id, token: before } = await make()
-  type Rotated = { rotateDatabaseToken: { credentials: { token: string; connectionUri: string } } }
-  const { rotateDatabaseToken } = await ask<Rotated>(
-    `mutation { rotateDatabaseToken(input: {id: "${id}"}) { credentials { token connectionUri } } }`,
-  )
-  const { token: now, connectionUri } = rotateDatabaseToken.credentials
-  expect(connectionUri).toBe(
-    `postgresql://app_${id.slice(-6)}:${now}@${id.slice(3)}.db.berth.localhost:${berth.services.config.postgresPort}/app?sslmode=require&hostaddr=127.0.0.1`,
-  )
-  expect(now).not.toBe(before)
-  expect((await rowOf(berth, id)).tokenHash).toEqual(sha256(now))
-})
-
 test('a deleted database comes back with its token, unless another one has its name or its data is gone', async () => {
   const { db } = berth.services
   const folderId = await makeDataFolder()

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { sha256 } from '#src/platform/secrets.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { organizationOf } from '../../support/builds.ts'
 import { makeDatabase, rowOf } from '../../support/databases.ts'
@@ -114,6 +115,20 @@ test('OpenAPI says that a restore has no conflict but that of its Idempotency-Ke
     body.paths[`/api/v1/databases/{db_id}/backups${path}`]?.post.responses['409']?.description
   expect(conflictOf('/{backup_id}/restore')).toMatch(/^The Idempotency-Key was used for another request/)
   expect(conflictOf('')).toBe('Conflict')
+})
+
+test('a token that was lost is replaced by another one, which is shown once', async () => {
+  const { id, token: before } = await make()
+  type Rotated = { rotateDatabaseToken: { credentials: { token: string; connectionUri: string } } }
+  const { rotateDatabaseToken } = await ask<Rotated>(
+    `mutation { rotateDatabaseToken(input: {id: "${id}"}) { credentials { token connectionUri } } }`,
+  )
+  const { token: now, connectionUri } = rotateDatabaseToken.credentials
+  expect(connectionUri).toBe(
+    `postgresql://app_${id.slice(-6)}:${now}@${id.slice(3)}.db.berth.localhost:${berth.services.config.postgresPort}/app?sslmode=require&hostaddr=127.0.0.1`,
+  )
+  expect(now).not.toBe(before)
+  expect((await rowOf(berth, id)).tokenHash).toEqual(sha256(now))
 })
 
 test('a database that never sleeps is made by 0, and shows null', async () => {
