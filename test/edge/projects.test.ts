@@ -45,12 +45,17 @@ const makeProject = async (name: string): Promise<string> => {
 }
 
 /** The port that a VM of this project, or of none, has inside; and its connections. */
-async function makeVm(projectId: string | null): Promise<{ vmId: string; port: number; open: Set<Duplex> }> {
+async function makeVm(
+  projectId: string | null,
+  idleMs?: number,
+): Promise<{ vmId: string; port: number; open: Set<Duplex> }> {
   const { db } = world.berth.services
   const vmId = decodeId('vm', await makeVmRow(db, token, nodeId)) ?? ''
   await sql`update vms set project_id = ${projectId} where id = ${vmId}`.execute(db)
   const open = new Set<Duplex>()
-  const guest = createServer({ allowHalfOpen: true }, (socket) => lead(world.berth.services, vmId, socket, open))
+  const guest = createServer({ allowHalfOpen: true }, (socket) =>
+    lead(world.berth.services, vmId, socket, open, idleMs),
+  )
   guest.listen(0, '127.0.0.1')
   await once(guest, 'listening')
   guests.push(guest)
@@ -110,6 +115,27 @@ test('a VM has so many connections, and is told when it wants more', async () =>
   expect(await text(connect(vm.port, '127.0.0.1'))).toContain('C53300\0Mtoo many connections')
   for (const socket of silent) socket.destroy()
   await until('they are gone', () => vm.open.size === 0)
+  await inProject(null)
+})
+
+test('a connection on which nothing is said is cut in the end, on both sides; one that is used is not', async () => {
+  const project = await makeProject('idle')
+  const idleMs = 1_000
+  const vm = await makeVm(project, idleMs)
+  await inProject(project)
+  const [silent, used] = [await from(vm), await from(vm)]
+  const begunMs = performance.now()
+  const ended = endOf(silent)
+  let isCut = false
+  void ended.then(() => (isCut = true))
+  while (!isCut && performance.now() - begunMs < 20 * idleMs) await used.query('select pg_sleep(0.1)')
+  expect((await ended).message).toMatch(/terminated|ECONNRESET/)
+  expect(performance.now() - begunMs).toBeGreaterThan(idleMs * 0.9)
+  const onceMoreMs = performance.now()
+  while (performance.now() - onceMoreMs < idleMs / 2) await used.query('select pg_sleep(0.1)')
+  expect([await isOn(used), vm.open.size, world.proxy.totals().clients]).toEqual([true, 1, 1])
+  await used.end()
+  await until('both are gone', () => vm.open.size === 0 && world.proxy.totals().clients === 0)
   await inProject(null)
 })
 

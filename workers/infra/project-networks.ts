@@ -106,18 +106,23 @@ function createTelling({ db }: Background, members: ReadonlyMap<string, Member>)
   }
 }
 
-/** Leads a connection that a VM's program opened to the edge process. @param open the VM's connections */
+/**
+ * Leads a connection that a VM's program opened to the edge process.
+ * @param open the VM's connections.
+ * @param idleMs one on which nothing is said for so long is cut; less for tests.
+ */
 export function lead(
   services: Pick<Background, 'db' | 'config'>,
   vmId: string,
   connection: Duplex,
   open: Set<Duplex>,
+  idleMs: number = limits.projectIdleSeconds * 1000,
 ): void {
   connection.on('error', () => connection.destroy()) // `close` follows
   if (open.size >= limits.projectConnectionsPerVm + limits.projectConnectionsRefused) return void connection.destroy()
   open.add(connection)
   connection.once('close', () => open.delete(connection))
-  leadToEdge(services, vmId, connection).catch((error: unknown) => {
+  leadToEdge(services, vmId, connection, idleMs).catch((error: unknown) => {
     log.warn({ vm: encodeId('vm', vmId), err: error }, 'a VM did not reach the databases of its project')
     connection.destroy()
   })
@@ -127,6 +132,7 @@ async function leadToEdge(
   { db, config }: Pick<Background, 'db' | 'config'>,
   vmId: string,
   client: Duplex,
+  idleMs: number,
 ): Promise<void> {
   const projectId = await findProjectOfVm(db, vmId)
   if (projectId === null) return void client.destroy()
@@ -135,7 +141,7 @@ async function leadToEdge(
     edge.destroy()
     client.destroy()
   }
-  edge.on('error', cut).setTimeout(limits.projectIdleSeconds * 1000, cut)
+  edge.on('error', cut).setTimeout(idleMs, cut)
   if (client.destroyed) return cut()
   joinConnections(client, edge)
 }
