@@ -3,6 +3,7 @@ import { handleEnvironments } from './agents/environments.ts'
 import { handleBuilds, type ActiveBuilds } from './infra/builds.ts'
 import { measureWatchedDatabases } from './infra/database-upkeep.ts'
 import { handleDatabases } from './infra/databases.ts'
+import { handleDatabaseSetups } from './infra/databases/setups.ts'
 import { handleDatabaseBackups } from './infra/database-backups.ts'
 import { handleDatabaseRestores } from './infra/database-restores.ts'
 import { handleFolders } from './infra/folders.ts'
@@ -12,6 +13,7 @@ import { handleVms, type VmWork } from './infra/vms.ts'
 export async function handleAll(work: VmWork, activeBuilds: ActiveBuilds): Promise<void> {
   await handleVms(work)
   await handleDatabases(work)
+  await handleDatabaseSetups(work)
   measureWatchedDatabases(work)
   await handleBuilds(work, activeBuilds)
   await handleEnvironments(work)

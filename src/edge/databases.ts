@@ -9,9 +9,9 @@ import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
+import { enqueueSetup } from '#src/resources/infra/databases/jobs.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
-import { moveDatabase } from '#src/resources/infra/databases/states.ts'
 import { followChanges, type Followed } from './databases/changes.ts'
 import { createClaims } from './databases/claims.ts'
 import { clientUsers, createFinder, isAskedFor, isInProject, namesNone } from './databases/finder.ts'
@@ -176,7 +176,7 @@ function createSetup(services: Services): (databaseId: string) => void {
     if (performance.now() - (lastMs.get(databaseId) ?? -Infinity) < setUpAgainMs) return
     lastMs.set(databaseId, performance.now())
     log.warn({ database: encodeId('database', databaseId) }, 'a database is set up again: its roles were changed')
-    moveDatabase(services.db, services, databaseId, 'updating', {}, ['active']).catch((error: unknown) =>
+    enqueueSetup(services, databaseId).catch((error: unknown) =>
       log.error({ err: error }, 'a database could not be set up again'),
     )
   }

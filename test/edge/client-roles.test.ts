@@ -3,8 +3,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { findDatabaseRow } from '#src/resources/infra/databases/rows.ts'
+import { makeSilentNode, makeVmRow } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 import { openDatabasesWorld, type DatabasesWorld } from './databases-world.ts'
 
@@ -54,6 +56,9 @@ test('a client stores nothing that no table’s rights allow; the owner does', a
 })
 
 test('what somebody changes of a role does not last: it is seen, and the server is set up again', async () => {
+  const { db } = world.berth.services
+  const vmId = decodeId('vm', await makeVmRow(db, tokens[0] ?? '', await makeSilentNode(db)))
+  await world.change(world.known, sql`vm_id = ${vmId}`)
   const [bob, nobody, owner] = [await asMember(), await asNobody(), await world.client()]
   await owner.query("alter role current_user password 'another'")
   await owner.query("alter role current_user set local_preload_libraries = 'nothing'")
@@ -64,14 +69,15 @@ test('what somebody changes of a role does not last: it is seen, and the server 
   await bob.query("alter role berth_authenticated password 'bob’s own'")
   for (const client of [bob, nobody, owner]) await client.end()
 
-  const { db } = world.berth.services
   await expect(world.client()).rejects.toMatchObject(passing)
-  await until('its node is asked', async () => (await findDatabaseRow(db, world.known.row.id))?.status === 'updating')
-  await world.change(world.known, sql`status = 'active'`)
   await expect(asMember()).rejects.toMatchObject(passing)
   await expect(asNobody()).rejects.toMatchObject({ ...passing, message: expect.stringContaining('set up again') })
+  const asked = sql<{ count: number }>`select count(*)::int as count from pgboss.job
+    where name like 'databases-set-up/%' and data ->> 'databaseId' = ${world.known.row.id}`
+  await until('its node is asked, once', async () => (await asked.execute(db)).rows[0]?.count === 1)
+  const row = await findDatabaseRow(db, world.known.row.id)
+  expect([row?.status, row?.eventPosition]).toEqual(['active', world.known.row.eventPosition])
   await world.setUp()
-  await world.change(world.known, sql`status = 'active'`)
 
   const again = [await asMember(), await asNobody(), await world.client()] as const
   expect(await shown(again[1], 'statement_timeout')).toBe('0')

@@ -151,10 +151,16 @@ async function replaceVm({ services }: VmWork, database: Database, before: Vm | 
 
 async function setUp(work: VmWork, database: Database, machine: Machine): Promise<void> {
   const { services } = work
+  await setUpServer(work, database, machine)
+  await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId }, [database.status])
+}
+
+/** Gives a server what its database has by Berth. @throws Error of the server's */
+export async function setUpServer(work: VmWork, database: Database, machine: Machine): Promise<void> {
   const run = (name: string, sql: string): Promise<string> =>
     runSql(machine, { database: name, sql, timeoutMs: setupTimeoutMs })
   await work.compute.growFolder(machine.id, database.diskMb)
-  const forServer = await serverSetup(services.sealer, database)
+  const forServer = await serverSetup(work.services.sealer, database)
   const forDatabase = databaseSetup(database)
   if (database.folderId === null) {
     // Nobody was in it yet who could close it to everybody: one connection does for both, and each takes a new machine long.
@@ -163,7 +169,6 @@ async function setUp(work: VmWork, database: Database, machine: Machine): Promis
     await run('postgres', forServer)
     await run(database.pgDatabase, forDatabase)
   }
-  await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId }, [database.status])
 }
 
 /** What the owner of the data has done to its server may be in the way: that is said after five minutes. */

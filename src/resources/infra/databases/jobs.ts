@@ -1,6 +1,6 @@
-/** The job of databases. */
+/** The jobs of databases. */
 import { job, onNode, type Jobs } from '#src/platform/jobs.ts'
-import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Database } from './rows.ts'
@@ -11,7 +11,22 @@ export const reconcileDatabase = job<{ databaseId: string }>('databases-reconcil
   expireInSeconds: 300,
 })
 
-/** Enqueues it on the database's node; without a node there is nothing to do. */
+/** Gives the server of an active database its roles, rights and settings again. The database stays active. */
+export const setUpAgain = job<{ databaseId: string }>('databases-set-up', { retryLimit: 3, expireInSeconds: 300 })
+
+/** Enqueues it for an active database; one that is not is led on by another job, which sets it up. */
+export async function enqueueSetup({ db, jobs }: { db: Db; jobs: Pick<Jobs, 'enqueue'> }, id: string): Promise<void> {
+  await transaction(db, async (tx) => {
+    const database = await findOne<Pick<Database, 'id' | 'vmId' | 'folderId'>>(
+      tx,
+      sql`select id, vm_id, folder_id from databases where id = ${id} and status = 'active'`,
+    )
+    const nodeId = database && (await findNodeOf(tx, database))
+    if (nodeId) await jobs.enqueue(tx, onNode(setUpAgain, nodeId), { databaseId: id })
+  })
+}
+
+/** Enqueues the reconciling on the database's node; without a node there is nothing to do. */
 export async function enqueueReconcile(
   jobs: Pick<Jobs, 'enqueue'>,
   tx: Tx,

@@ -1,0 +1,43 @@
+/**
+ * Sets servers up again whose roles somebody has changed, which every role may do to itself. Their databases stay active:
+ * whoever does that again and again keeps nobody from changing, backing up or closing them.
+ */
+import { isOfServer } from '#src/drivers/compute/guest/postgres.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { log } from '#src/platform/log.ts'
+import { setUpAgain } from '#src/resources/infra/databases/jobs.ts'
+import { findDatabaseRow } from '#src/resources/infra/databases/rows.ts'
+import { databaseMachine, setUpServer } from '../databases.ts'
+import { createShares } from '../shares.ts'
+import { inTurns } from '../turns.ts'
+import type { VmWork } from '../vms.ts'
+import type { FindMachine } from './work.ts'
+
+const setupsAtOnce = 4
+const ofOneOrganization = 2
+
+/** Handles the node's jobs for that. */
+export async function handleDatabaseSetups(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
+  const { services } = work
+  const kind = onNode(setUpAgain, work.nodeId)
+  const share = createShares(services, kind, ofOneOrganization)
+  const run = inTurns(async (databaseId) => {
+    const database = await findDatabaseRow(services.db, databaseId)
+    if (database?.status !== 'active') return // what leads it on sets it up
+    const { organizationId } = database
+    await share({ id: databaseId, organizationId, data: { databaseId } }, async () => {
+      try {
+        await setUpServer(work, database, await find(work, databaseId))
+      } catch (error) {
+        if (!isOfServer(error) && !(error instanceof BerthError)) throw error
+        log.warn(
+          { database: encodeId('database', databaseId) },
+          'a database was not set up again; the next login asks for it',
+        )
+      }
+    })
+  })
+  await services.jobs.handle(kind, { concurrency: setupsAtOnce }, ({ data }) => run(data.databaseId))
+}
