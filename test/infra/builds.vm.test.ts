@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { findQemus } from '#src/drivers/compute/qemu/processes.ts'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
 import { readConfig } from '#src/platform/config.ts'
@@ -190,16 +190,18 @@ test(
     const sha = feature.job.commit_sha ?? ''
     const byCommit = await build(spec, { repo_url: repository('app'), git_ref: 'main', commit_sha: sha.slice(0, 10) })
     expect(byCommit.job, byCommit.log).toMatchObject({ status: 'succeeded', commit_sha: sha })
-    expect((await build(spec, { repo_url: repository('app'), git_ref: 'nowhere' })).job).toMatchObject({
+    const [noRef, noCommit, noRepository] = await Promise.all([
+      build(spec, { repo_url: repository('app'), git_ref: 'nowhere' }),
+      build(spec, { repo_url: repository('app'), commit_sha: '0123456789' }),
+      build(spec, { repo_url: repository('missing') }),
+    ])
+    expect(noRef.job).toMatchObject({
       status: 'failed',
       error: 'The repository has no branch or tag named nowhere.',
       exit_code: null,
     })
-    expect((await build(spec, { repo_url: repository('app'), commit_sha: '0123456789' })).job).toMatchObject({
-      status: 'failed',
-      error: expect.stringContaining('no commit 0123456789'),
-    })
-    expect((await build(spec, { repo_url: repository('missing') })).job).toMatchObject({
+    expect(noCommit.job).toMatchObject({ status: 'failed', error: expect.stringContaining('no commit 0123456789') })
+    expect(noRepository.job).toMatchObject({
       status: 'failed',
       error: expect.stringContaining('could not be cloned'),
     })
@@ -227,52 +229,65 @@ test(
   buildLimitMs * 3,
 )
 
-test(
-  'secrets reach the commands and never the log, also in pieces',
-  async () => {
-    await setSecret('DEPLOY_KEY', 'canary-deploy-key')
-    const { job, log } = await build({
-      secrets: ['DEPLOY_KEY'],
-      cache: false,
-      commands: [
-        'test "$DEPLOY_KEY" = canary-deploy-key && echo "it is $DEPLOY_KEY."; printf canary-dep; sleep 0.3; printf "loy-key!\\n"; echo canary-deploy',
-      ],
-    })
-    expect(job, log).toMatchObject({ status: 'succeeded' })
-    expect(log).toContain('it is ***.\n***!\ncanary-deploy\n')
-    expect(log).not.toContain('canary-deploy-key')
-  },
-  buildLimitMs,
-)
+// While one waits for the end of its time, the others run.
+describe.concurrent('a build beside others', () => {
+  test(
+    'a build whose time is over fails as timed_out',
+    async () => {
+      const { id } = await submit({ cache: false, commands: ['echo begun; sleep 600'], timeout_seconds: 15 })
+      expect(await finished(id)).toMatchObject({ status: 'failed', error: 'timed_out', exit_code: null })
+    },
+    buildLimitMs,
+  )
 
-test(
-  'the first command that fails ends the build with its exit code',
-  async () => {
-    const { job, log } = await build({ cache: false, commands: ['echo one', 'echo two; exit 7', 'echo three'] })
-    expect(job).toMatchObject({ status: 'failed', exit_code: 7, error: 'Command 2 ended with exit code 7.' })
-    expect(log).toContain('two\n')
-    expect(log).not.toContain('three')
-  },
-  buildLimitMs,
-)
+  test(
+    'secrets reach the commands and never the log, also in pieces',
+    async () => {
+      await setSecret('DEPLOY_KEY', 'canary-deploy-key')
+      const { job, log } = await build({
+        secrets: ['DEPLOY_KEY'],
+        cache: false,
+        commands: [
+          'test "$DEPLOY_KEY" = canary-deploy-key && echo "it is $DEPLOY_KEY."; printf canary-dep; sleep 0.3; printf "loy-key!\\n"; echo canary-deploy',
+        ],
+      })
+      expect(job, log).toMatchObject({ status: 'succeeded' })
+      expect(log).toContain('it is ***.\n***!\ncanary-deploy\n')
+      expect(log).not.toContain('canary-deploy-key')
+    },
+    buildLimitMs,
+  )
+
+  test(
+    'the first command that fails ends the build with its exit code',
+    async () => {
+      const { job, log } = await build({ cache: false, commands: ['echo one', 'echo two; exit 7', 'echo three'] })
+      expect(job).toMatchObject({ status: 'failed', exit_code: 7, error: 'Command 2 ended with exit code 7.' })
+      expect(log).toContain('two\n')
+      expect(log).not.toContain('three')
+    },
+    buildLimitMs,
+  )
+})
 
 test(
   'an output or a context that leaves the checkout fails, also by a link',
   async () => {
-    for (const path of ['link', 'link/passwd', 'absent']) {
-      const { job } = await build({
-        cache: false,
-        commands: ['ln -s /etc link'],
-        output: { type: 'artifact', name: 'out', path },
-      })
-      expect(job).toMatchObject({
-        status: 'failed',
-        error:
-          path === 'absent'
-            ? 'The output path absent is not in the checkout.'
-            : `The output path ${path} points outside the checkout.`,
-      })
-    }
+    const buildTo = (path: string) =>
+      build({ cache: false, commands: ['ln -s /etc link'], output: { type: 'artifact', name: 'out', path } })
+    const [link, behindLink, absent] = await Promise.all(['link', 'link/passwd', 'absent'].map(buildTo))
+    expect(link?.job).toMatchObject({
+      status: 'failed',
+      error: 'The output path link points outside the checkout.',
+    })
+    expect(behindLink?.job).toMatchObject({
+      status: 'failed',
+      error: 'The output path link/passwd points outside the checkout.',
+    })
+    expect(absent?.job).toMatchObject({
+      status: 'failed',
+      error: 'The output path absent is not in the checkout.',
+    })
   },
   buildLimitMs * 3,
 )
@@ -292,15 +307,6 @@ test(
     expect(await logOf(id)).toMatch(/Cancelled\.\n$/)
   },
   buildLimitMs * 2,
-)
-
-test(
-  'a build whose time is over fails as timed_out',
-  async () => {
-    const { id } = await submit({ cache: false, commands: ['echo begun; sleep 600'], timeout_seconds: 15 })
-    expect(await finished(id)).toMatchObject({ status: 'failed', error: 'timed_out', exit_code: null })
-  },
-  buildLimitMs,
 )
 
 test(
@@ -363,7 +369,7 @@ test(
   async () => {
     const { id } = await submit({
       cache: false,
-      commands: ['seq -f "%015.0f" 1 3200000; echo last'],
+      commands: ['seq 100000000000001 100000003200000; echo last'], // 16 bytes each; a format would take it most of the time
       output: { type: 'artifact', name: 'out', path: 'README.md' },
     })
     let highestBytes = 0
