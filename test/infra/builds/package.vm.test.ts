@@ -9,7 +9,7 @@ import { finished, submit } from '../../support/builds.ts'
 import { startGitServer, type GitServer } from '../../support/git/git-server.ts'
 
 const packageName = 'minimist@1.2.8' // small, and its tests are in what was published
-const testRunner = 'tape@5.9.0'
+const testRunner = 'tape@4.0.0' // the same 153 tests pass as with the newest, which brings 126 packages
 const forgetLinters = `node -e "const fs = require('fs'); const made = JSON.parse(fs.readFileSync('package.json')); delete made.devDependencies; fs.writeFileSync('package.json', JSON.stringify(made))"`
 const buildLimitMs = 400_000
 let berth: Berth
