@@ -1,4 +1,4 @@
-/** Environments in real VMs: prepared once, stopped when idle with all that was made in them kept, torn down. */
+/** Environments in real VMs: prepared once, stopped when idle with all that was made in them kept, torn down; all at once. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { ensureEnvironmentVm } from '#src/resources/agents/environments/vms.ts'
@@ -33,7 +33,7 @@ async function run(vm: { id: string }, command: string): Promise<string> {
   return body.stdout + body.stderr
 }
 
-test('the VM is prepared once, also for concurrent uses; it is stopped when idle, and comes back with its content', async () => {
+test.concurrent('the VM is prepared once, also for concurrent uses; it is stopped when idle, and comes back with its content', async () => {
   const { id, uuid } = await make('kept', {
     memory_mb: 1024,
     setup_script: 'echo prepared >> ~/log; sudo -n true && id -un >> ~/log',
@@ -65,7 +65,7 @@ test('the VM is prepared once, also for concurrent uses; it is stopped when idle
   )
 }, 300_000)
 
-test('a setup script that fails leaves the environment in error, with the script’s output as the reason', async () => {
+test.concurrent('a setup script that fails leaves the environment in error, with the script’s output as the reason', async () => {
   const { id, uuid } = await make('broken', { memory_mb: 1024, setup_script: 'echo no such luck >&2; exit 7' })
   await expect(ensureEnvironmentVm(berth.services, uuid)).rejects.toMatchObject({
     code: 'vm_unreachable',
@@ -84,7 +84,7 @@ test('a setup script that fails leaves the environment in error, with the script
   )
 }, 300_000)
 
-test('packages that cannot be installed are reported with the package manager’s name', async () => {
+test.concurrent('packages that cannot be installed are reported with the package manager’s name', async () => {
   const { uuid } = await make('unpackaged', {
     memory_mb: 1024,
     packages: { pip: ['berth-no-such-package-83'] },
