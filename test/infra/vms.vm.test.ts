@@ -93,13 +93,10 @@ test('arguments reach a program as they are, without a shell', async () => {
   expect((await exec('printf', { args: ['%s|', 'a b', '$HOME', "it's", '*', ''] })).stdout).toBe("a b|$HOME|it's|*||")
 })
 
-test('it runs as user in /home/user, elsewhere when asked, with Python, Node, TypeScript, Ruby and git at hand', async () => {
+test('it runs as user in /home/user, elsewhere when asked, with git and curl at hand', async () => {
   expect((await exec('id -un; pwd')).stdout).toBe('user\n/home/user\n')
   expect((await exec('pwd', { working_dir: '/tmp' })).stdout).toBe('/tmp\n')
-  expect((await exec('python3', { args: ['-c', 'print(6*7)'] })).stdout).toBe('42\n')
-  expect((await exec('echo "const x: number = 6 * 7; console.log(x)" > a.ts && node a.ts')).stdout).toBe('42\n')
-  expect((await exec('ruby', { args: ['-e', 'puts 6*7'] })).stdout).toBe('42\n')
-  expect((await exec('git --version && curl --version | head -1')).stdout).toContain('git version')
+  expect((await exec('git --version && curl --version | head -1')).stdout).toMatch(/^git version.*\ncurl /)
 })
 
 test('variables given at creation are there, and never shown; a change reaches the next command', async () => {
@@ -331,11 +328,6 @@ test('a sandbox runs code in every language, answers a failing one as a result, 
       ttl: 10,
     },
   })
-  await until(
-    'the sandbox is gone',
-    async () => (await berth.call('GET', `/api/v1/vms/${python.body.vm.vm_id}`, { token })).status === 404,
-    40_000,
-  )
   for (const [language, code] of [
     ['js', 'console.log(6*7)'],
     ['ts', 'const x: number = 42; console.log(x)'],
@@ -346,6 +338,11 @@ test('a sandbox runs code in every language, answers a failing one as a result, 
     expect([language, ran.body.command?.stdout]).toEqual([language, '42\n'])
     await berth.call('DELETE', `/api/v1/vms/${ran.body.vm.vm_id}`, { token })
   }
+  await until(
+    'the sandbox is gone',
+    async () => (await berth.call('GET', `/api/v1/vms/${python.body.vm.vm_id}`, { token })).status === 404,
+    40_000,
+  )
   for (const wrong of [
     {},
     { code: 'x' },
