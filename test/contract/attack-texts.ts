@@ -31,8 +31,14 @@ export const attackPieces = [
   '0',
 ] as const
 
+const quotesBytes = 2
+
 /** The piece again and again: at most so many bytes of JSON, quotes and escapes counted. */
 export function fillOf(piece: string, jsonBytes: number): string {
-  const each = Buffer.byteLength(JSON.stringify(piece)) - 2
-  return piece.repeat(Math.max(1, Math.floor((jsonBytes - 2) / each)))
+  return piece.repeat(timesIn(Buffer.byteLength(JSON.stringify(piece)) - quotesBytes, jsonBytes))
+}
+
+/** How often a piece of so many bytes of JSON goes into a text of so many. */
+export function timesIn(pieceBytes: number, jsonBytes: number): number {
+  return Math.max(1, Math.floor((jsonBytes - quotesBytes) / pieceBytes))
 }

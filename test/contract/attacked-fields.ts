@@ -9,12 +9,13 @@ import {
 } from 'graphql'
 import { schema } from '#schema/schema.ts'
 import { agentsRows } from './agents-matrix.ts'
+import { fillOf, timesIn } from './attack-texts.ts'
 import { fill, type Target } from './callers.ts'
 import { documentOf, rootFields } from './documents.ts'
 import { gatewayRows, graphqlRows, restRows, type RestRow } from './matrix.ts'
 
 /** A request with a text in one place. */
-export type Attack = { path: string; method: string; body?: string }
+export type Attack = { path: string; method: string; body?: string | Buffer<ArrayBuffer> }
 
 /** One place: what it is called, how many bytes its operation takes there, and the request that puts a text into it. */
 export type Field = { name: string; bytes: number; attack: (text: string) => Attack }
@@ -38,6 +39,32 @@ type JsonShape = {
   items?: JsonShape
   oneOf?: JsonShape[]
   anyOf?: JsonShape[]
+}
+
+/** A text that stands nowhere else, and is the same in JSON. */
+const marker = 'the-text-is-here'
+const piecesTried = 4
+
+/**
+ * The request of a field whose text is a piece again and again: at most so many bytes of JSON, and of what the field takes.
+ * Where the text stands in the body as it is, the body is put together from bytes: to write 32 MiB as JSON takes as long as
+ * to read them. @returns a function of the piece.
+ */
+export function filled(field: Field, bytes: number): (piece: string) => Attack {
+  const size = Math.min(bytes, field.bytes)
+  const { body, ...request } = field.attack(marker)
+  const [before = '', after, ...more] = String(body).split(marker)
+  return (piece) => {
+    const tried = JSON.stringify(piece.repeat(piecesTried)).slice(1, -1)
+    const standsThere =
+      after !== undefined &&
+      more.length === 0 &&
+      field.attack(piece.repeat(piecesTried)).body === `${before}${tried}${after}`
+    if (!standsThere) return field.attack(fillOf(piece, size))
+    const one = Buffer.from(JSON.stringify(piece).slice(1, -1))
+    const text = Buffer.alloc(one.length * timesIn(one.length, size), one)
+    return { ...request, body: Buffer.concat([Buffer.from(before), text, Buffer.from(after)]) }
+  }
 }
 
 const deepest = 5
