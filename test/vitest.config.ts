@@ -1,18 +1,18 @@
 /**
- * How the tests run: two files at a time, first those without VMs, then those with real ones. `npm run test:fast` runs the
- * project `fast` alone; a file with a VM ends in `.vm.test.ts`, and the other ones that `fast` leaves out stand here.
+ * How the tests run: two files at a time, the longest first; then three at a time of those that mostly wait, and last, two at
+ * a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with a VM ends in `.vm.test.ts`, and
+ * the other ones that `fast` leaves out stand here.
  */
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './support/longest-first.ts'
 
 const vmTests = 'test/**/*.vm.test.ts'
 /** What takes seven seconds or more on a calm machine, and what needs a Debian package beside git: all else is fast. */
 export const slowTests = [
   'test/adding-a-noun.test.ts', // a copy of the checkout, and its types
-  'test/agents/mcp-tools.test.ts', // tool servers, with their time limits
   'test/agents/outcomes.test.ts', // sessions that are graded several times
   'test/agents/runs.test.ts', // sessions that end by themselves
-  'test/agents/sessions.test.ts', // many sessions, with their time limits
   'test/agents/sessions/deaths.test.ts', // a session that dies at each of its statements
   'test/agents/sessions/loop.test.ts', // many sessions, with their time limits
   'test/agents/sessions/models.test.ts', // many sessions, with their time limits
@@ -30,37 +30,43 @@ export const slowTests = [
   'test/edge/main.test.ts', // processes that start and end
   'test/edge/postgres/changes.test.ts', // five hundred clients
   'test/edge/postgres/clients.test.ts', // psql, pgbench, pg_dump
-  'test/edge/postgres/hostile.test.ts', // a thousand connections, and a time limit of 15 s
   'test/edge/work-limit.test.ts', // clients that work for too long
   'test/gateway/browsers.test.ts', // Chromium
   'test/gateway/compression.test.ts', // large answers
-  'test/gateway/connections.test.ts', // thousands of connections, and a time limit of 30 s
   'test/gateway/graphiql.test.ts', // Chromium
-  'test/gateway/http.test.ts', // time limits of 8 to 12 s
   'test/gateway/rolling.test.ts', // web processes that come and go under load
-  'test/gateway/streams.test.ts', // heartbeats, and thousands of subscriptions
   'test/identity/command.test.ts', // commands, started by npm
   'test/identity/key-command.test.ts', // commands, started by npm
   'test/infra/build-logs.test.ts', // large logs
-  'test/infra/builds/without-vms.test.ts', // builds that wait for a machine
   'test/infra/compute/disk-images.test.ts', // qemu-img
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
-  'test/infra/databases.test.ts', // a process of the edge that does not answer for seconds
   'test/infra/egress.test.ts', // a real SSH connection
-  'test/infra/node-client.test.ts', // a node that is silent for seconds
   'test/infra/organization-room.test.ts', // organizations that reach each of their limits
-  'test/llm/billing/inference-database.test.ts', // time limits of 10 s
   'test/llm/billing/ledger-sums.test.ts', // a ledger of a year
   'test/llm/chat-streams.test.ts', // streams that break off, with their time limits
   'test/llm/chat.test.ts', // chats that take seconds
   'test/llm/models.test.ts', // providers that do not answer
-  'test/llm/upstreams/faults.test.ts', // time limits of seconds, of each kind of provider
-  'test/platform/jobs.test.ts', // a process that is killed, and a lease that ends
-  'test/platform/metrics.test.ts', // a Postgres that is killed, and a time limit of 10 s
   'test/start-commands.test.ts', // whole installations, started by npm
   'test/start.test.ts', // whole installations, started and killed
 ]
+/** What is slow because it waits for time limits most of its time, and leaves the processors to others: more run at a time. */
+export const waitingTests = [
+  'test/agents/mcp-tools.test.ts', // tool servers, with their time limits
+  'test/agents/sessions.test.ts', // many sessions, with their time limits
+  'test/edge/postgres/hostile.test.ts', // a thousand connections, and a time limit of 15 s
+  'test/gateway/connections.test.ts', // thousands of connections, and a time limit of 30 s
+  'test/gateway/http.test.ts', // time limits of 8 to 12 s
+  'test/gateway/streams.test.ts', // heartbeats, and thousands of subscriptions
+  'test/infra/builds/without-vms.test.ts', // builds that wait for a machine
+  'test/infra/databases.test.ts', // a process of the edge that does not answer for seconds
+  'test/infra/node-client.test.ts', // a node that is silent for seconds
+  'test/llm/billing/inference-database.test.ts', // time limits of 10 s
+  'test/llm/upstreams/faults.test.ts', // time limits of seconds, of each kind of provider
+  'test/platform/jobs.test.ts', // a process that is killed, and a lease that ends
+  'test/platform/metrics.test.ts', // a Postgres that is killed, and a time limit of 10 s
+]
 const parallelFiles = 2
+const parallelWaitingFiles = 3
 const testTimeoutMs = 30_000
 const hookTimeoutMs = 60_000
 const parallel = { maxWorkers: parallelFiles, sequence: { groupOrder: 1 } }
@@ -74,15 +80,25 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: testTimeoutMs,
     hookTimeout: hookTimeoutMs,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
-        test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: [vmTests, ...slowTests], ...parallel },
+        test: {
+          name: 'fast',
+          include: ['test/**/*.test.ts'],
+          exclude: [vmTests, ...slowTests, ...waitingTests],
+          ...parallel,
+        },
       },
       { extends: true, test: { name: 'slow', include: slowTests, ...parallel } },
       {
         extends: true,
-        test: { name: 'vm', include: [vmTests], maxWorkers: parallelFiles, sequence: { groupOrder: 2 } },
+        test: { name: 'waiting', include: waitingTests, maxWorkers: parallelWaitingFiles, sequence: { groupOrder: 2 } },
+      },
+      {
+        extends: true,
+        test: { name: 'vm', include: [vmTests], maxWorkers: parallelFiles, sequence: { groupOrder: 3 } },
       },
     ],
   },
