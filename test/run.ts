@@ -10,7 +10,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isDebianFamily } from '../src/drivers/vm-requirements.ts'
+import { isDebianFamily, missingRequirements } from '../src/drivers/vm-requirements.ts'
 import { isRoot } from '../src/platform/settings/places.ts'
 import { readConfig } from '../src/platform/config.ts'
 import { setLogLevel } from '../src/platform/log.ts'
@@ -35,9 +35,12 @@ rmSync(folder, { recursive: true, force: true })
 process.exit(code)
 
 async function testAll(): Promise<number> {
-  if ((await runNode(['node_modules/typescript/bin/tsc', '--noEmit'])) !== 0) return summary(0, 1)
   setLogLevel('warn')
-  await prepareHost()
+  const [typesCode] = await Promise.all([runNode(['node_modules/typescript/bin/tsc', '--noEmit']), installMissing()])
+  if (typesCode !== 0) return summary(0, 1)
+  // On a fresh machine the templates take minutes. Files with VMs run last, and wait for them; some words may choose such only.
+  const templates = buildTemplates()
+  if (process.argv.length > 2) await templates
   const path = join(folder, 'report.json')
   const words = [
     'run',
@@ -49,6 +52,7 @@ async function testAll(): Promise<number> {
     ...process.argv.slice(2),
   ]
   const vitestCode = await runNode(['node_modules/vitest/vitest.mjs', ...words])
+  await templates
   if (!existsSync(path)) return summary(0, 1)
   const report = JSON.parse(readFileSync(path, 'utf8')) as JsonReport
   const failures = failuresOf(report)
@@ -58,20 +62,22 @@ async function testAll(): Promise<number> {
   return summary(countPassed(report), failures.length === 0 && vitestCode !== 0 ? 1 : failures.length)
 }
 
-/** Installs packages and builds the templates. What cannot be had is said here, and fails in the tests that need it. */
-async function prepareHost(): Promise<void> {
-  const missing = Object.keys(testPackages).filter((name) => !existsSync(testPackages[name]!))
+/** Installs the packages that tests and VMs need. What cannot be had is said, and fails in the tests that need it. */
+async function installMissing(): Promise<void> {
+  const ofTests = Object.keys(testPackages).filter((name) => !existsSync(testPackages[name]!))
+  const missing = [...new Set([...ofTests, ...(missingRequirements(readConfig().vmUids)?.packages ?? [])])]
   if (missing.length > 0 && isRoot() && isDebianFamily()) {
-    say(`Installing the Debian packages that tests need: ${missing.join(' ')}`)
+    say(`Installing the Debian packages that tests and VMs need: ${missing.join(' ')}`)
     await installPackages(missing).catch((error: unknown) => say(String(error)))
-  } else if (missing.length > 0) {
-    say(`Some tests need programs that are missing here: ${missing.join(', ')}`)
+  } else if (ofTests.length > 0) {
+    say(`Some tests need programs that are missing here: ${ofTests.join(', ')}`)
   }
-  const problem = await prepareVms(
-    { ...readConfig(), dataDir: folder, runDir: join(folder, 'run') },
-    process.stdout,
-    true,
-  )
+}
+
+/** Builds the templates that are missing, and the snapshots that machines start from. */
+async function buildTemplates(): Promise<void> {
+  const config = { ...readConfig(), dataDir: folder, runDir: join(folder, 'run') }
+  const problem = await prepareVms(config, process.stdout, true)
   if (problem) say(`The tests of VMs will fail. ${problem}`)
 }
 
