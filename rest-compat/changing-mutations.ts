@@ -12,6 +12,7 @@ import {
 } from 'graphql'
 import { memberWord, wireFields } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { findUnknownKey, nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 import type { Operation } from './run.ts'
 
 /** A mutation and its input. */
@@ -39,21 +40,24 @@ export function changingMutation(
   return isInputObjectType(input) && !own.has(name) ? { name, input } : undefined
 }
 
-/** Refuses a body with a key that only this mutation takes. @throws BerthError invalid_request naming both. */
+/** Refuses a body with a key that is, or is near, one that only this mutation takes. @throws BerthError invalid_request naming both. */
 export function refuseMutationsKey(
   body: unknown,
   taken: ReadonlySet<string>,
   { name: mutation, input }: ChangingMutation,
 ): void {
-  if (typeof body !== 'object' || body === null) return
-  const elsewhere = wireFields(input).find(
-    ({ name }) => !taken.has(memberWord(input, name)) && Object.hasOwn(body, memberWord(input, name)),
+  const unknown = typeof body === 'object' && body !== null ? findUnknownKey(body, taken) : undefined
+  if (unknown === undefined) return
+  const others = new Map(
+    wireFields(input)
+      .filter(({ name }) => name !== 'id' && !taken.has(memberWord(input, name))) // the path has the id
+      .map(({ name }) => [memberWord(input, name), name]),
   )
-  if (!elsewhere) return
-  const key = memberWord(input, elsewhere.name)
+  const key = others.has(unknown) ? unknown : nearestKey(unknown, [...taken, ...others.keys()])
+  if (key === undefined || !others.has(key)) return
   throw new BerthError(
     'invalid_request',
-    `This path does not take the field ${key}. In GraphQL, ${mutation} takes it, as ${elsewhere.name}.`,
+    `This path does not take the field ${key}. In GraphQL, ${mutation} takes it, as ${others.get(key)}.`,
     { field: key },
   )
 }

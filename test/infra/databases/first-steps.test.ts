@@ -84,10 +84,19 @@ test('what only GraphQL changes is refused by PATCH with the mutation, and chang
         400,
         `This path does not take the field ${key}. In GraphQL, updateDatabase takes it, as ${name}.`,
       ])
-  expect(await refusal('PATCH', `/${id}`, { project_id: null, colour: 'red' })).toEqual([
+  expect(await refusal('PATCH', `/${id}`, { memoryMb: 2048 })).toEqual([
     400,
-    'Unknown field colour. Leave it out.',
+    'This path does not take the field memory_mb. In GraphQL, updateDatabase takes it, as memoryMb.',
   ])
+  for (const [key, instead] of [
+    ['colour', 'Leave it out'],
+    ['id', 'Leave it out'],
+    ['projectId', 'Did you mean project_id? Correct it or leave it out'],
+  ])
+    expect(await refusal('PATCH', `/${id}`, { project_id: null, [`${key}`]: 'x' })).toEqual([
+      400,
+      `Unknown field ${key}. ${instead}.`,
+    ])
   expect(await rowOf(berth, id)).toMatchObject({
     name: expect.stringMatching(/^db-/),
     memoryMb: 1024,
