@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -62,8 +63,6 @@ export function openDatabases(
   }: { reach: Reach; checkToken: CheckToken; edgeId: string; workMs?: number | undefined },
 ): EdgeDatabases {
   const { sealer } = services
-  const { domain } = services.config
-  const naming = `Say which database: by the header Neon-Connection-String, such as postgresql://<user>:<token>@<id>.db.${domain}/app, or by the header Host, such as <id>.db.${domain}; <id> is its id without db_.`
   const changes = followChanges(services, edgeId)
   const claims = createClaims((database) => serverOf(database, 'claims'))
   const find = createFinder(services)
@@ -114,7 +113,7 @@ export function openDatabases(
 
   return {
     lookUp,
-    howToName: (asked) => (namesNone(asked, domain) ? naming : null),
+    howToName: (asked) => howToName(asked, services.config),
     find: async (asked) => loginOf(await lookUp(asked), asked, checkToken),
     watch: changes.watch,
     close() {
@@ -123,6 +122,12 @@ export function openDatabases(
       claims.close()
     },
   }
+}
+
+function howToName(asked: Asked, { domain }: Config): string | null {
+  if (!namesNone(asked, domain)) return null
+  const host = `<id>.db.${domain}`
+  return `Say which database: by the header Neon-Connection-String, such as postgresql://<user>:<token>@${host}/app, or by the header Host, such as ${host}; <id> is its id without db_.`
 }
 
 /** How somebody logs in who asks for this user of a database. @throws PostgresRefusal when clients do not get in at all */
