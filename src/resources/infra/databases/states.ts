@@ -70,16 +70,16 @@ export async function moveDatabase(
 export const recoveryReason =
   'Its server did not end in order, and recovers what was committed. That takes the longer the more was written.'
 
-/** Says more about the status that a database is in; nothing, when it is in another one now. */
+/** Says more about the status that a database is in, unless it has changed meanwhile. */
 export async function explainDatabase(
   db: Db,
-  { id, status }: Pick<Database, 'id' | 'status'>,
+  { id, eventPosition }: Pick<Database, 'id' | 'eventPosition'>,
   reason: string | null,
 ): Promise<void> {
   await transaction(db, async (tx) => {
     const database = await findOne<Database>(
       tx,
-      sql`update databases set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and status = ${status} returning *`,
+      sql`update databases set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and event_position = ${eventPosition} returning *`,
     )
     if (database) await addDatabaseEvent(tx, database)
   })

@@ -67,15 +67,15 @@ export async function moveVm(
   })
 }
 
-/** Says more about the status that a VM is in, in the caller's transaction; undefined when it is in another one now. */
+/** Says more about the status that a VM is in, in the caller's transaction; undefined when it has changed meanwhile. */
 export async function explainVm(
   tx: Tx,
-  { id, status }: Pick<Vm, 'id' | 'status'>,
+  { id, eventPosition }: Pick<Vm, 'id' | 'eventPosition'>,
   reason: string,
 ): Promise<Vm | undefined> {
   const vm = await findOne<Vm>(
     tx,
-    sql`update vms set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and status = ${status} returning *`,
+    sql`update vms set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and event_position = ${eventPosition} returning *`,
   )
   if (vm) await addEvent(tx, vm)
   return vm
