@@ -1,31 +1,33 @@
 /**
- * Workspace folders and databases in a backup: taken while their VMs write to them, and used again on another installation.
+ * Workspace folders and databases in one backup: taken while their VMs write to them, and used again on another installation.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import pg from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCommand } from './support/command.ts'
 import { startInstallation, type Installation } from './support/installation.ts'
 import { freePort } from './support/ports.ts'
 import { until } from './support/until.ts'
 
 const file = join(tmpdir(), `berth-folders-${process.pid}.tar.zst`)
-let installation: Installation | undefined
+const databases = '/api/v1/databases'
+let installation: Installation
+let token: string
+let database: Database
+let databaseBackup: BackupAnswer
+/** So many rows of the database were acknowledged before the copy of the installation began. */
+let writtenBefore: number
+let vm: string
 afterAll(async () => {
   await installation?.stop()
   rmSync(file, { force: true })
 })
 
-async function call<Body>(
-  { url }: Pick<Installation, 'url'>,
-  token: string,
-  path: string,
-  body?: unknown,
-): Promise<Body> {
-  const answer = await fetch(url + path, {
+async function call<Body>(path: string, body?: unknown): Promise<Body> {
+  const answer = await fetch(installation.url + path, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -35,28 +37,22 @@ async function call<Body>(
   return JSON.parse(text) as Body // the caller says what it asked for
 }
 
-const exec = (
-  at: Pick<Installation, 'url'>,
-  token: string,
-  vm: string,
-  command: string,
-): Promise<{ stdout: string; exit_code: number }> => call(at, token, `/api/v1/vms/${vm}/envd/exec`, { command })
+const exec = (command: string, at = vm): Promise<{ stdout: string; exit_code: number }> =>
+  call(`/api/v1/vms/${at}/envd/exec`, { command })
 
 type Database = { id: string; host: string; token: string; pg_user: string; status: string }
 
-/** Runs a statement as the owner of a database. */
-async function query(
-  { postgresPort }: Installation,
-  { host, token, pg_user }: Database,
-  text: string,
-): Promise<object[]> {
+type BackupAnswer = { id: string; status: string; size_bytes: number }
+
+/** Runs a statement as the owner of the database. */
+async function query(text: string): Promise<object[]> {
   const client = new pg.Client({
     host: '127.0.0.1',
-    port: postgresPort,
-    user: pg_user,
-    password: token,
+    port: installation.postgresPort,
+    user: database.pg_user,
+    password: database.token,
     database: 'app',
-    ssl: { rejectUnauthorized: false, servername: host },
+    ssl: { rejectUnauthorized: false, servername: database.host },
   })
   await client.connect()
   try {
@@ -66,84 +62,80 @@ async function query(
   }
 }
 
-test('a database that is backed up while it is written to is there again on another installation, with its own backups', async () => {
+const readDatabase = (id: string): Promise<Database> => call<Database>(`${databases}/${id}`)
+const readBackup = (id: string): Promise<BackupAnswer> => call(`${databases}/${database.id}/backups/${id}`)
+
+/** Creates the database, with a thousand rows and a backup of its own. */
+async function makeDatabase(): Promise<void> {
+  const made = await call<Database>(databases, { organization_id: String(decodeJwt(token)['org_id']) })
+  await until('it is active', async () => (await readDatabase(made.id)).status === 'active', 300_000, 500)
+  database = { ...(await readDatabase(made.id)), token: made.token }
+  await query('create table kept as select n from generate_series(1, 1000) n')
+  const { id } = await call<BackupAnswer>(`${databases}/${made.id}/backups`, {})
+  await until('its backup is complete', async () => (await readBackup(id)).status === 'completed', 120_000, 200)
+  databaseBackup = await readBackup(id)
+}
+
+/** Creates the VM, which writes whole lines from then on: what is there afterwards must be a beginning of them, with none cut. */
+async function makeVm(): Promise<void> {
+  vm = (await call<{ vm_id: string }>('/api/v1/vms', { name: 'writer' })).vm_id
+  await exec('seq 100000 > ~/workspace/before && sync')
+  await call(`/api/v1/vms/${vm}/envd/exec`, {
+    command: 'i=0; while :; do i=$((i + 1)); echo "line $i"; done >> ~/workspace/during',
+    background: true,
+  })
+  const lineCount = async (): Promise<number> => Number((await exec('wc -l < ~/workspace/during || echo 0')).stdout)
+  await until('the VM writes', async () => (await lineCount()) > 20, 60_000)
+}
+
+beforeAll(async () => {
   const port = String(await freePort()) // the same for both: it is part of a token's issuer
   installation = await startInstallation({ PORT: port, BERTH_VM_POOL: '0' })
-  const token = await installation.token()
-  const path = '/api/v1/databases'
-  const made = await call<Database>(installation, token, path, { organization_id: String(decodeJwt(token)['org_id']) })
-  const read = (at: Installation): Promise<Database> => call<Database>(at, token, `${path}/${made.id}`)
-  await until('it is active', async () => (await read(installation!)).status === 'active', 300_000, 500)
-  const database = { ...(await read(installation)), token: made.token }
-  await query(installation, database, 'create table kept as select n from generate_series(1, 1000) n')
-  const { id } = await call<{ id: string }>(installation, token, `${path}/${made.id}/backups`, {})
-  const backup = (at: Installation): Promise<{ status: string; size_bytes: number }> =>
-    call(at, token, `${path}/${made.id}/backups/${id}`)
-  await until('its backup is complete', async () => (await backup(installation!)).status === 'completed', 120_000, 200)
-  const before = await backup(installation)
+  token = await installation.token()
+  await makeDatabase()
+  await makeVm()
   let written = 0
   let isOver = false
   const writing = (async () => {
-    while (!isOver) await query(installation!, database, `insert into kept values (${1000 + ++written})`)
+    while (!isOver) await query(`insert into kept values (${1000 + ++written})`)
   })()
-  await until('it is written to', () => written > 2, 60_000)
-  const writtenBefore = written - 1 // this many were acknowledged before the copy began
-  const whole = startCommand(['src/backup.ts', file], { PORT: port, BERTH_DATA_DIR: installation.dataDir })
-  expect([await whole.ended, whole.lines.join('\n')]).toEqual([0, expect.stringContaining('MiB')])
+  await until('the database is written to', () => written > 2, 60_000)
+  writtenBefore = written - 1
+  const backup = startCommand(['src/backup.ts', file], { PORT: port, BERTH_DATA_DIR: installation.dataDir })
+  expect([await backup.ended, backup.lines.join('\n')]).toEqual([0, expect.stringContaining('MiB')])
   isOver = true
   await writing
+  expect((await exec('echo it goes on')).stdout).toBe('it goes on\n')
   await installation.stop()
 
   installation = await startInstallation({ PORT: port, BERTH_VM_POOL: '0' }, async (dataDir) => {
     const restore = startCommand(['src/restore.ts', file], { PORT: port, BERTH_DATA_DIR: dataDir })
     expect([await restore.ended, restore.lines.join('\n')]).toEqual([0, expect.stringContaining('Restored')])
   })
-  rmSync(file)
+  expect(readFileSync(file).length).toBeGreaterThan(0)
+}, 1_200_000)
+
+test('a database that is backed up while it is written to is there again on another installation, with its own backups', async () => {
   let rows: object[] = []
   const find = async (): Promise<boolean> => {
-    rows = await query(installation!, database, 'select n from kept order by n').catch(() => [])
+    rows = await query('select n from kept order by n').catch(() => [])
     return rows.length > 0
   }
   await until('it takes clients again', find, 240_000, 1_000)
   expect(rows).toEqual(rows.map((_, at) => ({ n: at + 1 })))
   expect(rows.length).toBeGreaterThanOrEqual(1000 + writtenBefore)
-  expect(await backup(installation)).toEqual(before)
-  await call(installation, token, `${path}/${made.id}/backups/${id}/restore`, {})
-  await until('the backup is restored', async () => (await read(installation!)).status === 'active', 240_000, 500)
-  expect(await query(installation, database, 'select count(*)::int as count from kept')).toEqual([{ count: 1000 }])
-  await installation.stop()
-  installation = undefined
-}, 1_200_000)
+  expect(await readBackup(databaseBackup.id)).toEqual(databaseBackup)
+  await call(`${databases}/${database.id}/backups/${databaseBackup.id}/restore`, {})
+  const isActive = async (): Promise<boolean> => (await readDatabase(database.id)).status === 'active'
+  await until('the backup is restored', isActive, 240_000, 500)
+  expect(await query('select count(*)::int as count from kept')).toEqual([{ count: 1000 }])
+}, 600_000)
 
 test('a folder that is backed up while its VM writes is whole on another installation, and its VM says why it is gone', async () => {
-  const port = String(await freePort()) // the same for both: it is part of a token's issuer
-  installation = await startInstallation({ PORT: port })
-  const token = await installation.token()
-  const { vm_id: vm } = await call<{ vm_id: string }>(installation, token, '/api/v1/vms', { name: 'writer' })
-  // Whole lines, each flushed: what is there afterwards must be a beginning of them, with none cut.
-  await exec(installation, token, vm, 'seq 100000 > ~/workspace/before && sync')
-  await call(installation, token, `/api/v1/vms/${vm}/envd/exec`, {
-    command: 'i=0; while :; do i=$((i + 1)); echo "line $i"; done >> ~/workspace/during',
-    background: true,
-  })
-  await until(
-    'the VM writes',
-    async () => Number((await exec(installation!, token, vm, 'wc -l < ~/workspace/during || echo 0')).stdout) > 20,
-    60_000,
-  )
-  const backup = startCommand(['src/backup.ts', file], { PORT: port, BERTH_DATA_DIR: installation.dataDir })
-  expect([await backup.ended, backup.lines.join('\n')]).toEqual([0, expect.stringContaining('MiB')])
-  expect((await exec(installation, token, vm, 'echo it goes on')).stdout).toBe('it goes on\n')
-  await installation.stop()
-
-  installation = await startInstallation({ PORT: port }, async (dataDir) => {
-    const restore = startCommand(['src/restore.ts', file], { PORT: port, BERTH_DATA_DIR: dataDir })
-    expect([await restore.ended, restore.lines.join('\n')]).toEqual([0, expect.stringContaining('Restored')])
-  })
-  const query = `{ vm(id: "${vm}") { status statusReason } folders(first: 5) { nodes { id name } } }`
+  const asked = `{ vm(id: "${vm}") { status statusReason } folders(first: 5) { nodes { id name } } }`
   const { data } = await call<{
     data: { vm: { status: string; statusReason: string }; folders: { nodes: { id: string; name: string }[] } }
-  }>(installation, token, '/graphql', { query })
+  }>('/graphql', { query: asked })
   expect(data.vm).toEqual({
     status: expect.stringMatching(/^error$/i),
     statusReason: expect.stringContaining('not in the backup'),
@@ -157,17 +149,15 @@ test('a folder that is backed up while its VM writes is whole on another install
   await until(
     'the VM is gone and its folder free',
     async () =>
-      (await call<{ data: { vm: unknown } }>(installation!, token, '/graphql', { query: `{ vm(id: "${vm}") { id } }` }))
-        .data.vm === null,
+      (await call<{ data: { vm: unknown } }>('/graphql', { query: `{ vm(id: "${vm}") { id } }` })).data.vm === null,
     60_000,
   )
-  const { vm_id: reader } = await call<{ vm_id: string }>(installation, token, '/api/v1/vms', { folder_id: folder.id })
-  expect((await exec(installation, token, reader, 'cat ~/workspace/before')).stdout).toBe(
+  const { vm_id: reader } = await call<{ vm_id: string }>('/api/v1/vms', { folder_id: folder.id })
+  expect((await exec('cat ~/workspace/before', reader)).stdout).toBe(
     Array.from({ length: 100000 }, (_, at) => `${at + 1}\n`).join(''),
   )
-  const { stdout: during } = await exec(installation, token, reader, 'cat ~/workspace/during')
+  const { stdout: during } = await exec('cat ~/workspace/during', reader)
   const lines = during.split('\n').slice(0, -1)
   expect(lines.length).toBeGreaterThan(20)
   expect(lines).toEqual(lines.map((_, at) => `line ${at + 1}`))
-  expect(readFileSync(file).length).toBeGreaterThan(0)
 }, 240_000)
