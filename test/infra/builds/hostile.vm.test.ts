@@ -16,7 +16,11 @@ beforeAll(async () => {
     'README.md': 'outer\n',
     '.gitmodules': `[submodule "inner"]\n\tpath = inner\n\turl = http://host.berth.internal:${git.port}/inner.git\n`,
   })
-  berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_VM_HOST_PORTS: String(git.port) } })
+  berth = await startBerth({
+    worker: true,
+    pool: 1,
+    settings: { BERTH_VM_HOST_PORTS: String(git.port), BERTH_RATE_LIMIT_FACTOR: '100' },
+  })
   token = await berth.token()
 }, 180_000)
 afterAll(async () => {
@@ -44,7 +48,7 @@ test(
   buildLimitMs,
 )
 
-test.each([
+test.concurrent.each([
   'https://127.0.0.1/a/b.git',
   'https://10.0.2.2/a/b.git',
   'https://169.254.169.254/a/b',
