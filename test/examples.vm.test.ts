@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import Anthropic from '@anthropic-ai/sdk'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { results, textOf, types, type Event } from './support/agent-sessions.ts'
 import { startBerth, type Berth } from './support/berth.ts'
 import { makeKey } from './support/makers.ts'
@@ -51,18 +51,67 @@ test('the README’s sandbox, chat and agent answer what it says', async () => {
   expect(deleted?.trim()).toBe('')
 }, 300_000)
 
-test('the walk through a VM runs a command, follows a process to its end, and deletes the VM', async () => {
-  const blocks = [...shellBlocks('docs/vms.md'), 'echo $VM\n']
-  const [sandbox = '', , command = '', , process = '', deleted = '', vm = ''] = await runAll(blocks)
-  expect(JSON.parse(sandbox)).toMatchObject({ command: { stdout: '45\n' } })
-  expect(JSON.parse(command)).toMatchObject({ exit_code: 0, stdout: expect.stringMatching(/^hello from \S+\n$/) })
-  expect(eventsOf<{ output?: string }>(process).length).toBeGreaterThan(0)
-  expect(process).toContain('tick 3')
-  expect(deleted.trim()).toBe('')
-  expect(vm.trim()).toMatch(/^vm_/)
-  const path = `/api/v1/vms/${vm.trim()}`
-  await until('the VM is gone', async () => (await berth.call('GET', path, { token })).status === 404)
-}, 300_000)
+// None of them writes a file that another reads.
+describe.concurrent('side by side', () => {
+  test('the walk through a VM runs a command, follows a process to its end, and deletes the VM', async () => {
+    const blocks = [...shellBlocks('docs/vms.md'), 'echo $VM\n']
+    const [sandbox = '', , command = '', , process = '', deleted = '', vm = ''] = await runAll(blocks)
+    expect(JSON.parse(sandbox)).toMatchObject({ command: { stdout: '45\n' } })
+    expect(JSON.parse(command)).toMatchObject({ exit_code: 0, stdout: expect.stringMatching(/^hello from \S+\n$/) })
+    expect(eventsOf<{ output?: string }>(process).length).toBeGreaterThan(0)
+    expect(process).toContain('tick 3')
+    expect(deleted.trim()).toBe('')
+    expect(vm.trim()).toMatch(/^vm_/)
+    const path = `/api/v1/vms/${vm.trim()}`
+    await until('the VM is gone', async () => (await berth.call('GET', path, { token })).status === 404)
+  }, 300_000)
+
+  test('clients that are generated from the schema and from the OpenAPI documents run the README’s walk', async () => {
+    const run = async (name: string): Promise<string> =>
+      (
+        await promisify(execFile)(process.execPath, [`examples/typed-clients/${name}`], {
+          cwd: fileURLToPath(new URL('..', import.meta.url)),
+          env: { ...process.env, ...env },
+        })
+      ).stdout
+    await run('generate.mjs')
+    for (const client of ['rest.ts', 'graph.ts'])
+      expect((await run(client)).trim().split('\n'), client).toEqual([
+        'sandbox: 45',
+        expect.stringMatching(/^chat: .*Hello!/),
+        'tool: Linux',
+        'agent: That is my machine.',
+      ])
+    rmSync(new URL('../examples/typed-clients/generated', import.meta.url), { recursive: true })
+  }, 300_000)
+
+  test('the first agent sees a test fail, fixes it, and shares the transcript', async () => {
+    const [, , followed = '', shared = ''] = await runBlocks('docs/agents.md', 'Your first agent')
+    const events = eventsOf<Event>(followed)
+    const said = results(events)
+    expect(said[3]).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/AssertionError: 3\.0[^]*\[exit code 1\]/),
+    })
+    expect(said[4]?.text).toContain('len(values) - 1')
+    expect(said.at(-1)).toMatchObject({
+      isError: false,
+      text: expect.stringMatching(/^passed\n.*Divide by the number of values\n.*Begin$/),
+    })
+    expect(said).toHaveLength(7)
+    expect(textOf(events.findLast(({ type }) => type === 'agent.message'))).toBe(
+      'Fixed and committed: a mean divides by the number of values.',
+    )
+    const transcript = JSON.parse(shared) as { id: string; type: string; data: Record<string, unknown>[] }
+    expect(transcript).toMatchObject({ type: 'shared_session', title: 'A failing test', agent: { name: 'fixer' } })
+    const tools = transcript.data.filter(({ type }) => String(type).startsWith('agent.tool_'))
+    expect(tools).toHaveLength(14)
+    for (const tool of tools) expect(Object.keys(tool).sort()).toEqual(['name', 'processed_at', 'type'])
+    expect(shared).not.toContain('AssertionError')
+    expect((await berth.call('GET', `/agents/v1/sessions/${transcript.id}`)).status).toBe(401)
+    expect((await berth.call('GET', `/agents/v1/shared-sessions/${transcript.id}`)).status).toBe(200)
+  }, 300_000)
+})
 
 test('the walk through a build uploads, builds, follows the log, and fetches what was built', async () => {
   const printed = await runBlocks('docs/builds.md', 'Build something')
@@ -84,52 +133,6 @@ test('the shell examples run as they are', async () => {
     ).stdout
   expect(JSON.parse(await run('sandbox.sh'))).toMatchObject({ command: { stdout: '45\n' } })
   expect(await run('build.sh')).toMatch(/"done":true[^]*\nbuilt on v\d+\S*\n$/)
-}, 300_000)
-
-test('clients that are generated from the schema and from the OpenAPI documents run the README’s walk', async () => {
-  const run = async (name: string): Promise<string> =>
-    (
-      await promisify(execFile)(process.execPath, [`examples/typed-clients/${name}`], {
-        cwd: fileURLToPath(new URL('..', import.meta.url)),
-        env: { ...process.env, ...env },
-      })
-    ).stdout
-  await run('generate.mjs')
-  for (const client of ['rest.ts', 'graph.ts'])
-    expect((await run(client)).trim().split('\n'), client).toEqual([
-      'sandbox: 45',
-      expect.stringMatching(/^chat: .*Hello!/),
-      'tool: Linux',
-      'agent: That is my machine.',
-    ])
-  rmSync(new URL('../examples/typed-clients/generated', import.meta.url), { recursive: true })
-}, 300_000)
-
-test('the first agent sees a test fail, fixes it, and shares the transcript', async () => {
-  const [, , followed = '', shared = ''] = await runBlocks('docs/agents.md', 'Your first agent')
-  const events = eventsOf<Event>(followed)
-  const said = results(events)
-  expect(said[3]).toMatchObject({
-    isError: true,
-    text: expect.stringMatching(/AssertionError: 3\.0[^]*\[exit code 1\]/),
-  })
-  expect(said[4]?.text).toContain('len(values) - 1')
-  expect(said.at(-1)).toMatchObject({
-    isError: false,
-    text: expect.stringMatching(/^passed\n.*Divide by the number of values\n.*Begin$/),
-  })
-  expect(said).toHaveLength(7)
-  expect(textOf(events.findLast(({ type }) => type === 'agent.message'))).toBe(
-    'Fixed and committed: a mean divides by the number of values.',
-  )
-  const transcript = JSON.parse(shared) as { id: string; type: string; data: Record<string, unknown>[] }
-  expect(transcript).toMatchObject({ type: 'shared_session', title: 'A failing test', agent: { name: 'fixer' } })
-  const tools = transcript.data.filter(({ type }) => String(type).startsWith('agent.tool_'))
-  expect(tools).toHaveLength(14)
-  for (const tool of tools) expect(Object.keys(tool).sort()).toEqual(['name', 'processed_at', 'type'])
-  expect(shared).not.toContain('AssertionError')
-  expect((await berth.call('GET', `/agents/v1/sessions/${transcript.id}`)).status).toBe(401)
-  expect((await berth.call('GET', `/agents/v1/shared-sessions/${transcript.id}`)).status).toBe(200)
 }, 300_000)
 
 test('Anthropic’s client makes all it needs, streams a turn, allows one command, denies another, and lists the log', async () => {
