@@ -1,5 +1,5 @@
 /**
- * How the tests run: two files at a time, the longest first; then three at a time of those that mostly wait, and last, two at
+ * How the tests run: two files at a time, the longest first; then four at a time of those that mostly wait, and last, two at
  * a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with a VM ends in `.vm.test.ts`, and
  * the other ones that `fast` leaves out stand here.
  */
@@ -66,7 +66,7 @@ export const waitingTests = [
   'test/platform/metrics.test.ts', // a Postgres that is killed, and a time limit of 10 s
 ]
 const parallelFiles = 2
-const parallelWaitingFiles = 3
+const parallelWaitingFiles = 4
 const testTimeoutMs = 30_000
 const hookTimeoutMs = 60_000
 const parallel = { maxWorkers: parallelFiles, sequence: { groupOrder: 1 } }
