@@ -33,7 +33,7 @@ test(
   async () => {
     const printed = await paste(
       shellBlocks('README.md', 'A database').map((block) => block.replace('psql', 'echo "$ADDRESS"; psql')),
-      { url: berth.url, folder, env: { TOKEN: token } },
+      { url: berth.url, folder, env: { TOKEN: await berth.token('readers') } },
     )
     expect(printed.join('\n')).toMatch(/postgresql:.*PostgreSQL 17/s)
   },
