@@ -165,9 +165,29 @@ describe('clients', () => {
   const asMember = (token = member) => driver.neon(urlWith('authenticated'), { authToken: token })
   const asNobody = () => driver.neon(urlWith('anon'))
 
-  test('are refused while client access is off', async () => {
+  test('are refused while client access is off, as if the database were not there', async () => {
+    const ask = async (user: string, token?: string): Promise<[number, string]> => {
+      const answer = await fetch(`${world.berth.url}/sql`, {
+        method: 'POST',
+        headers: {
+          'neon-connection-string': `postgresql://${user}@localhost/app`,
+          ...(token && { authorization: `Bearer ${token}` }),
+        },
+        body: JSON.stringify({ query: 'select 1' }),
+      })
+      return [answer.status, ((await answer.json()) as { message: string }).message]
+    }
     for (const sql of [asMember(), asNobody()])
-      await expect(sql`select 1`).rejects.toThrow(/HTTP status 401.*Client access to this database is off/)
+      await expect(sql`select 1`).rejects.toThrow(/HTTP status 401.*its client access is off/)
+    for (const token of [undefined, member])
+      expect(await ask(world.foreign.row.pgUser, token)).toEqual(await ask('app_nobody', token))
+    const failed = async (user: string): Promise<number> => {
+      for (let failures = 0; failures <= 2 * limits.postgresFailuresPerMinute; failures++)
+        if ((await ask(user))[0] === 429) return failures
+      return Infinity
+    }
+    expect(await failed(world.foreign.row.pgUser)).toBeLessThan(Infinity)
+    expect(await failed('app_nobody')).toBeLessThan(Infinity)
   })
 
   test('are authenticated by their JWT, which policies see, or anonymous', async () => {
