@@ -1,5 +1,5 @@
 /**
- * Restores this node's databases: a backup of the data as they are, the dump loaded beside them, then both change places
+ * Restores this node's databases: a backup of the data as it is, the dump loaded beside them, then both change places
  * in one transaction. Until then the old data is untouched. A restore whose worker dies goes on in the next one, where
  * every step first looks at what is done.
  */
@@ -68,12 +68,12 @@ export async function handleDatabaseRestores(work: VmWork, find: FindMachine = d
   const { services } = work
   const kind = onNode(runRestore, work.nodeId)
   const inTurn = createShares(services, kind, ofOneOrganization)
-  const carryOn = onceAtATime(async (id, stopping) => {
+  const handleOne = onceAtATime(async (id, stopping) => {
     const restore = await patiently(() => findRestoreRow(services.db, id))
     if (restore) await inTurn({ ...restore, data: { restoreId: id } }, () => restoreDatabase(work, id, stopping, find))
   })
   await services.jobs.handle(kind, { concurrency: restoresAtOnce }, ({ data, signal }) =>
-    carryOn(data.restoreId, signal),
+    handleOne(data.restoreId, signal),
   )
 }
 
@@ -92,12 +92,12 @@ export async function restoreDatabase(
   const swap = { name, loaded: loadedName(restore, name), replaced: replacedName(restore, name) }
   const progress = { step: restore.step, loadedBytes: restore.loadedBytes }
   const run: Run = { work, restore, database, swap, find, stopping, progress }
-  if (restore.status === 'running') await carryOut(run)
+  if (restore.status === 'running') await runSteps(run)
   const ended = await patiently(() => findRestoreRow(services.db, id))
   if (ended?.tidyAfter && Date.parse(ended.tidyAfter) <= nowMs()) await tidyUp({ ...run, restore: ended })
 }
 
-async function carryOut(run: Run): Promise<void> {
+async function runSteps(run: Run): Promise<void> {
   const { work, restore, stopping } = run
   const { services } = work
   const elapsedMs = nowMs() - Date.parse(restore.startedAt ?? restore.createdAt)
@@ -164,7 +164,7 @@ async function usableBackup({ work: { services }, restore }: Run): Promise<Backu
   return backup
 }
 
-/** The backup of the data as they are; nothing is replaced without it. */
+/** The backup of the data as it is; nothing is replaced without it. */
 async function makeSafetyBackup({ work, restore, stopping, find }: Run): Promise<void> {
   const { services } = work
   const before = restore.safetyBackupId === null ? undefined : await findBackupRow(services.db, restore.safetyBackupId)
@@ -197,7 +197,7 @@ async function tidyUp({ work, restore, database, swap, find }: Run): Promise<voi
   await patiently(() => noteTidied(services, restore))
 }
 
-/** A restore that failed after its data had taken their place. */
+/** A restore that failed after its data had taken the place of the database's own. */
 async function swapBack(machine: Machine, { name, loaded, replaced }: Swap): Promise<void> {
   const back = { name, loaded: replaced, replaced: loaded }
   await runEach(machine, closeDatabases(back))
