@@ -210,7 +210,7 @@ test('a restore happens wholly or not at all, whoever is killed while it loads',
   for (const victims of [['worker'], ['edge', 'postgres']]) {
     expect(await restoreUnderKill(backup.id, ...victims)).toBe('COMPLETED')
     expect(await sum()).toEqual(whole)
-    load.acknowledged.splice(numbersAtBackup) // what was committed after the backup is in the data that were replaced
+    load.acknowledged.splice(numbersAtBackup) // what was committed after the backup is in the data that was replaced
     await load.goesOn(`${victims.join(' and ')} were killed in a restore`)
     await expectNothingLost()
     await database.query('delete from accounts where id % 2 = 0')

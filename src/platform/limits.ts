@@ -85,7 +85,7 @@ export const limits = {
   databaseToldSeconds: 5, // how long a change of client access waits for the processes that let clients in
   edgeSilenceSeconds: 10, // one of them that sent no heartbeat for so long counts as dead
   databaseWakeSeconds: 30, // until one that slept is there again
-  databaseRecoverySecondsMax: 1800, // of a server that ended out of order, until one that still recovers is ended
+  databaseRecoverySecondsMax: 1800, // how long a server may recover after a crash; then its VM is stopped
   databaseKeptDays: 7, // the data of a deleted one
   databaseEventsKept: 1000, // of one database
   databaseSleepSecondsMin: 10,
@@ -269,7 +269,7 @@ export const limits = {
   postgresPlanBytes: 16 * 1024, // an unnamed prepared statement up to this size is prepared again on another server connection
   postgresStalledSeconds: 900, // a client that takes nothing of its answer for so long is cut
   postgresWorkSeconds: 30, // a statement or transaction of a client without the database's token; and those of a POST /sql
-  postgresEndSeconds: 5, // until every client of a database that is closed to it is gone
+  postgresEndSeconds: 5, // until the socket of a client that leaves, or was told to, is cut; and until one is ended whose statement was cancelled
 
   // POST /sql.
   sqlSeconds: 60, // for all statements of a request

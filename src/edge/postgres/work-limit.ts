@@ -12,7 +12,7 @@ export type Late = { refusal: PostgresRefusal; ends: boolean }
 export type WorkLimit = {
   /**
    * @param works whether it has not all its answers, or is in a transaction.
-   * @param restedAtMs when that began to be so, or earlier: it rested then.
+   * @param restedAtMs when it last rested (`performance.now()`).
    * @param isAsked whether the server works for it, or waits until it takes its answer: that can be cancelled.
    */
   look(works: boolean, restedAtMs: number, isAsked: boolean): Late | null

@@ -26,7 +26,7 @@ export async function requeueStalledDatabases(services: Background, nodeId: stri
   })
 }
 
-/** Whether a database has been in its status for longer than a creation may take. */
+/** Whether a database's newest event is older than a creation may take. */
 export async function isOverdue(db: Db, { id }: Pick<Database, 'id'>): Promise<boolean> {
   const { overdue } = await getOne<{ overdue: boolean }>(
     db,

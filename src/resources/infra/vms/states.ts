@@ -81,7 +81,7 @@ export async function explainVm(
   return vm
 }
 
-/** Since when a VM has its status, and the reason that it gives. Unit: seconds. */
+/** For how many seconds a VM has had its newest event, that is its status and reason. @throws Error when it has none */
 export async function findSecondsInStatus(db: Db, { id }: Pick<Vm, 'id'>): Promise<number> {
   const { seconds } = await getOne<{ seconds: number }>(
     db,
