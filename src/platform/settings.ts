@@ -56,7 +56,7 @@ export const settings = {
     'BERTH_DATA_DIR',
     path('a folder'),
     defaultDataDir,
-    'database, VM disks, keys. As root below a folder that only root may enter: `/var/lib/berth/<hash>`',
+    "Berth's own Postgres, VM disks, keys. As root below a folder that only root may enter: `/var/lib/berth/<hash>`",
     '`.berth`',
   ),
   cacheDir: setting(
@@ -242,7 +242,7 @@ export const settings = {
     'BERTH_DATABASE_CONNECTIONS',
     count('a number of connections'),
     10,
-    'connections of one process',
+    "connections of one process to Berth's own Postgres",
   ),
   corsOrigins: setting(
     'BERTH_CORS_ORIGINS',
