@@ -36,7 +36,7 @@ export const databaseBackupRoutes: Routes = {
   'POST /api/v1/databases/{db_id}/backups/{backup_id}/restore': {
     status: 202,
     errors: [400, 404, 500],
-    summary: 'Starts a restore, which replaces the data of the database by those of the backup',
+    summary: 'Starts a restore, which replaces the data of the database with that of the backup',
     into: { db_id: 'databaseId', backup_id: 'id' },
     operation: `mutation restoreBackup ($input: RestoreBackupInput!) { body: restoreBackup(input: $input) { message } }`,
   },

@@ -53,7 +53,7 @@ builder.subscriptionFields((t) => ({
   databaseMetricsChanged: t.field({
     type: metricsOrHeartbeat,
     description:
-      'The metrics of a database: the last ones, then new ones every few seconds while it is awake. To watch does not wake it. Errors: NOT_FOUND.',
+      'The metrics of a database: the last ones, then new ones every few seconds while it is awake. Watching does not wake it. Errors: NOT_FOUND.',
     args: idArguments,
     subscribe: async (_, { id }, call) => withHeartbeats(await followMetrics(call, id)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
