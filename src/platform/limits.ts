@@ -85,7 +85,8 @@ export const limits = {
   databaseToldSeconds: 5, // how long a change of client access waits for the processes that let clients in
   edgeSilenceSeconds: 10, // one of them that sent no heartbeat for so long counts as dead
   databaseWakeSeconds: 30, // until one that slept is there again
-  databaseRecoverySecondsMax: 1800, // how long a server may recover after a crash; then its VM is stopped
+  databaseRecoverySecondsMax: 1800, // how long a server may recover after a crash; then its VM starts again
+  databaseSilenceSecondsMax: 120, // and how long it may say nothing
   databaseKeptDays: 7, // the data of a deleted one
   databaseEventsKept: 1000, // of one database
   databaseSleepSecondsMin: 10,

@@ -1,5 +1,6 @@
 /** A database whose server did not end in order, and recovers: nobody else waits for it, and whoever does is told. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BerthError } from '#src/platform/errors.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { recoveryReason } from '#src/resources/infra/databases/states.ts'
 import { findVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
@@ -25,13 +26,17 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-const waits = { silentMs: 60_000, recoveringMs: 20 }
+const lookMs = 20
 /** A machine whose server says this. */
 const serverThat = (answer: () => Promise<string>): Machine =>
   ({ id: 'machine', connect: async () => connectTo(answer) }) as unknown as Machine
 const recovering = serverThat(async () => {
   throw Object.assign(new Error('the database system is not yet accepting connections'), { code: '57P03' })
 })
+const silent = {
+  id: 'machine',
+  connect: () => Promise.reject(new BerthError('vm_unreachable', 'There is no such socket.')),
+} as unknown as Machine
 const up = serverThat(async () => '1\n')
 
 /** A database with a VM that starts. */
@@ -57,7 +62,7 @@ async function jobsOf(queue: string, id: string): Promise<{ isLater: boolean }[]
 test('one that recovers says so, and its VM’s job comes back instead of waiting', async () => {
   const { id, vm } = await makeStarting()
   const { id: vmId } = await vm()
-  for (let run = 0; run < 2; run++) expect(await isServerUp(work, await vm(), recovering, waits)).toBe(false)
+  for (let run = 0; run < 2; run++) expect(await isServerUp(work, await vm(), recovering, lookMs)).toBe(false)
   expect(await vm()).toMatchObject({ status: 'starting', statusReason: recoveryReason, bootFailures: 0 })
   expect(await jobsOf('vms-reconcile', vmId)).toEqual([{ isLater: true }, { isLater: true }])
   expect(await jobsOf('databases-reconcile', databaseUuid(id))).toHaveLength(1)
@@ -68,24 +73,45 @@ test('one that recovers says so, and its VM’s job comes back instead of waitin
   const { body } = await berth.ask(`{ database(id: "${id}") { status statusReason } }`, { token })
   expect(body.data).toEqual({ database: { status: 'ACTIVE', statusReason: recoveryReason } })
 
-  expect(await isServerUp(work, await vm(), up, waits)).toBe(true)
+  expect(await isServerUp(work, await vm(), up, lookMs)).toBe(true)
   await moveVm(berth.services.db, berth.services, vmId, 'running')
   for (let run = 0; run < 2; run++) await reconcileOne(work, databaseUuid(id))
   expect(await rowOf(berth, id)).toMatchObject({ statusReason: null, eventPosition: 3 })
 })
 
-test('one that recovers for half an hour is ended, and so is one that says nothing', async () => {
-  const { vm } = await makeStarting()
-  const { id: vmId } = await vm()
-  await isServerUp(work, await vm(), recovering, waits)
-  await sql`update vm_events set created_at = now() - interval '1801 seconds' where vm_id = ${vmId}`.execute(
+/** Lets the reasons that a VM has given be older. */
+async function age(vmId: string, seconds: number): Promise<void> {
+  await sql`update vm_events set created_at = created_at - ${seconds} * interval '1 second' where vm_id = ${vmId} and status_reason is not null`.execute(
     berth.services.db,
   )
-  await expect(isServerUp(work, await vm(), recovering, waits)).rejects.toThrow(
-    'Its server did not recover within 30 minutes.',
-  )
-  const silent = { id: 'machine', connect: async () => Promise.reject(new Error('refused')) } as unknown as Machine
-  await expect(isServerUp(work, await vm(), silent, { silentMs: 20, recoveringMs: 20 })).rejects.toThrow()
+}
+
+test('one that recovers for half an hour, or says nothing for two minutes, is ended, and has as long again when it starts again', async () => {
+  for (const [machine, seconds, minutes] of [
+    [recovering, 1801, 30],
+    [silent, 121, 2],
+  ] as const) {
+    const { vm } = await makeStarting()
+    const { id } = await vm()
+    expect(await isServerUp(work, await vm(), machine, lookMs)).toBe(false)
+    await age(id, seconds - 10)
+    expect(await isServerUp(work, await vm(), machine, lookMs)).toBe(false)
+    await age(id, 10)
+    await expect(isServerUp(work, await vm(), machine, lookMs)).rejects.toThrow(
+      `Its server did not let anybody in within ${minutes} minutes.`,
+    )
+    expect(await isServerUp(work, await vm(), machine, lookMs)).toBe(false)
+  }
+})
+
+test('one that recovers and falls silent by turns is ended after half an hour', async () => {
+  const { vm } = await makeStarting()
+  const { id } = await vm()
+  for (let turn = 0; turn < 18; turn++) {
+    expect(await isServerUp(work, await vm(), turn % 2 ? silent : recovering, lookMs)).toBe(false)
+    await age(id, 101)
+  }
+  await expect(isServerUp(work, await vm(), recovering, lookMs)).rejects.toThrow('within 30 minutes')
 })
 
 test('a new one that recovers is not given up after five minutes', async () => {

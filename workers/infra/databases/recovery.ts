@@ -13,34 +13,43 @@ import { noteVmChange } from '#src/resources/infra/databases/jobs.ts'
 import { recoveryReason } from '#src/resources/infra/databases/states.ts'
 import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
-import { explainVm, findSecondsInStatus } from '#src/resources/infra/vms/states.ts'
+import { explainVm, findSecondsOf } from '#src/resources/infra/vms/states.ts'
 
-/** A server that says nothing for this long does not come up. */
-const silentMs = 120_000
-/** One that says that it recovers is looked at again later. */
-const recoveringMs = 10_000
+/** How long the first look goes on; after that a job looks once. */
+const firstLookMs = 10_000
 const againSeconds = 2
 
+/** What a VM says whose server is not there yet, and for how long it may be so. */
+const waits = {
+  recovering: { reason: recoveryReason, secondsMax: limits.databaseRecoverySecondsMax },
+  silent: { reason: 'Its server does not answer yet.', secondsMax: limits.databaseSilenceSecondsMax },
+}
+const reasons = Object.values(waits).map(({ reason }) => reason)
+
 /**
- * Whether the server of a VM that has booted lets its superuser in. If it still recovers, the VM says so, and its job
- * comes back.
- * @throws BerthError when it says nothing, or has recovered for half an hour.
+ * Whether the server of a VM that has booted lets its superuser in. If it does not yet, the VM says why, and its job comes
+ * back.
+ * @throws BerthError when it says nothing for two minutes, or is not there after half an hour.
  */
 export async function isServerUp(
   { services }: { services: Background },
   vm: Vm,
   machine: Machine,
-  waits: { silentMs: number; recoveringMs: number } = { silentMs, recoveringMs },
+  lookMs: number = firstLookMs,
 ): Promise<boolean> {
-  if ((await lookForServer(machine, waits)) === 'up') return true
-  const isKnown = vm.statusReason === recoveryReason
-  if (isKnown && (await findSecondsInStatus(services.db, vm)) > limits.databaseRecoverySecondsMax)
-    throw new BerthError(
-      'timeout',
-      `Its server did not recover within ${limits.databaseRecoverySecondsMax / 60} minutes.`,
-    )
+  const isKnown = vm.statusReason !== null && reasons.includes(vm.statusReason)
+  const seen = await lookForServer(machine, isKnown ? 0 : lookMs)
+  if (seen === 'up') return true
+  const { reason, secondsMax } = waits[seen]
+  const seconds = await findSecondsOf(services.db, vm, reasons)
+  const isLate = vm.statusReason === reason && seconds.newest > secondsMax
+  if (isLate || seconds.all > limits.databaseRecoverySecondsMax) {
+    await transaction(services.db, (tx) => explainVm(tx, vm, 'Its server did not come up in time: it starts again.'))
+    const minutes = Math.round((isLate ? secondsMax : limits.databaseRecoverySecondsMax) / 60)
+    throw new BerthError('timeout', `Its server did not let anybody in within ${minutes} minutes.`)
+  }
   await transaction(services.db, async (tx) => {
-    if (!isKnown && (await explainVm(tx, vm, recoveryReason))) await noteVmChange(services, tx, vm)
+    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await noteVmChange(services, tx, vm)
     const kind = onNode(reconcileVm, vm.nodeId)
     await services.jobs.enqueue(tx, kind, { vmId: vm.id }, { startAfterSeconds: againSeconds })
   })

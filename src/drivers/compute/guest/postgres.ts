@@ -97,29 +97,21 @@ const startingUp = '57P03'
 
 /** Waits until the server lets its superuser in, as after a boot. @throws BerthError after the limit. */
 export async function waitForServer(machine: Machine, limitMs: number): Promise<void> {
-  if ((await lookForServer(machine, { silentMs: limitMs, recoveringMs: limitMs })) === 'up') return
+  if ((await lookForServer(machine, limitMs)) === 'up') return
   throw new BerthError('timeout', 'The database did not start in time. Try again.')
 }
 
-/**
- * The same, for a server that may have to recover first.
- * @param waits for how long it may say nothing, and for how long that it lets nobody in yet.
- * @throws BerthError when it says nothing.
- */
-export async function lookForServer(
-  machine: Machine,
-  waits: { silentMs: number; recoveringMs: number },
-): Promise<'up' | 'recovering'> {
-  const startMs = performance.now()
+/** The same, with what was seen of it last: that it recovers and lets nobody in yet, or nothing. @param limitMs 0: one look */
+export async function lookForServer(machine: Machine, limitMs: number): Promise<'up' | 'recovering' | 'silent'> {
+  const untilMs = performance.now() + limitMs
   for (;;) {
     try {
       await runSql(machine, { database: 'postgres', sql: 'select 1', timeoutMs: loginLimitMs })
       return 'up'
     } catch (error) {
-      const tookMs = performance.now() - startMs
-      if (error instanceof pg.DatabaseError && error.code === startingUp) {
-        if (tookMs > waits.recoveringMs) return 'recovering'
-      } else if (!(error instanceof BerthError) || tookMs > waits.silentMs) throw error
+      const isRecovering = error instanceof pg.DatabaseError && error.code === startingUp
+      if (!isRecovering && !(error instanceof BerthError)) throw error
+      if (performance.now() >= untilMs) return isRecovering ? 'recovering' : 'silent'
       await pause(againMs)
     }
   }

@@ -81,13 +81,22 @@ export async function explainVm(
   return vm
 }
 
-/** For how many seconds a VM has had its newest event, that is its status and reason. @throws Error when it has none */
-export async function findSecondsInStatus(db: Db, { id }: Pick<Vm, 'id'>): Promise<number> {
-  const { seconds } = await getOne<{ seconds: number }>(
+/**
+ * For how long a VM has given one of these reasons without another one between: its newest event, and all of them. 0 when it
+ * gives none of them.
+ */
+export async function findSecondsOf(
+  db: Db,
+  { id }: Pick<Vm, 'id'>,
+  reasons: readonly string[],
+): Promise<{ newest: number; all: number }> {
+  return getOne(
     db,
-    sql`select extract(epoch from now() - created_at)::float8 as seconds from vm_events where vm_id = ${id} order by position desc limit 1`,
+    sql`
+    select coalesce(extract(epoch from now() - max(created_at)), 0)::float8 as newest, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as all
+    from vm_events where vm_id = ${id} and position > coalesce(
+      (select max(position) from vm_events where vm_id = ${id} and (status_reason is null or status_reason <> all(${reasons}::text[]))), 0)`,
   )
-  return seconds
 }
 
 /** Counts a failed boot; the count is reset when the VM runs or gets another desired status. */
