@@ -177,6 +177,6 @@ actionOn(
 actionOn(
   'wakeDatabase',
   database,
-  'Wakes a database that sleeps, and waits for it; a connection does so too. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY, SERVICE_UNAVAILABLE, CAPACITY_UNAVAILABLE.',
+  'Wakes a database that sleeps, as a connection does too, or starts one in `ERROR` again; waits for it. Requires the admin role. Errors: NOT_FOUND, DATABASE_NOT_READY, SERVICE_UNAVAILABLE, CAPACITY_UNAVAILABLE.',
   wakeOwnDatabase,
 )

@@ -20,7 +20,7 @@ import { insertVmOf, keepSizeOf } from '#src/resources/infra/databases/orders.ts
 import { findDatabaseRow, isOutgrown, lockDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
 import { databaseSetup, serverSetup } from '#src/resources/infra/databases/setup.ts'
 import { startWaking, wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
-import { explainDatabase, moveDatabase, recoveryReason } from '#src/resources/infra/databases/states.ts'
+import { explainDatabase, keptSizeReason, moveDatabase, recoveryReason } from '#src/resources/infra/databases/states.ts'
 import { isOverdue } from '#src/resources/infra/databases/upkeep.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
 import { markDeleted, moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
@@ -78,10 +78,17 @@ async function create(work: VmWork, database: Database, vm: Vm | undefined): Pro
 
 /** A change of the row takes effect: a VM of another size, and whatever the setup says now. */
 async function update(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
-  if (!isThere(vm)) return replaceVm(work, database, vm)
-  if (isOutgrown(database, vm)) return retire(work, vm)
-  if (isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
-  const machine = (await startWaking(work.services, database.id))?.status === 'running' && findMachine(work, vm)
+  if (isThere(vm) && isOutgrown(database, vm)) return retire(work, vm)
+  if (isThere(vm) && isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
+  try {
+    if (!isThere(vm)) return await replaceVm(work, database, vm)
+    if ((await startWaking(work.services, database.id))?.status !== 'running') return
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error
+    if (database.statusReason !== error.message) await explainDatabase(work.services.db, database, error.message)
+    return // it is tried again, until there is room
+  }
+  const machine = work.compute.find(machineId(vm))
   if (machine) await setUpInTime(work, database, machine)
 }
 
@@ -117,10 +124,6 @@ function isRecovering(vm: Vm | undefined): boolean {
   return (vm?.status === 'creating' || vm?.status === 'starting') && vm.statusReason === recoveryReason
 }
 
-function findMachine({ compute }: Pick<VmWork, 'compute'>, vm: Pick<Vm, 'id'>): Machine | undefined {
-  return compute.find(machineId(vm))
-}
-
 /** Whether a database still has its VM. */
 function isThere(vm: Vm | undefined): vm is Vm {
   return vm !== undefined && vm.status !== 'deleted'
@@ -146,13 +149,17 @@ async function replaceVm({ services }: VmWork, database: Database, before: Vm | 
     const id = encodeId('database', database.id)
     log.warn({ database: id, reason: error.message }, 'a database keeps the size that it had')
     await insert((tx, locked) => keepSizeOf(tx, locked, before))
+    if (database.status === 'updating') await explainDatabase(services.db, database, keptSizeReason)
   }
 }
 
 async function setUp(work: VmWork, database: Database, machine: Machine): Promise<void> {
   const { services } = work
   await setUpServer(work, database, machine)
-  await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId }, [database.status])
+  const reason = database.statusReason === keptSizeReason ? keptSizeReason : null
+  await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId, reason }, [
+    database.status,
+  ])
 }
 
 /** Gives a server what its database has by Berth. @throws Error of the server's */
@@ -179,7 +186,7 @@ async function setUpInTime(work: VmWork, database: Database, machine: Machine): 
   } catch (error) {
     if (!isOfServer(error) || !(await isOverdue(services.db, database))) throw error
     const reason = `Its server could not be set up: ${error.message}`
-    if (database.status === 'creating') return fail(work, database, reason)
+    if (database.status === 'creating' && database.folderId === null) return fail(work, database, reason)
     await moveDatabase(services.db, services, database.id, 'active', { reason }, [database.status])
   }
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { keptSizeReason } from '#src/resources/infra/databases/states.ts'
 import { startWaking } from '#src/resources/infra/databases/sleep.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
@@ -101,7 +102,12 @@ test('a VM of another size takes the place of the one that it had, and the old s
   await step(id)
   await sql`update nodes set memory_mb = 100000 where id = ${node}`.execute(db)
   expect(await vmOf(id)).toMatchObject({ status: 'creating', memoryMb: 1024 })
-  expect((await rowOf(berth, id)).memoryMb).toBe(1024)
+  expect(await rowOf(berth, id)).toMatchObject({ status: 'updating', memoryMb: 1024, statusReason: keptSizeReason })
+  await moveVm(db, berth.services, (await vmOf(id))?.id ?? '', 'running')
+  const machine = { id: 'machine', folderId: null, connect: async () => connectTo(async () => '') }
+  const compute = { find: () => machine, growFolder: async () => undefined }
+  await reconcileOne({ ...work, compute } as unknown as VmWork, databaseUuid(id))
+  expect(await rowOf(berth, id)).toMatchObject({ status: 'active', statusReason: keptSizeReason })
 })
 
 test('one that sleeps gets another size without an order of its server, where there is no room to wake it', async () => {
@@ -111,6 +117,41 @@ test('one that sleeps gets another size without an order of its server, where th
   await step(id)
   await sql`update nodes set memory_mb = 100000 where id = ${node}`.execute(berth.services.db)
   expect((await vmOf(id))?.status).toBe('deleting')
+})
+
+test('a change for which there is no room says so, and is tried again', async () => {
+  const { db } = berth.services
+  const id = await make({ status: 'updating', vmStatus: 'stopped' })
+  await sql`update nodes set memory_mb = 512 where id = ${node}`.execute(db)
+  for (let run = 0; run < 2; run++) await step(id)
+  await sql`update nodes set memory_mb = 100000 where id = ${node}`.execute(db)
+  const { status, statusReason, eventPosition } = await rowOf(berth, id)
+  expect({ status, eventPosition }).toEqual({ status: 'updating', eventPosition: 2 })
+  expect(statusReason).toMatch(/^No node has 1024 MB of memory left/)
+  await step(id)
+  expect((await vmOf(id))?.status).toBe('starting')
+})
+
+test('one that comes back with data that cannot be set up is active, with the reason', async () => {
+  const { db } = berth.services
+  const answer = async (): Promise<string> => {
+    throw new Error('must be owner of schema public')
+  }
+  const machine = { id: 'machine', folderId: null, connect: async () => connectTo(answer) }
+  const compute = { find: () => machine, growFolder: async () => undefined }
+  const folderId = newUuid()
+  await sql`insert into folders (id, organization_id, name, node_id, size_mb, purpose) select ${folderId}, id, 'data', ${node}, 10240, 'database' from organizations limit 1`.execute(
+    db,
+  )
+  const id = await make({ status: 'creating', folderId })
+  await sql`update database_events set created_at = now() - interval '301 seconds' where database_id = ${databaseUuid(id)}`.execute(
+    db,
+  )
+  await reconcileOne({ ...work, compute } as unknown as VmWork, databaseUuid(id))
+  expect(await rowOf(berth, id)).toMatchObject({
+    status: 'active',
+    statusReason: 'Its server could not be set up: must be owner of schema public',
+  })
 })
 
 test('a change whose setup the data’s owner stands in the way of ends after five minutes, and says why', async () => {

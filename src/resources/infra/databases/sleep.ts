@@ -9,6 +9,7 @@ import { waitUntil } from '#src/platform/streams/waits.ts'
 import { findNode } from '#src/resources/infra/nodes.ts'
 import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
+import { enqueueReconcile } from './jobs.ts'
 import {
   checkActive,
   databaseRows,
@@ -22,22 +23,38 @@ import {
 
 const batchMax = 100
 
+/** Waits until a failed database whose VM runs again is active, or for 30 s. */
+async function whenMended(call: Call, { id, vmId, folderId }: Database): Promise<void> {
+  await transaction(call.db, (tx) => enqueueReconcile(call.jobs, tx, { id, vmId, folderId }))
+  const look = (): Promise<Database | undefined> => findDatabaseRow(call.db, id)
+  await waitUntil(call.pubsub, {
+    topic: 'database',
+    id,
+    limitSeconds: limits.databaseWakeSeconds,
+    first: look,
+    again: look,
+    isDone: (seen) => seen?.status !== 'error',
+  })
+}
+
 /** In these the VM is to run, or may. */
 const wakeable: readonly DatabaseStatus[] = ['active', 'updating', 'restoring']
 /** A VM that is neither running nor one of these is on its way to one of them. */
 const resting: readonly Vm['status'][] = ['paused', 'stopped', 'error']
 
-/** Wakes a database, if it sleeps. @throws BerthError not_found, database_not_ready; as wakeDatabase. */
+/** Wakes a database, if it sleeps, or starts one that failed. @throws BerthError not_found, database_not_ready; as wakeDatabase. */
 export async function wakeOwnDatabase(call: Call, publicId: string): Promise<Database> {
   const scope = allow(call.caller, 'databases:write')
   const database = await databaseRows.read(call.db, publicId, sql`${owned(scope)} and ${notDeleted}`)
-  checkActive(database)
-  await wakeDatabase(call, database.id)
+  if (database.status !== 'error') checkActive(database)
+  await wakeDatabase(call, database.id, database.status === 'error' ? [...wakeable, 'error'] : wakeable)
+  if (database.status === 'error') await whenMended(call, database)
   return databaseRows.read(call.db, publicId, owned(scope))
 }
 
 /**
  * Makes the VM of a database run, and waits until it does and its server answers.
+ * @param from the statuses in which that is possible.
  * @returns the VM, and the address of the worker that has it.
  * @throws BerthError database_not_ready in a status in which it has none; service_unavailable when it did not wake within
  * 30 s; as reserveRoom.
@@ -45,8 +62,9 @@ export async function wakeOwnDatabase(call: Call, publicId: string): Promise<Dat
 export async function wakeDatabase(
   services: Background,
   databaseId: string,
+  from: readonly DatabaseStatus[] = wakeable,
 ): Promise<{ vmId: string; nodeAgentUrl: string }> {
-  const look = (): Promise<Vm | undefined> => startWaking(services, databaseId)
+  const look = (): Promise<Vm | undefined> => startWaking(services, databaseId, from)
   const vm = await waitUntil(services.pubsub, {
     topic: 'database', // its VM's changes too
     id: databaseId,
@@ -70,11 +88,15 @@ export async function wakeDatabase(
  * Makes the VM of a database go on, if it rests; the VM as it is then, or undefined while another takes its place.
  * @throws BerthError not_found, database_not_ready; as reserveRoom.
  */
-export async function startWaking(services: Background, databaseId: string): Promise<Vm | undefined> {
+export async function startWaking(
+  services: Background,
+  databaseId: string,
+  from: readonly DatabaseStatus[] = wakeable,
+): Promise<Vm | undefined> {
   const database = await findDatabaseRow(services.db, databaseId)
   if (!database) throw notFound('database')
   const { vmId, status } = database
-  if (!vmId || !wakeable.includes(status))
+  if (!vmId || !from.includes(status))
     throw new BerthError('database_not_ready', `The database is ${status}, so nobody can connect to it now.`)
   const vm = await findVmRow(services.db, vmId)
   if (vm && status === 'updating' && isOutgrown(database, vm)) return undefined

@@ -70,6 +70,10 @@ export async function moveDatabase(
 export const recoveryReason =
   'Its server did not end in order, and recovers what was committed. That takes the longer the more was written.'
 
+/** The reason of a database that was to get another size, and for which there was no room. */
+export const keptSizeReason =
+  'There was no room for its new size, so it keeps the one that it had. Try again later, or ask your operator for more room.'
+
 /** Says more about the status that a database is in, unless it has changed meanwhile. */
 export async function explainDatabase(
   db: Db,
