@@ -53,12 +53,13 @@ async function verifyBackup(
   const id = encodeId('backup', backup.id)
   const leftMs = untilMs - performance.now()
   const limitMs = Math.min(leftMs, onceMs)
+  let isBegun = false
   try {
     await runUntilEnded({
       stopping,
       limitMs,
       beat: async () => undefined,
-      run: (over) => restoreOnce(work, backup, over),
+      run: (over) => restoreOnce(work, backup, over, () => (isBegun = true)),
     })
     await noteVerification(work.services.db, backup.id, null)
     log.info({ backup: id }, 'a backup was restored for a test, and is good')
@@ -66,6 +67,13 @@ async function verifyBackup(
     if (error instanceof WorkReleased || isDatabaseAway(error)) return
     if (leftMs < onceMs && performance.now() >= untilMs)
       return log.info({ backup: id }, 'a backup was not tested to its end this night; it is tried again in the next')
+    if (!isBegun) {
+      log.warn(
+        { backup: id, err: error },
+        'a backup was not tested, as no machine for it was ready; the next night tries',
+      )
+      return
+    }
     const isOurs = !(error instanceof WorkEnded || error instanceof BerthError)
     const reason = isOurs ? 'It failed on our side.' : error.message // pg_restore may quote data: not for the log
     log.error(
@@ -78,12 +86,14 @@ async function verifyBackup(
   }
 }
 
-async function restoreOnce(work: VmWork, backup: Backup, over: AbortSignal): Promise<void> {
+/** @param begin is called once the machine is ready: what fails before that says nothing about the backup. */
+async function restoreOnce(work: VmWork, backup: Backup, over: AbortSignal, begin: () => void): Promise<void> {
   const database = await findDatabaseRow(work.services.db, backup.databaseId)
   if (!database) throw new WorkEnded('Its database is gone.')
   const { machine } = await work.compute.take(specOf(backup, database.diskMb))
   over.throwIfAborted()
   await waitForServer(machine, serverMs)
+  begin()
   await loadBackup(
     work.services,
     machine,

@@ -1,8 +1,10 @@
 /** The nightly test of backups: each newest one is restored into a machine of its own, which is fake here. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { objectStore } from '#src/drivers/objects.ts'
 import { decodeId } from '#src/platform/ids.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
-import type { Backup } from '#src/resources/infra/database-backups/rows.ts'
+import { backupKey, type Backup } from '#src/resources/infra/database-backups/rows.ts'
 import { verifyBackups } from '#workers/infra/database-verification.ts'
 import type { VmWork } from '#workers/infra/vms.ts'
 import { startBackupWorld, type BackupWorld } from './backup-world.ts'
@@ -49,6 +51,13 @@ async function rowOf(id: string): Promise<Backup> {
   )
   if (!row) throw new Error('the backup is gone')
   return row
+}
+
+/** Lets a day go by since a backup was last tried. */
+async function nextNight(id: string): Promise<void> {
+  await sql`update database_backups set verification_begun_at = now() - interval '1 day' where id = ${decodeId('backup', id)}`.execute(
+    world.berth.services.db,
+  )
 }
 
 test('a backup that can be restored is verified, and its machine removed', async () => {
@@ -102,6 +111,24 @@ test('one that takes too long leaves the night to others, and says so; when the 
   await verifyBackups(node, never, { nightMs: 60_000, onceMs: () => 2_000 })
   expect((await rowOf(slow)).verificationError).toContain('It took longer than')
   expect((await rowOf(good)).verifiedAt).not.toBeNull()
+})
+
+test('one for which there was no machine is said nothing about, and the next night tests it; one whose file is gone is', async () => {
+  const { id } = await backedUp()
+  const { work } = nodeWith(fakeServer())
+  const full = async (): Promise<never> => {
+    throw new BerthError('capacity_unavailable', 'No node has room.')
+  }
+  await verifyBackups({ ...work, compute: { ...work.compute, take: full } } as unknown as VmWork, never)
+  expect(await rowOf(id)).toMatchObject({ verifiedAt: null, verificationError: null })
+  await nextNight(id)
+  await verifyBackups(work, never)
+  expect(await rowOf(id)).toMatchObject({ verifiedAt: expect.any(String), verificationError: null })
+
+  const { id: lost } = await backedUp()
+  await objectStore(world.berth.services).remove(backupKey(await rowOf(lost)))
+  await verifyBackups(work, never)
+  expect((await rowOf(lost)).verificationError).toContain('could not be restored for a test')
 })
 
 test('of several backups of a database the newest is taken', async () => {
