@@ -15,6 +15,7 @@ import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
+import { isEndedByRequest } from '#src/resources/infra/databases/client-access.ts'
 import { reconcileDatabase } from '#src/resources/infra/databases/jobs.ts'
 import { insertVmOf, keepSizeOf } from '#src/resources/infra/databases/orders.ts'
 import { findDatabaseRow, isOutgrown, lockDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
@@ -78,6 +79,7 @@ async function create(work: VmWork, database: Database, vm: Vm | undefined): Pro
 
 /** A change of the row takes effect: a VM of another size, and whatever the setup says now. */
 async function update(work: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
+  if (await isEndedByRequest(work.services.db, database)) return
   if (isThere(vm) && isOutgrown(database, vm)) return retire(work, vm)
   if (isThere(vm) && isGivenUp(vm)) return fail(work, database, vm.statusReason ?? 'Its VM did not start.')
   try {
