@@ -4,6 +4,7 @@ import { handleBuilds, type ActiveBuilds } from './infra/builds.ts'
 import { measureWatchedDatabases } from './infra/database-upkeep.ts'
 import { handleDatabases } from './infra/databases.ts'
 import { handleDatabaseSetups } from './infra/databases/setups.ts'
+import { createDatabaseTurns } from './infra/databases/turns.ts'
 import { handleDatabaseBackups } from './infra/database-backups.ts'
 import { handleDatabaseRestores } from './infra/database-restores.ts'
 import { handleFolders } from './infra/folders.ts'
@@ -12,8 +13,9 @@ import { handleVms, type VmWork } from './infra/vms.ts'
 /** Starts handling every kind of job. */
 export async function handleAll(work: VmWork, activeBuilds: ActiveBuilds): Promise<void> {
   await handleVms(work)
-  await handleDatabases(work)
-  await handleDatabaseSetups(work)
+  const turns = createDatabaseTurns()
+  await handleDatabases(work, turns)
+  await handleDatabaseSetups(work, turns)
   measureWatchedDatabases(work)
   await handleBuilds(work, activeBuilds)
   await handleEnvironments(work)

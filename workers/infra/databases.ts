@@ -6,7 +6,7 @@
 import { isOfServer, runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { machineId } from './machine-specs.ts'
 import { createShares } from './shares.ts'
-import { inTurns } from './turns.ts'
+import { createDatabaseTurns, type DatabaseTurns } from './databases/turns.ts'
 import type { VmWork } from './vms.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -31,12 +31,12 @@ const databasesAtOnce = 6
 const ofOneOrganization = 3
 const setupTimeoutMs = 60_000
 
-/** Handles the node's reconcile jobs. */
-export async function handleDatabases(work: VmWork): Promise<void> {
+/** Handles the node's reconcile jobs. @param turns those of everything that sets up the same servers. */
+export async function handleDatabases(work: VmWork, turns: DatabaseTurns = createDatabaseTurns()): Promise<void> {
   const { services } = work
   const kind = onNode(reconcileDatabase, work.nodeId)
   const share = createShares(services, kind, ofOneOrganization)
-  const run = inTurns(async (databaseId) => {
+  const run = turns(async (databaseId) => {
     const database = await findDatabaseRow(services.db, databaseId)
     if (!database) return
     const { organizationId } = database

@@ -4,6 +4,7 @@ import { onNode } from '#src/platform/jobs.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { reconcileDatabase } from '#src/resources/infra/databases/jobs.ts'
 import { handleDatabases } from '#workers/infra/databases.ts'
+import { createDatabaseTurns } from '#workers/infra/databases/turns.ts'
 import { inTurns } from '#workers/infra/turns.ts'
 import { machineId } from '#workers/infra/machine-specs.ts'
 import type { VmWork } from '#workers/infra/vms.ts'
@@ -45,6 +46,29 @@ test('what fails can be worked on again', async () => {
   await expect(run('a')).rejects.toThrow('not yet')
   await run('a')
   expect(tries).toBe(2)
+})
+
+test('work of several kinds takes turns at a database, and what fails is done with the job that comes back', async () => {
+  const gate = Promise.withResolvers<void>()
+  const done: string[] = []
+  const turns = createDatabaseTurns()
+  const setUp = turns(async () => {
+    await gate.promise
+    done.push('setup')
+  })
+  const change = turns(async () => {
+    done.push('change')
+    if (done.length === 2) throw new Error('not yet')
+  })
+  const first = setUp('a')
+  await change('a')
+  expect(done).toEqual([])
+  gate.resolve()
+  await expect(first).rejects.toThrow('not yet')
+  await setUp('a')
+  expect(done).toEqual(['setup', 'change', 'change', 'setup'])
+  await change('b')
+  expect(done).toHaveLength(5)
 })
 
 test('databases whose servers hang keep neither each other’s jobs nor those of another organization waiting', async () => {

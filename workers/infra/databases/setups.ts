@@ -11,25 +11,31 @@ import { setUpAgain } from '#src/resources/infra/databases/jobs.ts'
 import { findDatabaseRow } from '#src/resources/infra/databases/rows.ts'
 import { databaseMachine, setUpServer } from '../databases.ts'
 import { createShares } from '../shares.ts'
-import { inTurns } from '../turns.ts'
 import type { VmWork } from '../vms.ts'
+import { createDatabaseTurns, type DatabaseTurns } from './turns.ts'
 import type { FindMachine } from './work.ts'
 
 const setupsAtOnce = 4
 const ofOneOrganization = 2
 
-/** Handles the node's jobs for that. */
-export async function handleDatabaseSetups(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
+/** Handles the node's jobs for that. @param turns those of `handleDatabases`, which sets the same servers up. */
+export async function handleDatabaseSetups(
+  work: VmWork,
+  turns: DatabaseTurns = createDatabaseTurns(),
+  find: FindMachine = databaseMachine,
+): Promise<void> {
   const { services } = work
   const kind = onNode(setUpAgain, work.nodeId)
   const share = createShares(services, kind, ofOneOrganization)
-  const run = inTurns(async (databaseId) => {
-    const database = await findDatabaseRow(services.db, databaseId)
-    if (database?.status !== 'active') return // what leads it on sets it up
-    const { organizationId } = database
+  const run = turns(async (databaseId) => {
+    const asked = await findDatabaseRow(services.db, databaseId)
+    if (asked?.status !== 'active') return // as enqueueSetup
+    const { organizationId } = asked
     await share({ id: databaseId, organizationId, data: { databaseId } }, async () => {
       try {
-        await setUpServer(work, database, await find(work, databaseId))
+        const machine = await find(work, databaseId)
+        const database = await findDatabaseRow(services.db, databaseId) // a change or a restore may have begun meanwhile
+        if (database?.status === 'active') await setUpServer(work, database, machine)
       } catch (error) {
         if (!isOfServer(error) && !(error instanceof BerthError)) throw error
         log.warn(
