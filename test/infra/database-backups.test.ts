@@ -1,13 +1,15 @@
 /** Backups of databases over REST and GraphQL, with servers that are fakes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeId } from '#src/platform/ids.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { sha256 } from '#src/platform/secrets.ts'
+import { insertBackup } from '#src/resources/infra/database-backups.ts'
 import { endLostBackups, forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
 import { runBackup } from '#src/resources/infra/database-backups/rows.ts'
-import { claimBackup } from '#src/resources/infra/database-backups/states.ts'
+import { claimBackup, requeueBackups } from '#src/resources/infra/database-backups/states.ts'
 import { makeBackup } from '#workers/infra/database-backups.ts'
+import { rowOf } from '../support/databases.ts'
 import { idsOf } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 import { startBackupWorld, type BackupAnswer, type BackupWorld } from './database-backups/backup-world.ts'
@@ -280,6 +282,27 @@ describe('a worker', () => {
     expect(server.said.length).toBe(said + 1)
     expect((await world.call('GET', `${db}/backups/${id}`)).body.status).toBe('completed')
   })
+})
+
+test('a backup whose job was lost is made a minute later', async () => {
+  const { services } = world.berth
+  const { id: db } = await world.database()
+  const backup = await transaction(services.db, async (tx) =>
+    insertBackup(services, tx, await rowOf(world.berth, db), { triggeredBy: 'manual', withoutJob: true }),
+  )
+  const id = encodeId('backup', backup.id)
+  const madeBefore = (seconds: number) =>
+    sql`update database_backups set created_at = now() - ${seconds} * interval '1 second' where id = ${backup.id}`.execute(
+      services.db,
+    )
+  await madeBefore(50)
+  await requeueBackups(services)
+  const { id: other } = await world.database()
+  await world.whenBackup(other, (await world.backUp(other)).id, 'completed') // its job would come later
+  expect((await world.call('GET', `${db}/backups/${id}`)).body.status).toBe('pending')
+  await madeBefore(61)
+  await requeueBackups(services)
+  await world.whenBackup(db, id, 'completed')
 })
 
 test('backups that have expired are removed, but not the newest of a database', async () => {

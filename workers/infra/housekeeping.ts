@@ -9,6 +9,7 @@ import { requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts
 import { purgeDatabases, requeueStalledDatabases } from '#src/resources/infra/databases/upkeep.ts'
 import { fireSchedules, forgetSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
 import { endLostBackups, forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
+import { requeueBackups } from '#src/resources/infra/database-backups/states.ts'
 import { requeueRestores } from '#src/resources/infra/database-restores/states.ts'
 import { forgetProcesses } from '#src/resources/infra/vms/processes.ts'
 import { endVmsOfLostNodes, expireVms, requeueStalledVms } from '#src/resources/infra/vms/upkeep.ts'
@@ -51,6 +52,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     every('7 * * * *', 'removing the data of deleted databases', () => purgeDatabases(services)),
     every('*/5 * * * * *', 'starting scheduled backups', () => fireSchedules(services)),
     every('*/20 * * * * *', 'ending lost backups', () => endLostBackups(services)),
+    every('*/20 * * * * *', 'going on with backups', () => requeueBackups(services)),
     every('*/20 * * * * *', 'going on with restores', () => requeueRestores(services)),
     every('* * * * *', 'deleting backups', () => forgetOldBackups(services)),
     every('17 * * * *', 'deleting old records', () => forget(services)),

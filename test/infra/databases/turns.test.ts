@@ -1,10 +1,11 @@
 /** How databases share the places for work on them: one that hangs takes one place, an organization takes half of them. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { onNode } from '#src/platform/jobs.ts'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { job, onNode, type Jobs } from '#src/platform/jobs.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { reconcileDatabase } from '#src/resources/infra/databases/jobs.ts'
 import { handleDatabases } from '#workers/infra/databases.ts'
 import { createDatabaseTurns } from '#workers/infra/databases/turns.ts'
+import { createShares } from '#workers/infra/shares.ts'
 import { inTurns } from '#workers/infra/turns.ts'
 import { machineId } from '#workers/infra/machine-specs.ts'
 import type { VmWork } from '#workers/infra/vms.ts'
@@ -18,6 +19,7 @@ let berth: Berth
 beforeAll(async () => {
   berth = await startBerth()
 })
+afterEach(() => vi.restoreAllMocks())
 afterAll(() => berth.stop())
 
 test('jobs that come while a thing is worked on do not wait, and are one more run of the work', async () => {
@@ -69,6 +71,42 @@ test('work of several kinds takes turns at a database, and what fails is done wi
   expect(done).toEqual(['setup', 'change', 'change', 'setup'])
   await change('b')
   expect(done).toHaveLength(5)
+})
+
+/** One place, which is taken, and a clock that stands: how long after each other the jobs of a thing that waits come back. */
+async function waitFor(waits: number, commitMs: number): Promise<number[]> {
+  let nowMs = 1000
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  const againSeconds: number[] = []
+  const jobs: Pick<Jobs, 'enqueue'> = {
+    async enqueue(_tx, _kind, _data, options) {
+      againSeconds.push(options?.startAfterSeconds ?? 0)
+      nowMs += commitMs
+    },
+  }
+  const db = { isTransaction: true } // it is never asked
+  const share = createShares({ db, jobs } as unknown as Parameters<typeof createShares>[0], job('works'), 1)
+  void share({ id: 'first', organizationId: 'o', data: {} }, () => new Promise<void>(() => undefined))
+  for (let turn = 0; turn < waits; turn++) {
+    const askedMs = nowMs
+    await share({ id: 'waits', organizationId: 'o', data: {} }, async () => undefined)
+    nowMs = askedMs + (againSeconds.at(-1) ?? 0) * 1000 // the moment at which its job is due
+  }
+  return againSeconds
+}
+
+test('a job that waits for its organization’s share is never lost, however long it takes to store it', async () => {
+  expect(await waitFor(10, 500)).toHaveLength(10)
+})
+
+test('it is looked at every three seconds at first, and the longer it waits the less often', async () => {
+  const againSeconds = await waitFor(150, 0)
+  expect(againSeconds.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 3))
+  expect(againSeconds.at(-1)).toBe(60)
+  const totals = againSeconds.map((_, turn) => againSeconds.slice(0, turn).reduce((sum, seconds) => sum + seconds, 0))
+  againSeconds.forEach((seconds, turn) =>
+    expect(seconds).toBeLessThanOrEqual(Math.max(3, (totals[turn] ?? 0) / 10 + 1)),
+  )
 })
 
 test('databases whose servers hang keep neither each other’s jobs nor those of another organization waiting', async () => {

@@ -1,9 +1,14 @@
 /** The states of a backup, and the only place that moves one: row, event and notice change together. */
-import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
+import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
+import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
+import { findNodeOf } from '#src/resources/infra/databases/jobs.ts'
+import { findDatabaseRow } from '#src/resources/infra/databases/rows.ts'
 import type { RawBuilder } from 'kysely'
-import type { Backup, BackupStatus } from './rows.ts'
+import { runBackup, type Backup, type BackupStatus } from './rows.ts'
 
 /** Where each status may go. A deleted backup has no row. */
 const backupStates: States<BackupStatus> = states<BackupStatus>('database_backups', 'backup', {
@@ -13,6 +18,8 @@ const backupStates: States<BackupStatus> = states<BackupStatus>('database_backup
   failed: ['deleting'],
   deleting: [],
 })
+
+const batchMax = 100
 
 /** The stored dump of a database. */
 export type StoredDump = { sizeBytes: number; sha256: string; pgVersion: string }
@@ -113,6 +120,29 @@ export async function noteVerification(db: Db, id: string, error: string | null)
       where id = ${id} and status = 'completed' returning *`,
     )
     if (changed) await addBackupEvent(tx, changed)
+  })
+}
+
+/**
+ * Enqueues a new job for each backup that no worker has taken for a minute, in case its job was lost. Those that a restore
+ * makes first have none. For housekeeping.
+ */
+export async function requeueBackups({ db, jobs }: Pick<Background, 'db' | 'jobs'>): Promise<void> {
+  await transaction(db, async (tx) => {
+    const due = await findAll<Pick<Backup, 'id' | 'databaseId'>>(
+      tx,
+      sql`
+      update database_backups set heartbeat_at = now() where id in (
+        select id from database_backups where status = 'pending' and triggered_by <> 'pre_restore'
+          and coalesce(heartbeat_at, created_at) < now() - ${limits.backupSilenceSeconds} * interval '1 second'
+        order by coalesce(heartbeat_at, created_at) limit ${batchMax} for no key update skip locked)
+      returning id, database_id`,
+    )
+    for (const { id, databaseId } of due) {
+      const database = await findDatabaseRow(tx, databaseId)
+      const nodeId = database && (await findNodeOf(tx, database))
+      if (nodeId) await jobs.enqueue(tx, onNode(runBackup, nodeId), { backupId: id })
+    }
   })
 }
 
