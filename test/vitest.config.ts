@@ -59,6 +59,8 @@ export const waitingTests = [
   'test/gateway/streams.test.ts', // heartbeats, and thousands of subscriptions
   'test/infra/builds/without-vms.test.ts', // builds that wait for a machine
   'test/infra/databases.test.ts', // a process of the edge that does not answer for seconds
+  'test/infra/databases/client-access.test.ts', // a process of the edge that does not answer for seconds
+  'test/infra/databases/turns.test.ts', // work that is put back for seconds
   'test/infra/node-client.test.ts', // a node that is silent for seconds
   'test/llm/billing/inference-database.test.ts', // time limits of 10 s
   'test/llm/upstreams/faults.test.ts', // time limits of seconds, of each kind of provider
