@@ -1,14 +1,12 @@
 /** Databases over REST and GraphQL, without a worker: rows are moved by the states' own functions. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newUuid } from '#src/platform/ids.ts'
-import { sql, transaction } from '#src/platform/postgres.ts'
+import { sql } from '#src/platform/postgres.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import { acknowledgeChange, forgetEdge, reportEdge } from '#src/resources/infra/databases/edges.ts'
-import { noteVmChange } from '#src/resources/infra/databases/jobs.ts'
 import { findDatabaseForLogin } from '#src/resources/infra/databases/rows.ts'
 import { moveDatabase } from '#src/resources/infra/databases/states.ts'
 import { purgeDatabases } from '#src/resources/infra/databases/upkeep.ts'
-import { findVmRow } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { organizationOf } from '../support/builds.ts'
@@ -465,34 +463,6 @@ test('a change of the size is for the node; a smaller disk and a size without ro
     updateDatabase: { database: { status: 'UPDATING', memoryMb: 2048, settings: { work_mem: '16MB' } } },
   })
   expect(await codeOf(change('memoryMb: 4096'))).toBe('DATABASE_NOT_READY')
-})
-
-test('one that is on its way to another status is not woken, and says so at once', async () => {
-  for (const status of ['updating', 'restoring', 'creating'] as const) {
-    const { id } = await make({ status, vmStatus: 'paused' })
-    expect(await codeOf(`mutation { wakeDatabase(input: {id: "${id}"}) { database { id } } }`)).toBe(
-      'DATABASE_NOT_READY',
-    )
-    const { rows } = await sql<{
-      status: string
-    }>`select status from vms where id = ${(await rowOf(berth, id)).vmId}`.execute(berth.services.db)
-    expect(rows).toEqual([{ status: 'paused' }])
-  }
-})
-
-test('one that failed is started again', async () => {
-  const { db } = berth.services
-  const { id } = await make({ status: 'error', vmStatus: 'error' })
-  const { vmId } = await rowOf(berth, id)
-  await sql`update vms set boot_failures = 3 where id = ${vmId}`.execute(db)
-  const waking = ask(`mutation { wakeDatabase(input: {id: "${id}"}) { database { status } } }`)
-  await until('its VM starts', async () => (await findVmRow(db, vmId ?? ''))?.status === 'starting')
-  await moveVm(db, berth.services, vmId ?? '', 'running')
-  await transaction(db, async (tx) =>
-    noteVmChange(berth.services, tx, { id: vmId ?? '', nodeId: node, purpose: 'database' }),
-  )
-  await moveDatabase(db, berth.services, databaseUuid(id), 'active') // as its node does
-  expect(await waking).toEqual({ wakeDatabase: { database: { status: 'ACTIVE' } } })
 })
 
 test('what happens to a database is followed from a cursor', async () => {
