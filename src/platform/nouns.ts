@@ -9,6 +9,7 @@ import {
   countRows,
   idCursors,
   pageSql,
+  readOffset,
   readPage,
   readPagesOfEach,
   readWithinBytes,
@@ -26,6 +27,9 @@ import { findAll, findOne, sql, type Db } from './postgres.ts'
 /** A piece of SQL. */
 type Sql = RawBuilder<unknown>
 
+/** A part of a list. @property offset how many rows to skip. @property most how many there are at once, where not as usual. */
+export type ListWindow = PageWindow & { offset?: number | null; most?: number }
+
 /** The queries of a noun. `mine` is the access condition, which each function of the noun first gets from `allow`. */
 export type NounRows<Row> = {
   /** The rows with these stored ids, in any order. */
@@ -33,7 +37,7 @@ export type NounRows<Row> = {
   /** The row with a public id. @param lock such as `for update`. @throws BerthError not_found. */
   read(db: Db, publicId: string, mine: Sql, lock?: Sql): Promise<Row>
   /** A page of a list, newest first. @param chosen which rows the list has. @throws BerthError invalid_request. */
-  page(db: Db, window: PageWindow, chosen: Sql, direction?: Direction, columns?: readonly string[]): Promise<Page<Row>>
+  page(db: Db, window: ListWindow, chosen: Sql, direction?: Direction, columns?: readonly string[]): Promise<Page<Row>>
   /** The same page of the list of each parent. `chosen` may name the parent as `parent.id`. @throws BerthError invalid_request. */
   pageOfEach(db: Db, window: PageWindow, list: PageOfEach<Row>): Promise<PagesOf<Row>>
 }
@@ -66,9 +70,10 @@ export function rowsOf<Row extends { id: string }>(
     direction: Direction,
     chosen: Sql,
     needed: readonly string[] | undefined,
+    passed = 0,
   ): Sql => {
     const { within, cut } = pageSql(sql`id`, reading, direction)
-    const where = sql`${rows} where ${chosen} and ${within} ${cut}`
+    const where = sql`${rows} where ${chosen} and ${within} ${cut}${passed > 0 ? sql` offset ${passed}` : sql``}`
     const read = needed ? sql.join(['id', ...needed].map((column) => sql.ref(column))) : columns
     const sized = large.filter((column) => !needed || needed.includes(column))
     if (sized.length === 0) return sql`select ${read} from ${where}`
@@ -88,13 +93,16 @@ export function rowsOf<Row extends { id: string }>(
       if (!row) throw notFound(name)
       return row
     },
-    page: (db, window, chosen, direction = 'desc', needed) =>
-      readPage(
+    async page(db, { offset, most, ...window }, chosen, direction = 'desc', needed) {
+      const passed = readOffset(offset)
+      return readPage(
         kind,
         window,
-        (reading) => findAll(db, pageRows(reading, direction, chosen, needed) as RawBuilder<Row>),
+        (reading) => findAll(db, pageRows(reading, direction, chosen, needed, passed) as RawBuilder<Row>),
         () => countRows(db, sql`${rows} where ${chosen}`),
-      ),
+        most,
+      )
+    },
     pageOfEach: (db, window, { chosen, direction = 'desc', columns: needed, ...list }) =>
       readPagesOfEach<Row, string>(db, window, {
         ...list,

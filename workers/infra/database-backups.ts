@@ -49,11 +49,11 @@ const stopped = 'The worker that made it was stopped before it was complete. Mak
 export async function handleDatabaseBackups(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
   const { services } = work
   const kind = onNode(runBackup, work.nodeId)
-  const inTurn = createShares(services, kind, ofOneOrganization)
+  const share = createShares(services, kind, ofOneOrganization)
   const make = onceAtATime(async (id, stopping) => {
     const backup = await patiently(() => findBackupRow(services.db, id))
     if (backup)
-      await inTurn({ ...backup, data: { backupId: id } }, async () => {
+      await share({ ...backup, data: { backupId: id } }, async () => {
         await makeBackup(work, id, stopping, find)
       })
   })

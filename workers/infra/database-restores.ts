@@ -67,10 +67,10 @@ type Run = {
 export async function handleDatabaseRestores(work: VmWork, find: FindMachine = databaseMachine): Promise<void> {
   const { services } = work
   const kind = onNode(runRestore, work.nodeId)
-  const inTurn = createShares(services, kind, ofOneOrganization)
+  const share = createShares(services, kind, ofOneOrganization)
   const handleOne = onceAtATime(async (id, stopping) => {
     const restore = await patiently(() => findRestoreRow(services.db, id))
-    if (restore) await inTurn({ ...restore, data: { restoreId: id } }, () => restoreDatabase(work, id, stopping, find))
+    if (restore) await share({ ...restore, data: { restoreId: id } }, () => restoreDatabase(work, id, stopping, find))
   })
   await services.jobs.handle(kind, { concurrency: restoresAtOnce }, ({ data, signal }) =>
     handleOne(data.restoreId, signal),

@@ -3,22 +3,15 @@ import { allow, allowAnywhere, allowIn, owned, type Permission, type Scope } fro
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  countRows,
-  pageSql,
-  readOffset,
-  readPage,
-  type Direction,
-  type Page,
-  type PageWindow,
-} from '#src/platform/pages.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { ListWindow } from '#src/platform/nouns.ts'
+import type { Direction, Page } from '#src/platform/pages.ts'
+import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { dispatchJob } from './builds/jobs.ts'
 import {
+  buildRows,
   findBuildRow,
-  shownColumns,
   type Build,
   type BuildOutput,
   type BuildStatus,
@@ -93,36 +86,19 @@ export type BuildFilter = { statuses?: readonly BuildStatus[] | null }
 /** The organization's builds, newest first: 200 at most at once. @throws BerthError invalid_request. */
 export async function pageBuilds(
   call: Call,
-  { offset, ...window }: PageWindow & { offset?: number | null },
+  window: ListWindow,
   filter?: BuildFilter | null,
-  direction: Direction = 'desc',
+  direction?: Direction,
 ): Promise<Page<ShownBuild>> {
   const scope = allow(call.caller, 'builds:read')
-  const passed = readOffset(offset)
   const statuses = filter?.statuses ?? null
   const chosen = statuses ? sql`${owned(scope)} and status = any(${statuses}::text[])` : owned(scope)
-  return readPage(
-    'build',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll<ShownBuild>(
-        call.db,
-        sql`select ${shownColumns} from build_jobs where ${chosen} and ${within} ${cut} offset ${passed}`,
-      )
-    },
-    () => countRows(call.db, sql`build_jobs where ${chosen}`),
-    limits.buildListMax,
-  )
+  return buildRows.page(call.db, { ...window, most: limits.buildListMax }, chosen, direction)
 }
 
 /** The builds of these stored ids, of the caller's organizations. */
 export async function findBuilds(call: Call, ids: readonly string[]): Promise<ShownBuild[]> {
-  const reach = allowAnywhere(call.caller, 'builds:read')
-  return findAll<ShownBuild>(
-    call.db,
-    sql`select ${shownColumns} from build_jobs where id = any(${ids}::uuid[]) and ${owned(reach)}`,
-  )
+  return buildRows.find(call.db, ids, owned(allowAnywhere(call.caller, 'builds:read')))
 }
 
 /**

@@ -8,17 +8,9 @@ import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
-import {
-  countRows,
-  pageSql,
-  readOffset,
-  readPage,
-  type Direction,
-  type Page,
-  type PagesOf,
-  type PageWindow,
-} from '#src/platform/pages.ts'
-import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { ListWindow } from '#src/platform/nouns.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { waitUntil } from '#src/platform/streams/waits.ts'
@@ -136,25 +128,12 @@ export type BackupList = { filter?: BackupFilter | null; direction?: Direction |
 export async function pageBackups(
   call: Call,
   databaseId: string,
-  { offset, ...window }: PageWindow & { offset?: number | null },
-  { filter, direction = 'desc' }: BackupList = {},
+  window: ListWindow,
+  { filter, direction }: BackupList = {},
 ): Promise<Page<Backup>> {
   const reach = allowAnywhere(call.caller, 'backups:read')
-  const passed = readOffset(offset)
   const chosen = sql`${owned(reach)} and database_id = ${databaseId} and ${isChosen(filter)}`
-  return readPage(
-    'backup',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll<Backup>(
-        call.db,
-        sql`select * from database_backups where ${chosen} and ${within} ${cut} offset ${passed}`,
-      )
-    },
-    () => countRows(call.db, sql`database_backups where ${chosen}`),
-    limits.infraListMax,
-  )
+  return backupRows.page(call.db, { ...window, most: limits.infraListMax }, chosen, direction)
 }
 
 /** The same page of each of these databases, by their stored ids. @throws BerthError invalid_request. */

@@ -4,18 +4,9 @@ import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  countRows,
-  isGiven,
-  pageSql,
-  readOffset,
-  readPage,
-  type Direction,
-  type Page,
-  type PagesOf,
-  type PageWindow,
-} from '#src/platform/pages.ts'
-import { findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { ListWindow } from '#src/platform/nouns.ts'
+import { isGiven, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
+import { getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { waitUntil } from '#src/platform/streams/waits.ts'
 import { findNodeOf } from './databases/jobs.ts'
@@ -96,29 +87,16 @@ export async function findDatabases(call: Call, ids: readonly string[]): Promise
  */
 export async function pageDatabases(
   call: Call,
-  { offset, ...window }: PageWindow & { offset?: number | null },
+  window: ListWindow,
   filter?: DatabaseFilter | null,
-  direction: Direction = 'desc',
+  direction?: Direction,
   organizationId: string | null = null,
 ): Promise<Page<Database>> {
   const scope = allow(call.caller, 'databases:read')
   if (organizationId !== null && decodeId('organization', organizationId) !== scope.organizationId)
     throw new BerthError('org_mismatch', `Name ${ownOrganization(scope)}.`)
-  const passed = readOffset(offset)
   const chosen = sql.join([owned(scope), ...conditions(filter ?? {})], sql` and `)
-  return readPage(
-    'database',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll<Database>(
-        call.db,
-        sql`select * from databases where ${chosen} and ${within} ${cut} offset ${passed}`,
-      )
-    },
-    () => countRows(call.db, sql`databases where ${chosen}`),
-    limits.infraListMax,
-  )
+  return databaseRows.page(call.db, { ...window, most: limits.infraListMax }, chosen, direction)
 }
 
 /** The same page of the databases of each of these projects, of the caller's organization. @throws BerthError invalid_request. */

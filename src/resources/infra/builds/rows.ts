@@ -1,5 +1,6 @@
 /** A build job's row, and its queries. */
 import type { Role } from '#src/platform/access.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
@@ -38,8 +39,11 @@ export type Build = Row<
 export type ShownBuild = Omit<Build, 'sealedSource' | 'sealedSpec' | 'tail'>
 
 /** The columns of a ShownBuild. */
-export const shownColumns = sql`id, organization_id, created_by, submitted_role, status, repo_url, repo_key, git_ref, commit_sha, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
+const shownColumns = sql`id, organization_id, created_by, submitted_role, status, repo_url, repo_key, git_ref, commit_sha, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
   error, exit_code, failing_step, output, cancel_requested, node_id, queued_at, started_at, claimed_at, finished_at, log_end_ms, log_end_seq, event_position`
+
+/** Builds as lists show them. */
+export const buildRows = rowsOf<ShownBuild>('build', 'build_jobs', 'build', shownColumns)
 
 /** What happened to a build: positions grow by one and resume a subscription. */
 export type BuildEvent = Row<'build_events', { status: BuildStatus }>
