@@ -7,6 +7,8 @@ import { execInGuest, type GuestResult } from '#src/drivers/compute/guest/exec.t
 import { GuestRefusal, startKept, takeKept, type KeptOutput } from '#src/drivers/compute/guest/kept.ts'
 import type { Exit, Machine } from '#src/drivers/compute/machine.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { log } from '#src/platform/log.ts'
 import type { Build, Ending } from '#src/resources/infra/builds/rows.ts'
 import type { BuildClaim, BuildProgress } from '#src/resources/infra/builds/runs.ts'
 import type { BuildSpec } from '#src/resources/infra/builds/specs.ts'
@@ -66,7 +68,10 @@ export type StageEnd = { change?: Partial<BuildProgress>; line?: string }
 /** The build's machine. @throws BuildEnd when it is gone. */
 export function machineOf({ work, build }: Pick<BuildRun, 'work' | 'build'>): Machine {
   const machine = work.compute.find(buildMachineId(build.id))
-  if (!machine) throw new BuildEnd({ status: 'failed', error: 'builder_lost' })
+  if (!machine) {
+    log.warn({ build: encodeId('build', build.id) }, 'the machine of a build is gone')
+    throw new BuildEnd({ status: 'failed', error: 'builder_lost' })
+  }
   return machine
 }
 
@@ -95,7 +100,10 @@ export async function persevere<Result>(run: BuildRun, attempt: () => Promise<Re
       machineOf(run)
       const now = performance.now()
       if (awaySinceMs === undefined || now - begunMs > attemptMs) awaySinceMs = now
-      if (now - awaySinceMs > unreachableMs) throw new BuildEnd({ status: 'failed', error: 'builder_lost' })
+      if (now - awaySinceMs > unreachableMs) {
+        log.warn({ build: encodeId('build', run.build.id) }, 'the machine of a build runs and does not answer')
+        throw new BuildEnd({ status: 'failed', error: 'builder_lost' })
+      }
       await pause(againMs)
     }
   }

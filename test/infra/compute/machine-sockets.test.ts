@@ -1,7 +1,7 @@
 /** The sockets of a machine whose other end is no longer ours: a QEMU that was broken out of, or root on the guest's line. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { execPath } from 'node:process'
@@ -11,12 +11,18 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { createCompute } from '#src/drivers/compute/compute.ts'
 import { openLine } from '#src/drivers/compute/guest/line.ts'
 import { machinePlaces } from '#src/drivers/compute/places.ts'
-import { connectQmp } from '#src/drivers/compute/qemu/qmp.ts'
+import { connectQmp, open } from '#src/drivers/compute/qemu/qmp.ts'
 import { writeRecord, type MachineRecord } from '#src/drivers/compute/records.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-sockets-'))
 const path = join(folder, 'socket')
+/** Lets connections wait, as a QEMU that still has the last worker's, until it is told to take them. */
+const acceptsWhenTold = `
+  require('node:net').createServer(() => {}).listen({ path: process.argv[1], backlog: 1 }, () => {
+    process.stdout.write('listens')
+    require('node:fs').readSync(0, Buffer.alloc(1))
+  })`
 const mebibyte = 1024 ** 2
 const grownBytesMax = 20 * mebibyte
 let server: Server | undefined
@@ -126,8 +132,67 @@ test.each([
   const before = process.memoryUsage().rss
   const line = await openLine(path)
   await closed.promise
-  await expect(line.endSessions()).rejects.toThrow('the line to the guest is closed')
+  await expect(line.endSessions()).rejects.toThrow(/^the (?:line to the guest is closed|guest answered)/) // over a new line
   expect(process.memoryUsage().rss - before).toBeLessThan(grownBytesMax)
+})
+
+test('a guest that did not answer in time is asked again over a new connection', async () => {
+  const lines: { heard: string; closed: Promise<unknown> }[] = []
+  const asked = Promise.withResolvers<void>()
+  await listen((socket) => {
+    const line = { heard: '', closed: once(socket, 'close') }
+    const isFirst = lines.push(line) === 1
+    socket.on('data', (bytes) => {
+      line.heard += bytes.toString('latin1')
+      if (isFirst) asked.resolve()
+      else socket.write('sessions ended\n')
+    })
+  })
+  const line = await openLine(path)
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  try {
+    const asking = line.endSessions()
+    asking.catch(() => undefined) // expected below
+    await asked.promise
+    await vi.advanceTimersByTimeAsync(10_000)
+    await expect(asking).rejects.toThrow('the guest does not answer on its line')
+  } finally {
+    vi.useRealTimers()
+  }
+  await line.endSessions()
+  await lines[0]?.closed
+  expect(lines.map(({ heard }) => heard)).toEqual(['x\0\0\0\0', 'x\0\0\0\0'])
+  line.close()
+  await expect(line.endSessions()).rejects.toThrow('the line to the guest is closed')
+})
+
+test('a socket that has no place for one more connection is opened as soon as it has', async () => {
+  rmSync(path, { force: true })
+  const listener = spawn(execPath, ['-e', acceptsWhenTold, path], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const begun: Socket[] = []
+  const connectOnce = (): Promise<string> => {
+    const socket = connect(path)
+    begun.push(socket)
+    return once(socket, 'connect').then(
+      () => 'connected',
+      (error: { code?: string }) => String(error.code),
+    )
+  }
+  try {
+    await once(listener.stdout, 'data')
+    expect([await connectOnce(), await connectOnce(), await connectOnce()]).toEqual([
+      'connected',
+      'connected',
+      'EAGAIN',
+    ])
+    const opened = open(path)
+    expect(await Promise.race([opened.then(() => 'connected'), connectOnce()])).toBe('EAGAIN')
+    listener.stdin.write('now')
+    begun.push(await opened)
+  } finally {
+    for (const socket of begun) socket.destroy()
+    listener.kill('SIGKILL')
+  }
 })
 
 test('a guest that does not read its line does not get the time without end', async () => {

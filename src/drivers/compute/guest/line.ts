@@ -43,13 +43,59 @@ export type GuestLine = {
   close(): void
 }
 
-/** Opens the line of a machine whose QEMU is running. */
+/**
+ * Opens the line of a machine whose QEMU is running. One that was lost, or whose guest did not answer in time, is opened
+ * anew for the next question: the guest then begins with a new message, whatever it was waiting for.
+ */
 export async function openLine(path: string): Promise<GuestLine> {
-  const socket = await open(path)
+  let talk = listenTo(await open(path))
+  let closed = false
+  let queue: Promise<void> = Promise.resolve()
+  const current = async (): Promise<Talk> => {
+    if (closed) throw lineClosed()
+    if (talk.socket.destroyed) talk = listenTo(await open(path))
+    return talk
+  }
+  /** One question at a time: answers do not say which question they belong to. */
+  const ask: Ask = (messages, answers, limitMs) => {
+    const turn = queue.then(async () => {
+      const { socket, expect, forget } = await current()
+      forget() // answers to questions that timed out
+      try {
+        socket.write(Buffer.concat(messages))
+        for (const answer of answers) await expect(answer, limitMs)
+      } catch (error) {
+        socket.destroy()
+        throw error
+      }
+    })
+    queue = turn.catch(() => undefined) // the caller gets the error
+    return turn
+  }
+  return {
+    ...waitedFor(ask),
+    ...notWaitedFor(() => talk.socket),
+    close() {
+      closed = true
+      talk.socket.destroy()
+    },
+  }
+}
+
+/** One connection to the line. */
+type Talk = {
+  socket: Socket
+  /** Waits for this answer. @throws Error when another one comes, or none in time. */
+  expect(wanted: string, limitMs: number): Promise<void>
+  /** Drops the answers that came without a question. */
+  forget(): void
+}
+
+function listenTo(socket: Socket): Talk {
   const unheard: string[] = []
   let waiting: { resolve: (line: string) => void; reject: (error: Error) => void } | undefined
   socket.on('error', () => socket.destroy()) // 'close' follows
-  socket.once('close', () => waiting?.reject(new Error('the line to the guest is closed')))
+  socket.once('close', () => waiting?.reject(lineClosed()))
   // Root in the guest may write anything here; it then loses the line.
   onLines(
     socket,
@@ -60,12 +106,11 @@ export async function openLine(path: string): Promise<GuestLine> {
     },
     'latin1',
   )
-
   const nextLine = (limitMs: number): Promise<string> => {
     const line = unheard.shift()
     if (line !== undefined) return Promise.resolve(line)
     return new Promise((resolve, reject) => {
-      if (socket.destroyed) return reject(new Error('the line to the guest is closed'))
+      if (socket.destroyed) return reject(lineClosed())
       const timer = setTimeout(() => waiting?.reject(new Error('the guest does not answer on its line')), limitMs)
       const end =
         <T>(then: (value: T) => void) =>
@@ -77,31 +122,22 @@ export async function openLine(path: string): Promise<GuestLine> {
       waiting = { resolve: end(resolve), reject: end(reject) }
     })
   }
-  const expect = async (wanted: string, limitMs: number): Promise<void> => {
-    const line = await nextLine(limitMs)
-    if (line !== wanted) throw new Error(`the guest answered "${line}" instead of "${wanted}"`)
+  return {
+    socket,
+    async expect(wanted, limitMs) {
+      const line = await nextLine(limitMs)
+      if (line !== wanted) throw new Error(`the guest answered "${line}" instead of "${wanted}"`)
+    },
+    forget: () => void (unheard.length = 0),
   }
-  return { ...waitedFor(socket, expect, unheard), ...notWaitedFor(socket), close: () => socket.destroy() }
 }
 
+const lineClosed = (): Error => new Error('the line to the guest is closed')
+
+type Ask = (messages: Buffer[], answers: string[], limitMs: number) => Promise<void>
 type Waited = Pick<GuestLine, 'personalise' | 'unmountFolder' | 'endSessions' | 'warm'>
 
-function waitedFor(
-  socket: Socket,
-  expect: (wanted: string, limitMs: number) => Promise<void>,
-  unheard: string[],
-): Waited {
-  let queue: Promise<void> = Promise.resolve()
-  /** One question at a time: answers do not say which question they belong to. */
-  const ask = (messages: Buffer[], answers: string[], limitMs: number): Promise<void> => {
-    const turn = queue.then(async () => {
-      unheard.length = 0 // answers to questions that timed out
-      socket.write(Buffer.concat(messages))
-      for (const answer of answers) await expect(answer, limitMs)
-    })
-    queue = turn.catch(() => undefined) // the caller gets the error
-    return turn
-  }
+function waitedFor(ask: Ask): Waited {
   return {
     personalise: ({ hostname, machineId, hostKey, authorizedKey, mountFolder }, limitMs) =>
       ask(
@@ -123,13 +159,13 @@ function waitedFor(
   }
 }
 
-function notWaitedFor(socket: Socket): Pick<GuestLine, 'refresh' | 'setHostname' | 'powerOff'> {
+function notWaitedFor(socket: () => Socket): Pick<GuestLine, 'refresh' | 'setHostname' | 'powerOff'> {
   return {
     refresh() {
-      if (socket.writableLength < untakenBytesMax) socket.write(Buffer.concat(nowMessages()))
+      if (socket().writableLength < untakenBytesMax) socket().write(Buffer.concat(nowMessages()))
     },
-    setHostname: (hostname) => void socket.write(message('h', hostname)),
-    powerOff: () => void socket.write(message('o')),
+    setHostname: (hostname) => void socket().write(message('h', hostname)),
+    powerOff: () => void socket().write(message('o')),
   }
 }
 

@@ -74,8 +74,23 @@ async function begin(qmp: Qmp & { greeted: Promise<void> }): Promise<Qmp> {
   }
 }
 
-/** Opens a socket of the machine's. */
-export function open(path: string): Promise<Socket> {
+/**
+ * Opens a socket of the machine's. It is in use for a moment after a worker's end: until QEMU has noticed that end, and
+ * of the connections that other workers began since.
+ */
+export async function open(path: string): Promise<Socket> {
+  const deadline = performance.now() + connectTimeoutMs
+  for (;;) {
+    try {
+      return await openOnce(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > deadline) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, connectEveryMs))
+  }
+}
+
+function openOnce(path: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(path)
     socket.once('error', reject)

@@ -115,6 +115,8 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
     return made
   }
   const reconnect = async (): Promise<SshConnection> => {
+    const begunMs = performance.now()
+    let isNoted = false
     try {
       while (!released) {
         if (pauses.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauses.pauseMs))
@@ -122,7 +124,12 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
           await line.endSessions() // the guest still considers the old connection open
           return await connect(connectLimitMs)
         } catch (error) {
-          node.log.debug({ machine: record.machineUuid, err: error }, 'a machine does not answer')
+          const isLong = performance.now() - begunMs > reconnectWaitMs // callers begin to be refused
+          node.log[isLong && !isNoted ? 'warn' : 'debug'](
+            { machine: record.machineUuid, err: error },
+            'a machine does not answer',
+          )
+          isNoted ||= isLong
           pauses.lengthen(error instanceof ConnectionCut ? error.message : null, 0)
         }
       }
