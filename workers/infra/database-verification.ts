@@ -15,7 +15,7 @@ import { noteVerification } from '#src/resources/infra/database-backups/states.t
 import { takeUnverified } from '#src/resources/infra/database-backups/verification.ts'
 import { findDatabaseRow } from '#src/resources/infra/databases/rows.ts'
 import { loadBackup } from './databases/loads.ts'
-import { runUntilEnded, WorkEnded, WorkReleased } from './databases/work.ts'
+import { runUntilEnded, WorkEnded, WorkLate, WorkReleased } from './databases/work.ts'
 import type { VmWork } from './vms.ts'
 
 const loadedName = 'verified'
@@ -65,7 +65,7 @@ async function verifyBackup(
     log.info({ backup: id }, 'a backup was restored for a test, and is good')
   } catch (error) {
     if (error instanceof WorkReleased || isDatabaseAway(error)) return
-    if (leftMs < onceMs && performance.now() >= untilMs)
+    if (leftMs < onceMs && (error instanceof WorkLate || performance.now() >= untilMs))
       return log.info({ backup: id }, 'a backup was not tested to its end this night; it is tried again in the next')
     if (!isBegun) {
       log.warn(

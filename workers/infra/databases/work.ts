@@ -34,6 +34,9 @@ export function onceAtATime(
 /** The end of a piece of work, with a sentence for the caller. */
 export class WorkEnded extends Error {}
 
+/** Its time was over. */
+export class WorkLate extends WorkEnded {}
+
 /** Another worker has the work now, so this one must write nothing more about it. */
 export class WorkLost extends Error {}
 
@@ -60,7 +63,7 @@ export async function runUntilEnded<Result>({ stopping, limitMs, beat, watch, ru
   const over = new AbortController()
   const release = (): void => over.abort(new WorkReleased('the worker stops'))
   const late = (): void =>
-    over.abort(new WorkEnded(`It took longer than ${Math.round(limitMs / 60_000)} minutes, which is the limit.`))
+    over.abort(new WorkLate(`It took longer than ${Math.round(limitMs / 60_000)} minutes, which is the limit.`))
   const timer = setTimeout(late, Math.max(0, limitMs))
   stopping.addEventListener('abort', release, { once: true })
   if (stopping.aborted) release()
