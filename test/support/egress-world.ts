@@ -14,9 +14,10 @@ import { packageManagerHosts } from '#src/drivers/compute/egress/policies.ts'
 import { decodeId, newId } from '#src/platform/ids.ts'
 import { connectGuarded, createResolve, refusalOf } from '#src/drivers/outbound.ts'
 import { forbiddenNames } from './forbidden-hosts.ts'
+import { newHostKey } from './git/host-keys.ts'
 import { startNameServer, type NameServer } from './name-server.ts'
 
-const { Client, Server: SshServer, utils } = ssh2
+const { Client, Server: SshServer } = ssh2
 
 /** Stands for the open internet: the one loopback address that the tests' guard lets through. */
 export const openAddress = '127.0.0.9'
@@ -139,7 +140,7 @@ export class EgressWorld {
   /** From now on `proxyPort` is a port of an SSH server, whose every connection is forwarded back to the proxy as a VM's are. */
   async overSsh(): Promise<void> {
     const guestPort = Promise.withResolvers<number>()
-    const guestSide = new SshServer({ hostKeys: [utils.generateKeyPairSync('ed25519').private] }, (guest) => {
+    const guestSide = new SshServer({ hostKeys: [newHostKey()] }, (guest) => {
       guest.on('error', () => guest.end())
       guest.on('authentication', (login) => login.accept())
       guest.on('request', (accept, _reject, _name, { bindAddr, bindPort }) => {

@@ -3,13 +3,14 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import ssh2 from 'ssh2'
+import { newHostKey } from './host-keys.ts'
 
 /** A running server. */
 export type GitSshServer = { port: number; stop: () => void }
 
 /** Starts one that serves the repositories of a folder. With `keysOnly` it accepts only keys, and none is registered. */
 export async function startGitSshServer(root: string, { keysOnly = false } = {}): Promise<GitSshServer> {
-  const server = new ssh2.Server({ hostKeys: [ssh2.utils.generateKeyPairSync('ed25519').private] }, (client) => {
+  const server = new ssh2.Server({ hostKeys: [newHostKey()] }, (client) => {
     client.on('error', () => undefined) // a client that leaves in the middle
     client.on('authentication', (asked) => (keysOnly ? asked.reject(['publickey']) : asked.accept()))
     client.on('session', (accept) => {
