@@ -115,8 +115,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
     return made
   }
   const reconnect = async (): Promise<SshConnection> => {
-    const begunMs = performance.now()
-    let isNoted = false
+    const note = noteOutage(node, record)
     try {
       while (!released) {
         if (pauses.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauses.pauseMs))
@@ -124,12 +123,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
           await line.endSessions() // the guest still considers the old connection open
           return await connect(connectLimitMs)
         } catch (error) {
-          const isLong = performance.now() - begunMs > reconnectWaitMs // callers begin to be refused
-          node.log[isLong && !isNoted ? 'warn' : 'debug'](
-            { machine: record.machineUuid, err: error },
-            'a machine does not answer',
-          )
-          isNoted ||= isLong
+          note(error)
           pauses.lengthen(error instanceof ConnectionCut ? error.message : null, 0)
         }
       }
@@ -157,6 +151,17 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
       released = true
       connection?.end()
     },
+  }
+}
+
+/** Logs why a machine does not answer: once as a warning, when callers begin to be refused. */
+function noteOutage(node: ComputeNode, { machineUuid }: MachineRecord): (error: unknown) => void {
+  const begunMs = performance.now()
+  let isNoted = false
+  return (error) => {
+    const isLong = performance.now() - begunMs > reconnectWaitMs
+    node.log[isLong && !isNoted ? 'warn' : 'debug']({ machine: machineUuid, err: error }, 'a machine does not answer')
+    isNoted ||= isLong
   }
 }
 
