@@ -44,6 +44,15 @@ export const permissions = {
   'builds:write': ['member', 'compute:use', 'vm'],
   'build-secrets:write': ['admin', null, null],
   'uploads:write': ['member', 'compute:use', 'vm'],
+  'proxies:read': ['viewer', 'compute:use', null],
+  'proxies:write': ['member', 'compute:use', null],
+  'domains:read': ['viewer', null, null],
+  'domains:write': ['admin', null, null],
+  'domains:delete': ['admin', null, null],
+  'functions:read': ['viewer', 'compute:use', null],
+  'functions:write': ['member', 'compute:use', null],
+  'codehost:read': ['viewer', null, null], // a person's own account at the code host
+  'codehost:write': ['viewer', null, null],
   'usage:read': ['viewer', null, null],
   'sessions-in-vm:write': ['member', null, null], // puts the caller's own token into a VM: a key has none, and a token that is already there could renew itself forever
   'account:read': ['viewer', 'any', 'vm'],

@@ -103,6 +103,8 @@ function contradictions(env: Environment, values: Values): string[] {
   const problems: string[] = []
   if ((tlsCertificateFile === null) !== (tlsKeyFile === null))
     problems.push('BERTH_TLS_CERTIFICATE and BERTH_TLS_KEY belong together: set both, or neither.')
+  if ((values.codeHostClientId === null) !== (values.codeHostClientSecret === null))
+    problems.push('BERTH_CODEHOST_CLIENT_ID and BERTH_CODEHOST_CLIENT_SECRET belong together: set both, or neither.')
   if (env[settings.dataDir.name] && isRoot() && !othersMayEnter(dirname(dataDir)))
     problems.push(
       'BERTH_DATA_DIR lies below a folder that only root may enter, and Postgres and VMs do not run as root; choose another folder, such as /var/lib/berth.',

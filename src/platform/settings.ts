@@ -3,6 +3,7 @@
  * reads the process's configuration from this table, and the table in the documentation is generated from it.
  */
 import { databaseSettings } from './settings/databases.ts'
+import { edgeSettings } from './settings/edge.ts'
 import { besidePort, isLoopback, optional, setting } from './settings/entries.ts'
 import { defaultCacheDir, defaultDataDir, isRoot } from './settings/places.ts'
 import {
@@ -124,6 +125,7 @@ export const settings = {
     'VMs of one organization, stopped ones too; `0` is no limit',
   ),
   ...databaseSettings,
+  ...edgeSettings,
   orgFilesGb: optional(
     'BERTH_ORG_FILES_GB',
     count('gigabytes of uploads and build outputs that one organization may store, or 0 for no limit'),

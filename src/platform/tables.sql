@@ -671,6 +671,32 @@ create unlogged table rate_buckets (
 );
 CREATE INDEX rate_buckets_age ON public.rate_buckets USING btree (refilled_at);
 
+create table routes (
+  id uuid not null,
+  organization_id uuid not null,
+  kind text not null,
+  host text not null,
+  path text not null default '/'::text,
+  access text not null default 'public'::text,
+  vm_id uuid,
+  vm_port integer,
+  function_id uuid,
+  constraint routes_host_path_key UNIQUE (host, path),
+  constraint routes_pkey PRIMARY KEY (id),
+  constraint routes_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint routes_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
+  constraint routes_access_check CHECK ((access = ANY (ARRAY['public'::text, 'preview'::text, 'database'::text]))),
+  constraint routes_check CHECK ((num_nonnulls(vm_id, function_id) <= 1)),
+  constraint routes_check1 CHECK (((vm_id IS NULL) = (vm_port IS NULL))),
+  constraint routes_host_check CHECK (((host = lower(host)) AND ((length(host) >= 1) AND (length(host) <= 253)))),
+  constraint routes_kind_check CHECK ((kind = ANY (ARRAY['proxy'::text, 'domain'::text]))),
+  constraint routes_path_check CHECK (((path ~~ '/%'::text) AND (length(path) <= 1024))),
+  constraint routes_vm_port_check CHECK (((vm_port >= 1) AND (vm_port <= 65535)))
+);
+CREATE INDEX routes_function ON public.routes USING btree (function_id);
+CREATE INDEX routes_organization ON public.routes USING btree (organization_id);
+CREATE INDEX routes_vm ON public.routes USING btree (vm_id);
+
 create table session_calls (
   tool_use_id uuid not null,
   session_id uuid not null,

@@ -155,6 +155,10 @@ export type Tables = {
   rate_buckets: {
     bucket: string; tokens: number; granted: number; refilledAt: string
   }
+  routes: {
+    id: string; organizationId: string; kind: string; host: string; path: string; access: string; vmId: string | null
+    vmPort: number | null; functionId: string | null
+  }
   session_calls: {
     toolUseId: string; sessionId: string; vmId: string | null; vmStartedAt: string | null; begunAt: string
   }

@@ -1,4 +1,5 @@
 /** How the text of a setting is parsed, and the description of valid values. */
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { withoutEnding } from '#src/platform/texts.ts'
@@ -35,6 +36,9 @@ const countText = z
   .string()
   .regex(/^\d{1,6}$/)
   .transform(Number)
+
+/** A text that is allowed in a header. */
+export const headerTextOf = (wanted: string): Reader<string> => ({ kind: headerText, wanted })
 
 /** Any text that is not empty. */
 export const text = (wanted: string, lengthMin = 1): Reader<string> => ({ kind: z.string().min(lengthMin), wanted })
@@ -116,6 +120,24 @@ export const hostsWithPorts: Reader<readonly string[]> = {
   wanted: 'hosts with ports separated by commas, such as 10.0.0.5:8080,tools.internal:443',
 }
 
+/** Addresses and networks, separated by commas. */
+export const addresses: Reader<readonly string[]> = {
+  kind: z
+    .string()
+    .transform(parts)
+    .pipe(z.array(z.string().refine(isNetwork)).max(100)),
+  wanted: 'addresses and networks separated by commas, such as 10.0.0.5,10.1.0.0/16,fd00::/8',
+}
+
+/** Name servers: addresses, with or without a port. */
+export const servers: Reader<readonly string[]> = {
+  kind: z
+    .string()
+    .transform(parts)
+    .pipe(z.array(z.string().refine(isServer)).max(10)),
+  wanted: 'addresses separated by commas, such as 9.9.9.9,127.0.0.1:5353,[::1]:53',
+}
+
 /** Origins as browsers send them in the header Origin: nothing after the port, no patterns. */
 export const origins: Reader<readonly string[]> = {
   kind: z
@@ -178,4 +200,20 @@ function isOrigin(given: string): boolean {
     url.origin === given &&
     !given.includes('*')
   )
+}
+
+function isNetwork(given: string): boolean {
+  const [address = '', bits, more] = given.split('/')
+  const family = isIP(address)
+  const isRange = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32))
+  return family !== 0 && isRange && more === undefined
+}
+
+function isServer(given: string): boolean {
+  const [, inBrackets, plain, portDigits] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(given) ?? [
+    null,
+    null,
+    given,
+  ]
+  return isIP(inBrackets ?? plain ?? '') !== 0 && (portDigits === undefined || portText.safeParse(portDigits).success)
 }

@@ -1,0 +1,1 @@
+-- Reserved for this noun while it is built.

@@ -1,0 +1,79 @@
+/** The settings of the HTTP edge: proxies, domains and their certificates, functions, and the link to a code host. */
+import { besidePort, optional, setting } from './entries.ts'
+import { addresses, baseUrl, headerTextOf, path, port, servers, textLike } from './readers.ts'
+
+/** A part of the table of settings. */
+export const edgeSettings = {
+  httpPort: setting(
+    'BERTH_HTTP_PORT',
+    port,
+    (earlier) => besidePort(earlier.port, 4_080),
+    'the port where the edge process serves proxies and domains over HTTP',
+    '`PORT` + 4080',
+  ),
+  httpsPort: setting(
+    'BERTH_HTTPS_PORT',
+    port,
+    (earlier) => besidePort(earlier.port, 4_443),
+    'the same over HTTPS',
+    '`PORT` + 4443',
+  ),
+  trustedProxies: setting(
+    'BERTH_TRUSTED_PROXIES',
+    addresses,
+    [],
+    'addresses and networks of proxies before the edge, such as `10.0.0.0/8`, whose `X-Forwarded-*` are believed',
+  ),
+  ingressIpv4: setting(
+    'BERTH_INGRESS_IPV4',
+    textLike(/^(?:\d{1,3}\.){3}\d{1,3}$/, 'an IPv4 address, such as 203.0.113.7'),
+    '127.0.0.1',
+    'the public address of the edge: what the A record of a custom domain must say',
+  ),
+  dnsServers: setting(
+    'BERTH_DNS_SERVERS',
+    servers,
+    [],
+    'name servers where the servers of a domain’s zone are looked up, such as `9.9.9.9` or `127.0.0.1:5353`',
+    'those of the system',
+  ),
+  acmeDirectory: optional(
+    'BERTH_ACME_DIRECTORY',
+    baseUrl('the https address of the directory of an ACME authority'),
+    'the directory of the ACME authority that issues certificates for domains, such as `https://acme-v02.api.letsencrypt.org/directory`',
+    "none: Berth's own authority, which browsers do not know",
+  ),
+  acmeCaFile: optional(
+    'BERTH_ACME_CA_FILE',
+    path('a file with the certificate, in PEM, by which the ACME authority is known'),
+    'a certificate in PEM by which that authority is known, where the system does not know it',
+  ),
+  brand: setting(
+    'BERTH_BRAND',
+    textLike(/^[a-z][a-z0-9-]{0,31}$/, 'a word in lower case, such as berth'),
+    'berth',
+    'the word in the TXT records that prove a domain: `_<word>-challenge`',
+  ),
+  codeHostUrl: setting(
+    'BERTH_CODEHOST_URL',
+    baseUrl('the http(s) address of a code host with GitHub’s API'),
+    'https://github.com',
+    'the code host that people link their accounts of: GitHub, or a server with the same API',
+  ),
+  codeHostApp: optional(
+    'BERTH_CODEHOST_APP',
+    textLike(/^[A-Za-z0-9-]{1,100}$/, 'the name of an app at the code host, as in its address'),
+    'the app that is registered there for this Berth: its name as in its address',
+  ),
+  codeHostClientId: optional(
+    'BERTH_CODEHOST_CLIENT_ID',
+    headerTextOf('the client id of that app'),
+    'its client id; goes with the next one',
+    'none: no accounts are linked',
+  ),
+  codeHostClientSecret: optional(
+    'BERTH_CODEHOST_CLIENT_SECRET',
+    headerTextOf('the client secret of that app'),
+    'its client secret',
+  ),
+}
