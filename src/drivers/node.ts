@@ -7,7 +7,7 @@ import { Agent, request, type Dispatcher } from 'undici'
 import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { Away, createWaiting, refusalOf } from './node/retries.ts'
-import { openTunnel } from './node/tunnels.ts'
+import { openTunnel, type TunnelEnd } from './node/tunnels.ts'
 
 /** A command in a VM: with `args`, `command` is a program; without, it is text for bash. */
 export type ExecRequest = {
@@ -90,12 +90,13 @@ export type NodeClient = {
     signal: AbortSignal,
   ): AsyncIterableIterator<OutputChunk>
   /**
-   * A connection to the Postgres of a VM, its bytes as they are. It may be ended before the answer has come; it closes
-   * when the server ends it, and with the VM or the node's worker.
+   * A connection to the Postgres of a VM, or to this port of a VM that no database runs in; its bytes as they are. It may be
+   * ended before the answer has come; it closes when the server ends it, and with the VM or the node's worker.
    * @throws BerthError vm_unreachable when the VM or its node does not answer, or the VM has no Postgres;
+   * upstream_error when nothing listens at the port;
    * capacity_unavailable when the VM or the node has too many tunnels.
    */
-  tunnel(input: { vmId: string }): Promise<Duplex>
+  tunnel(input: TunnelEnd): Promise<Duplex>
 }
 
 const answerBytesMax = 16 * 1024 * 1024
@@ -164,7 +165,7 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
         }
       }
     },
-    tunnel: ({ vmId }) => openTunnel(agentUrl, token, vmId),
+    tunnel: (end) => openTunnel(agentUrl, token, end),
   }
 }
 

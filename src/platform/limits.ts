@@ -94,10 +94,12 @@ export const limits = {
   databaseWatchSeconds: 5, // metrics of a database that somebody watches are this old
   databaseMetricsSeconds: 60, // and of any other that is awake
 
-  // Connections to the Postgres of a VM, through its node.
+  // Connections to a VM through its node: to its Postgres, and to other ports.
   tunnelOpenSeconds: 10,
   tunnelsPerVm: 128, // some more than Postgres takes, so that it is Postgres that refuses
   tunnelsPerNode: 4096,
+  portTunnelsPerVm: 512, // to other ports of a VM
+  portTunnelsPerNode: 4096, // those of all VMs, beside the ones to Postgres
 
   // Connections of a VM's programs to the databases of its project.
   projectConnectionsPerVm: 64,

@@ -1,6 +1,6 @@
 /** Tunnels to the Postgres of a VM: the node's real agent, and a machine whose port is a server of the test's own. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { once } from 'node:events'
@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
 import { nodeClient, type NodeClient } from '#src/drivers/node.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { createSealer } from '#src/platform/secrets.ts'
@@ -51,7 +52,8 @@ afterEach(async () => {
 const clientWith = (token: string): NodeClient => nodeClient(`unix:${join(folder, 'node.sock')}`, token)
 
 async function startAgent(port = (postgres.address() as AddressInfo).port): Promise<void> {
-  const machineOf = (postgresPort: number | null): Machine => ({ address: '127.0.0.1', postgresPort }) as Machine // what tunnels use of one
+  const machineOf = (postgresPort: number | null): Machine =>
+    ({ address: '127.0.0.1', postgresPort, connectPort }) as Machine // what tunnels use of one
   const machines = new Map([
     [vmId, machineOf(port)],
     [otherVmId, machineOf(port)],
@@ -64,6 +66,15 @@ async function startAgent(port = (postgres.address() as AddressInfo).port): Prom
     env: {} as GuestEnv,
     socketPath: join(folder, 'node.sock'),
   })
+}
+
+/** What a machine does: here its ports are those of the test. */
+async function connectPort(port: number): Promise<Duplex> {
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
+  await once(socket, 'connect').catch(() => {
+    throw new BerthError('upstream_error', 'Nothing listens.')
+  })
+  return socket
 }
 
 /** Everything until this direction's end; the other one stays open. */
@@ -103,10 +114,25 @@ test.each([
   ['a wrong token', 'unauthorized', (): Promise<Duplex> => clientWith('wrong').tunnel({ vmId })],
   ['a VM that is not on this node', 'vm_unreachable', () => client.tunnel({ vmId: newUuid() })],
   ['a VM without Postgres', 'vm_unreachable', () => client.tunnel({ vmId: plainVmId })],
+  ['another port of a database’s VM', 'vm_unreachable', () => client.tunnel({ vmId, port: 22 })],
+  ['what is no port', 'invalid_request', () => client.tunnel({ vmId: plainVmId, port: 65_536 })],
+  ['a port of a VM at which nothing listens', 'upstream_error', () => client.tunnel({ vmId: plainVmId, port: 1 })],
   ['what is no id of a VM', 'invalid_request', () => client.tunnel({ vmId: '../exec' })],
 ])('%s is refused, and nothing is connected', async (_, code, ask) => {
   await expect(ask()).rejects.toMatchObject({ code })
   expect(accepted).toEqual([])
+})
+
+test('a VM without a database is reached at any port, and its tunnels have room of their own', async () => {
+  const port = (postgres.address() as AddressInfo).port
+  const tunnels = await Promise.all(
+    Array.from({ length: limits.portTunnelsPerVm }, () => client.tunnel({ vmId: plainVmId, port })),
+  )
+  await expect(client.tunnel({ vmId: plainVmId, port })).rejects.toMatchObject({ code: 'capacity_unavailable' })
+  const [tunnel] = tunnels
+  tunnel?.end('hello')
+  expect(String(await readAll(tunnel!))).toBe('hello') // there is at least one
+  for (const each of [...tunnels, await client.tunnel({ vmId })]) each.destroy()
 })
 
 test('a machine whose port is closed is unreachable', async () => {

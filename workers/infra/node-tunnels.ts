@@ -1,17 +1,19 @@
 /**
- * The node's end of tunnels to the Postgres of its VMs: a request of the node's agent that is upgraded to a plain
+ * The node's end of tunnels to its VMs, to Postgres or another port: a request of the node's agent that is upgraded to a plain
  * connection (the caller's end is src/drivers/node/tunnels.ts). Bytes pass as they are, with backpressure both ways.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Machine } from '#src/drivers/compute/machine.ts'
-import { createDial, type Dial } from '#src/drivers/compute/postgres-ports.ts'
+import { createDial } from '#src/drivers/compute/postgres-ports.ts'
 import { tunnelProtocol } from '#src/drivers/node/tunnels.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { isStoredId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { joinConnections } from './joined-connections.ts'
+
+const portMax = 65_535
 
 /** What tunnels need. */
 export type TunnelParts = {
@@ -29,21 +31,10 @@ export type Tunnels = {
 
 /** Takes the upgrades of this server. */
 export function serveTunnels(server: Server, { checkToken, findMachine }: TunnelParts): Tunnels {
-  const open = new Map<Machine, Set<Duplex>>()
-  const all = new Set<Duplex>()
+  const toPostgres = createCrowd('The database', limits.tunnelsPerVm, limits.tunnelsPerNode)
+  const toPorts = createCrowd('The VM', limits.portTunnelsPerVm, limits.portTunnelsPerNode)
   const dial = createDial()
   let closing = false
-  const count = (machine: Machine, caller: Duplex): void => {
-    const ofMachine = open.get(machine) ?? new Set()
-    if (ofMachine.size >= limits.tunnelsPerVm) throw full('The database')
-    if (all.size >= limits.tunnelsPerNode) throw full('The database’s node')
-    open.set(machine, ofMachine.add(caller))
-    all.add(caller)
-    caller.once('close', () => {
-      all.delete(caller)
-      if (ofMachine.delete(caller) && ofMachine.size === 0) open.delete(machine)
-    })
-  }
   server.on('upgrade', (request: IncomingMessage, caller: Duplex, head: Buffer) => {
     caller.on('error', () => caller.destroy()) // 'close' follows
     if (closing) return void caller.destroy() // it is asked again, of the next worker
@@ -55,18 +46,57 @@ export function serveTunnels(server: Server, { checkToken, findMachine }: Tunnel
       const vmId = searchParams.get('vm') ?? ''
       if (!isStoredId(vmId)) throw new BerthError('invalid_request', 'The node knows no such VM.')
       const machine = findMachine(vmId)
-      count(machine, caller)
+      const port = portIn(searchParams.get('port'), machine)
+      ;(port === null ? toPostgres : toPorts).enter(machine, caller)
       if (head.length > 0) caller.unshift(head)
-      await lead(caller, machine, dial)
+      lead(caller, await (port === null ? dial(machine, caller) : machine.connectPort(port)))
     }
     serve().catch((error: unknown) => refuse(caller, error))
   })
   return {
     close() {
       closing = true
-      for (const caller of all) caller.destroy()
+      for (const crowd of [toPostgres, toPorts]) for (const caller of crowd.all) caller.destroy()
     },
   }
+}
+
+/** Those who have a tunnel of one kind: how many each machine and the node may have. */
+type Crowd = {
+  all: ReadonlySet<Duplex>
+  /** @throws BerthError capacity_unavailable */
+  enter(machine: Machine, caller: Duplex): void
+}
+
+function createCrowd(whose: string, perVm: number, perNode: number): Crowd {
+  const open = new Map<Machine, Set<Duplex>>()
+  const all = new Set<Duplex>()
+  return {
+    all,
+    enter(machine, caller) {
+      const ofMachine = open.get(machine) ?? new Set()
+      if (ofMachine.size >= perVm) throw full(whose)
+      if (all.size >= perNode) throw full(`${whose}’s node`)
+      open.set(machine, ofMachine.add(caller))
+      all.add(caller)
+      caller.once('close', () => {
+        all.delete(caller)
+        if (ofMachine.delete(caller) && ofMachine.size === 0) open.delete(machine)
+      })
+    },
+  }
+}
+
+/**
+ * The port that is asked for; null for Postgres. Whoever reached another port of a database's VM would be beside its
+ * proxy. @throws BerthError
+ */
+function portIn(given: string | null, { postgresPort }: Machine): number | null {
+  if (given === null) return null
+  const port = /^[1-9]\d{0,4}$/.test(given) ? Number(given) : NaN
+  if (!(port <= portMax)) throw new BerthError('invalid_request', 'The node knows no such port.')
+  if (postgresPort !== null) throw new BerthError('vm_unreachable', 'A database runs in this VM: its ports are closed.')
+  return port
 }
 
 function full(whose: string): BerthError {
@@ -75,9 +105,8 @@ function full(whose: string): BerthError {
   })
 }
 
-/** Connects to the machine, says so, and passes bytes until both directions have ended. */
-async function lead(caller: Duplex, machine: Machine, dial: Dial): Promise<void> {
-  const server = await dial(machine, caller)
+/** Says that the machine is connected, and passes bytes until both directions have ended. */
+function lead(caller: Duplex, server: Duplex): void {
   server.on('error', () => server.destroy()) // 'close' follows
   if (caller.destroyed) return void server.destroy()
   caller.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${tunnelProtocol}\r\n\r\n`)

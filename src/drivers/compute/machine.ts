@@ -76,6 +76,11 @@ export type Machine = {
    * @throws BerthError `vm_unreachable` when the guest does not answer, or nobody listens there.
    */
   connect(socketPath: string): Promise<Duplex>
+  /**
+   * Connects to this TCP port of the guest's loopback address, so that what listens there need not be open to anybody else.
+   * @throws BerthError `vm_unreachable` when the guest does not answer, `upstream_error` when nothing listens there.
+   */
+  connectPort(port: number): Promise<Duplex>
 }
 
 /** How a machine was obtained: the warm pool, a snapshot, or a cold boot. */

@@ -47,6 +47,11 @@ export type SshConnection = {
   /** Connects to a Unix socket of the guest, as root. @throws BerthError vm_unreachable, also when nobody listens there. */
   connect(socketPath: string): Promise<Duplex>
   /**
+   * Connects to this port of the guest's loopback address.
+   * @throws BerthError vm_unreachable; upstream_error when nothing listens there.
+   */
+  connectPort(port: number): Promise<Duplex>
+  /**
    * Has the guest listen at this port of its loopback address, and takes the connections there.
    * @throws Error when the guest refuses: a program of it has the port.
    */
@@ -118,7 +123,9 @@ export async function connectSsh(
   return {
     closed,
     request,
-    connect: (socketPath) => openSocket(client, socketPath),
+    connect: (socketPath) =>
+      openForwarded(client, unreachable(), (taken) => client.openssh_forwardOutStreamLocal(socketPath, taken)),
+    connectPort: (port) => openPort(client, port),
     run: ({ argv, as = 'user', workingDir, timeoutMs }, signal) =>
       request(
         [
@@ -182,7 +189,21 @@ function openChannel(client: Client, fields: readonly string[], signal: AbortSig
   })
 }
 
-function openSocket(client: Client, socketPath: string): Promise<Duplex> {
+/** Both addresses, because a server that was told to listen at localhost may have chosen either. */
+async function openPort(client: Client, port: number): Promise<Duplex> {
+  const refused = new BerthError('upstream_error', `Nothing in the VM listens at port ${port}.`)
+  const open = (address: string): Promise<Duplex> =>
+    openForwarded(client, refused, (taken) => client.forwardOut('127.0.0.1', 0, address, port, taken))
+  return open('127.0.0.1').catch((error: unknown) => {
+    if (error !== refused) throw error
+    return open('::1')
+  })
+}
+
+type Forwarded = (error: Error | undefined, stream: ClientChannel) => void
+
+/** Opens a channel to what listens in the guest. @param refused the error when nothing does. @throws BerthError */
+function openForwarded(client: Client, refused: BerthError, ask: (taken: Forwarded) => void): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const lost = (): void => {
       clearTimeout(late)
@@ -191,10 +212,10 @@ function openSocket(client: Client, socketPath: string): Promise<Duplex> {
     const late = setTimeout(() => client.destroy(), openLimitMs) // 'close' follows
     client.once('close', lost)
     try {
-      client.openssh_forwardOutStreamLocal(socketPath, (error, stream) => {
+      ask((error, stream) => {
         clearTimeout(late)
         client.off('close', lost)
-        if (error) return reject(unreachable())
+        if (error) return reject(refused)
         stream.stderr.resume()
         resolve(stream)
       })

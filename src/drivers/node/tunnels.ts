@@ -1,6 +1,6 @@
 /**
- * The caller's end of a tunnel to the Postgres of a VM: an HTTP request on the node's socket that becomes a plain
- * connection. The worker's end is workers/infra/node-tunnels.ts.
+ * The caller's end of a tunnel to a VM, to its Postgres or another port: an HTTP request on the node's socket that becomes a
+ * plain connection. The worker's end is workers/infra/node-tunnels.ts.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -10,15 +10,18 @@ import { limits } from '#src/platform/limits.ts'
 import { createWaiting, refusalOf } from './retries.ts'
 
 /** The protocol that the request upgrades to. */
-export const tunnelProtocol = 'berth-postgres'
+export const tunnelProtocol = 'berth-tunnel'
+
+/** Where a tunnel leads: to the Postgres of a VM that a database runs in, or to this port of any other VM. */
+export type TunnelEnd = { vmId: string; port?: number }
 const refusalBytesMax = 64 * 1024
 
 /** Opens a tunnel. While the node's worker restarts, it waits for the next one. @throws BerthError as NodeClient.tunnel. */
-export async function openTunnel(agentUrl: string, token: string, vmId: string): Promise<Duplex> {
+export async function openTunnel(agentUrl: string, token: string, end: TunnelEnd): Promise<Duplex> {
   const waiting = createWaiting()
   for (;;) {
     try {
-      return await openOnce(agentUrl, token, vmId)
+      return await openOnce(agentUrl, token, end)
     } catch (error) {
       await waiting.after(error)
     }
@@ -26,10 +29,10 @@ export async function openTunnel(agentUrl: string, token: string, vmId: string):
 }
 
 /** @throws BerthError as the node refused; the socket's own error when the node was not reached. */
-async function openOnce(agentUrl: string, token: string, vmId: string): Promise<Duplex> {
+async function openOnce(agentUrl: string, token: string, { vmId, port }: TunnelEnd): Promise<Duplex> {
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>()
   const request = httpRequest({
-    path: `/tunnel?vm=${encodeURIComponent(vmId)}`,
+    path: `/tunnel?vm=${encodeURIComponent(vmId)}${port === undefined ? '' : `&port=${port}`}`,
     headers: { authorization: `Bearer ${token}`, connection: 'Upgrade', upgrade: tunnelProtocol, host: 'node' },
     createConnection: () => dial(agentUrl),
     timeout: limits.tunnelOpenSeconds * 1000,

@@ -41,9 +41,9 @@ export async function removeRoute(tx: Tx, id: string): Promise<void> {
   await publish(tx, routesTopic, id)
 }
 
-/** The route of this id, if there is one. */
-export async function findRoute(db: Db, id: string): Promise<Route | undefined> {
-  return findOne<Route>(db, sql`select * from routes where id = ${id}`)
+/** The routes of these ids that are there. */
+export async function findRoutes(db: Db, ids: readonly string[]): Promise<Route[]> {
+  return findAll<Route>(db, sql`select * from routes where id = any(${ids}::uuid[])`)
 }
 
 /** All routes after this id, in the order of their ids, a page at a time; an empty page is the end. */

@@ -67,6 +67,7 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     listen,
     request: async (fields, signal) => (await connected()).request(fields, signal),
     connect: async (socketPath) => (await connected()).connect(socketPath),
+    connectPort: async (port) => (await connected()).connectPort(port),
     reach: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
     wake,
     release() {

@@ -58,6 +58,7 @@ type Protocol = {
   _kexinit: unknown
   session(id: number, windowBytes: number, packetBytes: number): void
   openssh_directStreamLocal(id: number, windowBytes: number, packetBytes: number, target: object): void
+  directTcpip(id: number, windowBytes: number, packetBytes: number, target: object): void
   channelOpenConfirm(remoteId: number, id: number, windowBytes: number, packetBytes: number): void
   channelOpenFail(remoteId: number, reason: number, description: string): void
   channelWindowAdjust(remoteId: number, bytes: number): void
@@ -129,9 +130,13 @@ function holdOpening(
     if (channels._count > channelsMax) return refuse('it closes no channels')
     session(id, firstWindowBytes, packetBytes)
   }
-  const connect = protocol.openssh_directStreamLocal.bind(protocol)
-  protocol.openssh_directStreamLocal = (id, _windowBytes, packetBytes, target) =>
-    channels._count > channelsMax ? refuse('it closes no channels') : connect(id, firstWindowBytes, packetBytes, target)
+  for (const name of ['openssh_directStreamLocal', 'directTcpip'] as const) {
+    const connect = protocol[name].bind(protocol)
+    protocol[name] = (id, _windowBytes, packetBytes, target) =>
+      channels._count > channelsMax
+        ? refuse('it closes no channels')
+        : connect(id, firstWindowBytes, packetBytes, target)
+  }
   protocol.channelOpenConfirm = (remoteId, id, _windowBytes, packetBytes) => {
     confirm(remoteId, id, firstWindowBytes, packetBytes)
     const channel = channelOf(id)

@@ -6,6 +6,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import { closeUsage, openUsage, type EndReason } from '#src/resources/infra/usage.ts'
+import { vmTopic } from './places.ts'
 import type { Vm, VmStatus } from './rows.ts'
 import type { RawBuilder } from 'kysely'
 
@@ -115,7 +116,7 @@ export async function addEvent(
     tx,
     sql`insert into vm_events (vm_id, position, status, status_reason) values (${vm.id}, ${vm.eventPosition}, ${vm.status}, ${vm.statusReason})`,
   )
-  await publish(tx, 'vm', vm.id)
+  await publish(tx, vmTopic, vm.id)
 }
 
 function assignments(to: VmStatus, { wanted, endReason, machine }: Move): RawBuilder<unknown> {

@@ -1,0 +1,201 @@
+/**
+ * The routes in memory: found by host and path without asking Postgres, and kept as they are while it is away. Each notice
+ * leads to the rows that changed; after the notices were interrupted everything is read again.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { log } from '#src/platform/log.ts'
+import type { Services } from '#src/platform/services.ts'
+import { findRoutes, findRoutesAfter, routesTopic, type Route } from '#src/resources/infra/routes.ts'
+
+/** The routes of all proxies and domains. */
+export type RouteTable = {
+  /** The route of a host (in lower case, without its port) and the path of a request; undefined when nothing is there. */
+  find(host: string, path: string): Route | undefined
+  /** Whether anything is at a host, at whatever path. */
+  hasHost(host: string): boolean
+  /** How many there are. */
+  readonly size: number
+  /** Calls back with the route before a change: it was removed, or leads elsewhere now. */
+  watch(changed: (before: Route) => void): () => void
+}
+
+/** A table that follows Postgres. */
+export type FollowedRoutes = RouteTable & {
+  /** Resolves when all have been read for the first time. */
+  ready: Promise<void>
+  close(): void
+}
+
+const againMs = 500
+const changesAtOnce = 500
+
+/** Follows them for as long as the process lives. */
+export function followRoutes({ db, pubsub }: Pick<Services, 'db' | 'pubsub'>): FollowedRoutes {
+  const table = createRoutes()
+  const first = Promise.withResolvers<void>()
+  let changed = new Set<string>()
+  let isAllDue = true
+  let isReading = false
+  let closed = false
+
+  async function readAll(): Promise<void> {
+    const found: Route[] = []
+    for (let last: string | null = null; ; ) {
+      const page = await findRoutesAfter(db, last)
+      found.push(...page)
+      last = page.at(-1)?.id ?? null
+      if (last === null) break
+    }
+    table.replace(found)
+    first.resolve()
+  }
+
+  async function readChanged(ids: readonly string[]): Promise<void> {
+    const found = new Map((await findRoutes(db, ids)).map((route) => [route.id, route]))
+    for (const id of ids) if (!found.has(id)) table.remove(id)
+    for (const route of found.values()) table.put(route)
+  }
+
+  /** One read at a time, so that the last one is the newest. */
+  async function read(): Promise<void> {
+    if (isReading) return
+    isReading = true
+    while ((isAllDue || changed.size > 0) && !closed) {
+      const wasAllDue = isAllDue
+      const ids = [...changed].slice(0, changesAtOnce)
+      isAllDue = false
+      if (wasAllDue) changed = new Set()
+      else for (const id of ids) changed.delete(id)
+      try {
+        await (wasAllDue ? readAll() : readChanged(ids))
+      } catch (error) {
+        isAllDue ||= wasAllDue
+        if (!wasAllDue) for (const id of ids) changed.add(id)
+        if (closed) break
+        log.warn({ err: error }, 'routes cannot be read now: those known go on, and they are read again')
+        await pause(againMs)
+      }
+    }
+    isReading = false
+  }
+
+  pubsub.listen(routesTopic, (id) => {
+    if (id === null) isAllDue = true
+    else changed.add(id)
+    void read()
+  })
+  void read()
+  return {
+    ready: first.promise,
+    find: table.find,
+    hasHost: table.hasHost,
+    get size() {
+      return table.size
+    },
+    watch: table.watch,
+    close() {
+      closed = true
+    },
+  }
+}
+
+/** A table that its owner fills. */
+export type Routes = RouteTable & {
+  put(route: Route): void
+  remove(id: string): void
+  /** These, and no others. */
+  replace(routes: readonly Route[]): void
+}
+
+/** The routes of one host by their paths, and the longest of these. */
+type HostRoutes = { paths: Map<string, Route>; longest: number }
+
+/** Begins without any. */
+export function createRoutes(): Routes {
+  const byId = new Map<string, Route>()
+  const byHost = new Map<string, HostRoutes>()
+  const watchers = new Set<(before: Route) => void>()
+
+  function put(route: Route): void {
+    const before = byId.get(route.id)
+    if (before) leaveHost(before)
+    byId.set(route.id, route)
+    const host = byHost.get(route.host) ?? { paths: new Map<string, Route>(), longest: 0 }
+    byHost.set(route.host, host)
+    const path = prefixOf(route.path)
+    host.paths.set(path, route)
+    host.longest = Math.max(host.longest, path.length)
+    if (before && !leadsTheSame(before, route)) tell(before)
+  }
+  function leaveHost(route: Route): void {
+    const host = byHost.get(route.host)
+    const path = prefixOf(route.path)
+    if (host?.paths.get(path)?.id !== route.id) return // another one has its place already
+    host.paths.delete(path)
+    host.longest = Math.max(0, ...[...host.paths.keys()].map(({ length }) => length))
+    if (host.paths.size === 0) byHost.delete(route.host)
+  }
+  function remove(id: string): void {
+    const route = byId.get(id)
+    if (!route) return
+    byId.delete(id)
+    leaveHost(route)
+    tell(route)
+  }
+  function tell(before: Route): void {
+    for (const changed of watchers) changed(before)
+  }
+  const hostRoutes = (host: string): HostRoutes | undefined => byHost.get(host) ?? byHost.get(wildcardOf(host))
+
+  return {
+    put,
+    remove,
+    replace(routes) {
+      const kept = new Set(routes.map(({ id }) => id))
+      for (const id of [...byId.keys()]) if (!kept.has(id)) remove(id)
+      for (const route of routes) put(route)
+    },
+    find(host, path) {
+      const found = hostRoutes(host)
+      return found && longestIn(found, path)
+    },
+    hasHost: (host) => hostRoutes(host) !== undefined,
+    get size() {
+      return byId.size
+    },
+    watch(changed) {
+      watchers.add(changed)
+      return () => watchers.delete(changed)
+    },
+  }
+}
+
+/** `*.` for the left-most label. */
+function wildcardOf(host: string): string {
+  const dot = host.indexOf('.')
+  return dot < 0 ? '' : `*${host.slice(dot)}`
+}
+
+/** A path as a prefix: without the slash at its end, so `/` is empty. */
+function prefixOf(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path
+}
+
+/** The longest prefix that ends where a segment of the path does. */
+function longestIn({ paths, longest }: HostRoutes, path: string): Route | undefined {
+  if (longest === 0) return paths.get('')
+  let end = path.indexOf('?')
+  if (end < 0) end = path.length
+  while (end > 0) {
+    const found = end <= longest ? paths.get(path.slice(0, end)) : undefined
+    if (found) return found
+    end = path.lastIndexOf('/', Math.min(end - 1, longest))
+  }
+  return paths.get('')
+}
+
+function leadsTheSame(before: Route, now: Route): boolean {
+  return (['host', 'path', 'access', 'vmId', 'vmPort', 'functionId'] as const).every(
+    (name) => before[name] === now[name],
+  )
+}
