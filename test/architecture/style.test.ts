@@ -39,7 +39,9 @@ describe('files', () => {
 
   test(`are at most ${folderFilesMax} in a folder`, () => {
     const folders = Map.groupBy(listFiles([...productFolders, 'test', 'docs'], ''), (path) => dirname(path))
-    const full = [...folders].filter(([, files]) => files.length > folderFilesMax)
+    const full = [...folders].filter(
+      ([folder, files]) => files.length > folderFilesMax && folder !== 'src/platform/migrations', // it can only grow
+    )
     expect(full.map(([folder, files]) => `${folder}: ${files.length}`)).toEqual([])
   })
 

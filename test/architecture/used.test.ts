@@ -46,17 +46,31 @@ test('every error that is thrown is in the closed table', () => {
   expect(codes.filter((code) => !(code in errorStatuses))).toEqual([])
 })
 
+/** Nouns of the edge that are not built yet. Take one out when it comes. */
+const nounsToCome = [
+  'proxies',
+  'domains',
+  'functions',
+  'codehost',
+  'proxy',
+  'domain',
+  'function',
+  'functionVersion',
+  'service',
+]
 test('every permission is checked somewhere', () => {
   const text = textOutside('src/platform/access.ts')
-  const toCome: string[] = []
-  expect(Object.keys(permissions).filter((name) => !text.includes(`'${name}'`))).toEqual(toCome)
+  const missing = Object.keys(permissions).filter((name) => !text.includes(`'${name}'`))
+  expect(missing.filter((name) => !nounsToCome.includes(name.split(':')[0] ?? ''))).toEqual([])
 })
 
 test('every kind of id is used', () => {
   const text = textOutside('src/platform/ids.ts')
   expect(
     Object.keys(idPrefixes).filter(
-      (kind) => !new RegExp(`(?:encodeId|decodeId|newId|page|cursorId)\\('${kind}'|'${kind}'`).test(text),
+      (kind) =>
+        !nounsToCome.includes(kind) &&
+        !new RegExp(`(?:encodeId|decodeId|newId|page|cursorId)\\('${kind}'|'${kind}'`).test(text),
     ),
   ).toEqual([])
 })

@@ -4,7 +4,7 @@
  */
 import type { Duplex } from 'node:stream'
 import { nodeClient } from '#src/drivers/node.ts'
-import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Services } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
@@ -17,47 +17,28 @@ export type ReachVm = (vmId: string, port: number) => Promise<Duplex>
 /** Makes a VM run that does not, and waits until it does. @throws TargetRefusal, BerthError */
 export type WakeVm = (vmId: string) => Promise<void>
 
-/** `reading`: the one read that all who ask meanwhile wait for. */
-type Known = { place: VmPlace | null; isStale: boolean; reading: Promise<VmPlace | null> | null }
-
 const placesMax = 50_000
+/** Where a VM is stays remembered for so long without a notice; while Postgres is away, for good. */
+const rememberedMs = 3_600_000
 
 /** Makes the way. @param wake without it, a VM that does not run is not woken. */
 export function createVmReach(services: Services, wake?: WakeVm): ReachVm {
   const { db, pubsub, sealer } = services
   const token = sealer.derive(nodeTokenPurpose)
-  const places = createBoundedMap<string, Known>({ entriesMax: placesMax })
-  pubsub.listen(vmTopic, (id) => {
-    if (id === null) for (const known of places.values()) known.isStale = true
-    else {
-      const known = places.peek(id)
-      if (known) known.isStale = true
-    }
-  })
+  const places = createNoticedCache<VmPlace>(pubsub, { topic: vmTopic, entriesMax: placesMax, rememberedMs })
 
-  async function read(vmId: string, known: Known): Promise<VmPlace | null> {
-    known.isStale = false // a change while it is read makes it stale again
+  async function readPlace(vmId: string): Promise<VmPlace> {
+    let place: VmPlace | undefined
     try {
-      known.place = (await findVmPlace(db, vmId)) ?? null
-      if (!pubsub.connected) known.isStale = true
+      place = await places.read(vmId, () => findVmPlace(db, vmId))
     } catch (error) {
-      known.isStale = true
-      if (!known.place) throw error
+      place = places.findUnheard(vmId)?.value
+      if (!place) throw error
     }
-    return known.place
+    if (!place) throw new TargetRefusal('gone', 'The machine behind this address is gone.')
+    return place
   }
-  async function placeOf(vmId: string): Promise<VmPlace> {
-    const known = places.get(vmId) ?? { place: null, isStale: true, reading: null }
-    places.set(vmId, known)
-    if (known.isStale)
-      known.reading ??= read(vmId, known).finally(() => {
-        known.reading = null
-      })
-    const place = known.reading ? await known.reading : known.place
-    if (place) return place
-    places.delete(vmId)
-    throw new TargetRefusal('gone', 'The machine behind this address is gone.')
-  }
+  const placeOf = (vmId: string): VmPlace | Promise<VmPlace> => places.find(vmId)?.value ?? readPlace(vmId)
 
   async function reachOnce(vmId: string, port: number): Promise<Duplex> {
     let place = await placeOf(vmId)
@@ -73,10 +54,8 @@ export function createVmReach(services: Services, wake?: WakeVm): ReachVm {
     try {
       return await reachOnce(vmId, port)
     } catch (error) {
-      const known = places.peek(vmId)
-      if (!(error instanceof BerthError && error.code === 'vm_unreachable') || !known) throw error
-      known.isStale = true
-      const place = await placeOf(vmId) // it may have stopped without our having heard of it
+      if (!(error instanceof BerthError && error.code === 'vm_unreachable')) throw error
+      const place = await readPlace(vmId) // it may have stopped without our having heard of it
       if (place.status === 'running') throw error
       return reachOnce(vmId, port)
     }

@@ -7,7 +7,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 
 /** A route as it is stored. Without a VM and a function it leads nowhere yet. */
-export type Route = Row<'routes'>
+export type Route = Row<'routes', { kind: 'proxy' | 'domain'; access: 'public' | 'preview' | 'database' }>
 
 /** The topic of notices about routes; the id is the route's. */
 export const routesTopic = 'route'

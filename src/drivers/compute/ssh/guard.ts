@@ -8,6 +8,7 @@ import assert from 'node:assert'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Client } from 'ssh2'
+import { limitKeyExchanges } from './key-exchanges.ts'
 import { createInflows, firstWindowBytes, type Inflow } from './inflow.ts'
 
 /** Connections that the guest has opened at once, to its proxy (egress.ts) and its project: they answer the last ones. */
@@ -32,8 +33,6 @@ const grantBytesMin = 1_024
 const smallPacketBytes = 256
 const smallPacketsMax = 500
 const intervalMs = 50
-/** Each costs a millisecond. dropbear renegotiates keys after every GiB. */
-const keyExchangesPerMinute = 60
 
 type Handler<Args extends unknown[]> = (protocol: unknown, ...args: Args) => void
 type OpenInfo = { sender: number; recipient: number; packetSize: number }
@@ -132,10 +131,10 @@ function holdOpening(
   }
   for (const name of ['openssh_directStreamLocal', 'directTcpip'] as const) {
     const connect = protocol[name].bind(protocol)
-    protocol[name] = (id, _windowBytes, packetBytes, target) =>
-      channels._count > channelsMax
-        ? refuse('it closes no channels')
-        : connect(id, firstWindowBytes, packetBytes, target)
+    protocol[name] = (id, _windowBytes, packetBytes, target) => {
+      if (channels._count > channelsMax) return refuse('it closes no channels')
+      connect(id, firstWindowBytes, packetBytes, target)
+    }
   }
   protocol.channelOpenConfirm = (remoteId, id, _windowBytes, packetBytes) => {
     confirm(remoteId, id, firstWindowBytes, packetBytes)
@@ -292,14 +291,4 @@ function watchWaste(client: Client, socket: Socket, refuse: (reason: string) => 
       usefulBytes += packetOverheadBytes
     },
   }
-}
-
-function limitKeyExchanges(client: Client, refuse: (reason: string) => void): void {
-  const minuteMs = 60_000
-  let sinceMs = performance.now()
-  let exchanges = 0
-  client.on('handshake', () => {
-    if (performance.now() - sinceMs > minuteMs) [sinceMs, exchanges] = [performance.now(), 0]
-    if (++exchanges > keyExchangesPerMinute) refuse('it renegotiates keys too often')
-  })
 }
