@@ -1,5 +1,6 @@
 /** What a route leads to, and how a connection to it is opened. */
 import type { Duplex } from 'node:stream'
+import { BerthError } from '#src/platform/errors.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
 
 /** A port of a VM, or a function, by their stored ids. */
@@ -28,4 +29,20 @@ export class TargetRefusal extends Error {
 export function targetOf({ vmId, vmPort, functionId }: Route): Target | null {
   if (functionId !== null) return { kind: 'function', functionId }
   return vmId !== null && vmPort !== null ? { kind: 'vm', vmId, port: vmPort } : null
+}
+
+/** The same text for the same target. */
+export function targetKey(target: Target): string {
+  return target.kind === 'vm' ? `${target.vmId}:${target.port}` : target.functionId
+}
+
+/** What somebody outside is told of an error on the way to a target: nothing of the inside. */
+export function refusalFrom(error: unknown): TargetRefusal {
+  if (error instanceof TargetRefusal) return error
+  if (!(error instanceof BerthError)) return new TargetRefusal('failing', 'The service cannot be reached right now.')
+  if (error.code === 'upstream_error')
+    return new TargetRefusal('refused', 'Nothing listens at the port of this service.')
+  if (error.code === 'capacity_unavailable')
+    return new TargetRefusal('busy', 'The service has too many connections. Try again in a moment.', 1)
+  return new TargetRefusal('failing', 'The service does not answer right now. Try again in a few seconds.', 3)
 }
