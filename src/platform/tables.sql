@@ -1,5 +1,13 @@
 -- What the migrations make, for reading. Not run. Written by: npm run tables
 
+create table acme_accounts (
+  directory text not null,
+  sealed_key bytea not null,
+  account_url text,
+  created_at timestamp with time zone not null default now(),
+  constraint acme_accounts_pkey PRIMARY KEY (directory)
+);
+
 create table agent_versions (
   agent_id uuid not null,
   version integer not null,
@@ -190,6 +198,50 @@ create table build_secrets (
   constraint build_secrets_least_role_check CHECK ((least_role = ANY (ARRAY['member'::text, 'admin'::text, 'owner'::text]))),
   constraint build_secrets_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'::text))
 );
+
+create table certificate_orders (
+  id uuid not null,
+  organization_id uuid not null,
+  host text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint certificate_orders_pkey PRIMARY KEY (id),
+  constraint certificate_orders_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+CREATE INDEX certificate_orders_created ON public.certificate_orders USING btree (created_at);
+CREATE INDEX certificate_orders_organization ON public.certificate_orders USING btree (organization_id, created_at);
+
+create table certificates (
+  id uuid not null,
+  organization_id uuid not null,
+  domain_id uuid not null,
+  host text not null,
+  status text not null,
+  reason text,
+  issuer text,
+  chain text,
+  sealed_key bytea,
+  not_before timestamp with time zone,
+  not_after timestamp with time zone,
+  attempts integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  held_until timestamp with time zone,
+  queued_until timestamp with time zone,
+  claim bigint not null default 0,
+  claimed_until timestamp with time zone,
+  order_url text,
+  sealed_order_key bytea,
+  challenges jsonb not null default '[]'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint certificates_organization_id_host_key UNIQUE (organization_id, host),
+  constraint certificates_pkey PRIMARY KEY (id),
+  constraint certificates_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint certificates_host_check CHECK (((host = lower(host)) AND ((length(host) >= 1) AND (length(host) <= 253)))),
+  constraint certificates_reason_check CHECK ((length(reason) <= 500)),
+  constraint certificates_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text])))
+);
+CREATE INDEX certificates_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX certificates_host ON public.certificates USING btree (host);
 
 create table credit_leases (
   process_id uuid not null,
@@ -662,33 +714,6 @@ create table projects (
 CREATE INDEX projects_organization ON public.projects USING btree (organization_id, id DESC);
 CREATE INDEX projects_user ON public.projects USING btree (user_id);
 
-create table proxies (
-  id uuid not null,
-  organization_id uuid not null,
-  user_id uuid,
-  vm_id uuid not null,
-  service_name text not null,
-  vm_port integer not null,
-  deployment_type text not null,
-  host text not null,
-  path text not null,
-  domain_id uuid,
-  wakes boolean not null,
-  created_at timestamp with time zone not null default now(),
-  constraint proxies_service_name UNIQUE (vm_id, service_name),
-  constraint proxies_pkey PRIMARY KEY (id),
-  constraint proxies_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
-  constraint proxies_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
-  constraint proxies_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
-  constraint proxies_deployment_type_check CHECK ((deployment_type = ANY (ARRAY['vm'::text, 'preview'::text, 'database'::text]))),
-  constraint proxies_service_name_check CHECK ((service_name ~ '^[a-z][a-z0-9-]{0,62}$'::text)),
-  constraint proxies_vm_port_check CHECK (((vm_port >= 1) AND (vm_port <= 65535)))
-);
-CREATE INDEX proxies_domain ON public.proxies USING btree (domain_id) WHERE (domain_id IS NOT NULL);
-CREATE INDEX proxies_organization ON public.proxies USING btree (organization_id, id DESC);
-CREATE INDEX proxies_user ON public.proxies USING btree (user_id);
-CREATE INDEX proxies_vm ON public.proxies USING btree (vm_id, id DESC);
-
 create unlogged table rate_buckets (
   bucket text not null,
   tokens double precision not null,
@@ -708,7 +733,6 @@ create table routes (
   vm_id uuid,
   vm_port integer,
   function_id uuid,
-  wakes boolean not null default false,
   constraint routes_host_path_key UNIQUE (host, path),
   constraint routes_pkey PRIMARY KEY (id),
   constraint routes_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -1090,7 +1114,6 @@ create table vms (
   constraint vms_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
 CREATE INDEX vms_expiring ON public.vms USING btree (expires_at) WHERE ((status <> 'deleted'::text) AND (expires_at IS NOT NULL));
-CREATE INDEX vms_id_end ON public.vms USING btree ("right"((id)::text, 10));
 CREATE INDEX vms_node ON public.vms USING btree (node_id) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_organization ON public.vms USING btree (organization_id, created_at DESC) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_owner ON public.vms USING btree (owner_user_id);
