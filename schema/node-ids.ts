@@ -18,7 +18,6 @@ const kinds = {
   Model: null,
   Organization: 'organization',
   Project: 'project',
-  Proxy: 'proxy',
   Session: 'session',
   Template: 'template',
   User: 'user',

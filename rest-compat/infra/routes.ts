@@ -3,7 +3,6 @@ import type { Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
 import { databaseRoutes } from './databases.ts'
 import { databaseBackupRoutes } from './database-backups.ts'
-import { proxyRoutes } from './proxies.ts'
 import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
 import { vmCommandRoutes } from './vm-commands.ts'
@@ -20,7 +19,6 @@ export const infraRoutes: Routes = {
   ...buildRoutes,
   ...databaseRoutes,
   ...databaseBackupRoutes,
-  ...proxyRoutes,
   ...uploadRoutes,
   ...usageRoutes,
 }

@@ -18,7 +18,6 @@ const route = (host: string, path = '/', more: Partial<Route> = {}): Route => ({
   vmId: newUuid(),
   vmPort: 80,
   functionId: null,
-  wakes: false,
   ...more,
 })
 
