@@ -18,6 +18,7 @@ const kinds = {
   Model: null,
   Organization: 'organization',
   Project: 'project',
+  Proxy: 'proxy',
   Session: 'session',
   Template: 'template',
   User: 'user',

@@ -3,6 +3,7 @@ import type { Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
 import { databaseRoutes } from './databases.ts'
 import { databaseBackupRoutes } from './database-backups.ts'
+import { proxyRoutes } from './proxies.ts'
 import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
 import { vmCommandRoutes } from './vm-commands.ts'
@@ -19,6 +20,7 @@ export const infraRoutes: Routes = {
   ...buildRoutes,
   ...databaseRoutes,
   ...databaseBackupRoutes,
+  ...proxyRoutes,
   ...uploadRoutes,
   ...usageRoutes,
 }

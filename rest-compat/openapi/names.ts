@@ -8,6 +8,7 @@ const nouns: Readonly<Record<string, string>> = {
   databases: 'Managed Postgres, with its backups and the access of clients to it.',
   environments: 'Where sessions work: the configurations of their VMs.',
   models: 'The available models.',
+  proxies: 'Ports of VMs under host names.',
   runs: 'Starting an agent’s session in one request.',
   sessions: 'Conversations with agents, with their logs.',
   tools: 'The built-in tools that agents may have.',

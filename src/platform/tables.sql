@@ -714,6 +714,33 @@ create table projects (
 CREATE INDEX projects_organization ON public.projects USING btree (organization_id, id DESC);
 CREATE INDEX projects_user ON public.projects USING btree (user_id);
 
+create table proxies (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  vm_id uuid not null,
+  service_name text not null,
+  vm_port integer not null,
+  deployment_type text not null,
+  host text not null,
+  path text not null,
+  domain_id uuid,
+  wakes boolean not null,
+  created_at timestamp with time zone not null default now(),
+  constraint proxies_service_name UNIQUE (vm_id, service_name),
+  constraint proxies_pkey PRIMARY KEY (id),
+  constraint proxies_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint proxies_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint proxies_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
+  constraint proxies_deployment_type_check CHECK ((deployment_type = ANY (ARRAY['vm'::text, 'preview'::text, 'database'::text]))),
+  constraint proxies_service_name_check CHECK ((service_name ~ '^[a-z][a-z0-9-]{0,62}$'::text)),
+  constraint proxies_vm_port_check CHECK (((vm_port >= 1) AND (vm_port <= 65535)))
+);
+CREATE INDEX proxies_domain ON public.proxies USING btree (domain_id) WHERE (domain_id IS NOT NULL);
+CREATE INDEX proxies_organization ON public.proxies USING btree (organization_id, id DESC);
+CREATE INDEX proxies_user ON public.proxies USING btree (user_id);
+CREATE INDEX proxies_vm ON public.proxies USING btree (vm_id, id DESC);
+
 create unlogged table rate_buckets (
   bucket text not null,
   tokens double precision not null,
@@ -733,6 +760,7 @@ create table routes (
   vm_id uuid,
   vm_port integer,
   function_id uuid,
+  wakes boolean not null default false,
   constraint routes_host_path_key UNIQUE (host, path),
   constraint routes_pkey PRIMARY KEY (id),
   constraint routes_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -1114,6 +1142,7 @@ create table vms (
   constraint vms_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
 CREATE INDEX vms_expiring ON public.vms USING btree (expires_at) WHERE ((status <> 'deleted'::text) AND (expires_at IS NOT NULL));
+CREATE INDEX vms_id_end ON public.vms USING btree ("right"((id)::text, 10));
 CREATE INDEX vms_node ON public.vms USING btree (node_id) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_organization ON public.vms USING btree (organization_id, created_at DESC) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_owner ON public.vms USING btree (owner_user_id);

@@ -34,6 +34,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/infra/folders': ['folders'],
   'src/resources/infra/nodes': ['nodes'],
   'src/resources/infra/projects': ['projects'],
+  'src/resources/infra/proxies': ['proxies'],
   'src/resources/infra/routes': ['routes'],
   'src/resources/infra/templates': ['templates'],
   'src/resources/infra/uploads': ['uploads'],

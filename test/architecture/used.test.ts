@@ -48,11 +48,9 @@ test('every error that is thrown is in the closed table', () => {
 
 /** Nouns of the edge that are not built yet. Take one out when it comes. */
 const nounsToCome = [
-  'proxies',
   'domains',
   'functions',
   'codehost',
-  'proxy',
   'domain',
   'function',
   'functionVersion',

@@ -2,7 +2,7 @@
 import { decodeJwt } from 'jose'
 import { nowMs } from '#src/platform/clock.ts'
 import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
-import { sql } from '#src/platform/postgres.ts'
+import { sql, type Db } from '#src/platform/postgres.ts'
 import { appendBuildLog } from '#src/resources/infra/build-logs.ts'
 import { readSpec, sealSpec } from '#src/resources/infra/builds/specs.ts'
 import { deactivateMembership } from '#src/resources/identity/memberships.ts'
@@ -69,6 +69,7 @@ export type Target = {
   restore: string
   schedule: string
   project: string
+  proxy: string
   externalRef: string
   build: string
   secret: string
@@ -78,8 +79,8 @@ export type Target = {
 } & AgentsTarget
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
-export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
-  const { vm, process, folder, database, backup, restore, schedule, project } = target
+export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof AgentsTarget = 'build'): string {
+  const { vm, process, folder, database, backup, restore, schedule, project, proxy } = target
   const { externalRef, build, secret, organization, apiKey, membership } = target
   const names: Readonly<Record<string, string>> = {
     vm,
@@ -94,6 +95,7 @@ export function fill(text: string, target: Target, of: 'build' | keyof AgentsTar
     restore,
     schedule,
     project,
+    proxy,
     ref: externalRef,
     external_ref: externalRef,
     key: 'KEPT',
@@ -168,12 +170,28 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
     vm,
     process: encodeId('process', processId),
     folder: encodeId('folder', folderId),
+    proxy: await makeProxyTarget(db, organizationId, vmId),
     ...(await makeDatabaseTarget(berth, owner, nodeId)),
     externalRef,
     organization: encodeId('organization', organizationId),
     ...(await makeBuildTarget(berth, organizationId, nodeId)),
     ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)),
   }
+}
+
+/** A proxy entry of the VM, and its route. */
+async function makeProxyTarget(db: Db, organizationId: string, vmId: string): Promise<string> {
+  const earlier = sql`service_name = ${canary} and created_at < now() - interval '30 seconds'` // so that the many targets of a test are not too many entries
+  await sql`delete from proxies where organization_id = ${organizationId} and ${earlier}`.execute(db)
+  const id = newUuid()
+  const host = `${canary}-${id}.berth.localhost`
+  await sql`insert into proxies (id, organization_id, vm_id, service_name, vm_port, deployment_type, host, path, wakes) values (${id}, ${organizationId}, ${vmId}, ${canary}, 80, 'vm', ${host}, '/', false)`.execute(
+    db,
+  )
+  await sql`insert into routes (id, organization_id, kind, host, vm_id, vm_port) values (${id}, ${organizationId}, 'proxy', ${host}, ${vmId}, 80)`.execute(
+    db,
+  )
+  return encodeId('proxy', id)
 }
 
 /** A database with a measurement, a backup, a restore and a schedule, and a project without anything in it. */
@@ -264,7 +282,21 @@ async function makeBuildTarget(
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
 export async function picture(
   berth: Berth,
-  { vm, folder, database, backup, restore, schedule, project, build, secret, apiKey, membership, ...others }: Target,
+  {
+    vm,
+    folder,
+    database,
+    backup,
+    restore,
+    schedule,
+    project,
+    proxy,
+    build,
+    secret,
+    apiKey,
+    membership,
+    ...others
+  }: Target,
 ): Promise<string> {
   const vmId = decodeId('vm', vm)
   const buildId = decodeId('build', build)
@@ -275,6 +307,7 @@ export async function picture(
     union all select 'backup ' || b::text from database_backups b where database_id = ${decodeId('database', database)} union all select 'restore ' || r::text from database_restores r where id = ${decodeId('restore', restore)}
     union all select 'schedule ' || s::text from backup_schedules s where id = ${decodeId('backupSchedule', schedule)} union all select 'its ' || e::text from database_backup_events e where backup_id = ${decodeId('backup', backup)}
     union all select 'database ' || d::text from databases d where id = ${decodeId('database', database)} union all select 'project ' || p::text from projects p where id = ${decodeId('project', project)}
+    union all select 'proxy ' || p::text from proxies p where id = ${decodeId('proxy', proxy)} union all select 'route ' || r::text from routes r where vm_id = ${vmId}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
     union all select 'key ' || k::text from api_keys k where key_id = ${apiKey} union all select 'membership ' || m::text from memberships m where id = ${decodeId('membership', membership)}

@@ -22,7 +22,7 @@ export type RestRow = {
   query?: string
   body?: unknown
   foreignIs403?: true
-  of?: keyof AgentsTarget
+  of?: 'proxy' | keyof AgentsTarget
 }
 export type GraphqlRow = { outcomes: Outcomes; args?: string; foreignIs403?: true }
 
@@ -146,6 +146,13 @@ export const restRows: Readonly<Record<string, RestRow>> = {
     outcomes: writes('200', '400 invalid_request'),
     body: { organization_id: '{org}' },
   },
+  'POST /api/v1/proxies': {
+    outcomes: writes('201', absent),
+    body: { service_name: 'web', vm_id: '{vm}', vm_port: 8080 },
+  },
+  'GET /api/v1/proxies/vm/{vm_id}': { outcomes: reads('200', absent) },
+  'DELETE /api/v1/proxies/{id}': { outcomes: writes('204', absent), of: 'proxy' },
+  'GET /api/v1/vms/{vm_id}/preview-url': { outcomes: writes('200', absent), query: '?port=8080' },
   'GET /api/v1/usage': { outcomes: peopleRead('200') },
 }
 
@@ -225,6 +232,13 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation createProject': { outcomes: writes('200', '200'), args: 'name: "x"' },
   'mutation updateProject': { outcomes: writes('200', absent), args: 'id: "{project}", name: "y"' },
   'mutation deleteProject': { outcomes: writes('200', absent), args: 'id: "{project}"' },
+  'query proxy': { outcomes: reads('200', absent), args: 'id: "{proxy}"' },
+  'query proxies': { outcomes: reads('200', '200'), args: 'first: 5' },
+  'mutation createProxy': {
+    outcomes: writes('200', absent),
+    args: `${inVm}, serviceName: "web", vmPort: 8080`,
+  },
+  'mutation deleteProxy': { outcomes: writes('200', absent), args: 'id: "{proxy}"' },
   'query database': { outcomes: peopleReads('200', absent), args: databaseArgument },
   'query databases': { outcomes: peopleRead('200'), args: 'first: 5' },
   'mutation createDatabase': {

@@ -165,12 +165,16 @@ export type Tables = {
   projects: {
     id: string; organizationId: string; userId: string | null; name: string; createdAt: string; updatedAt: string
   }
+  proxies: {
+    id: string; organizationId: string; userId: string | null; vmId: string; serviceName: string; vmPort: number
+    deploymentType: string; host: string; path: string; domainId: string | null; wakes: boolean; createdAt: string
+  }
   rate_buckets: {
     bucket: string; tokens: number; granted: number; refilledAt: string
   }
   routes: {
     id: string; organizationId: string; kind: string; host: string; path: string; access: string; vmId: string | null
-    vmPort: number | null; functionId: string | null
+    vmPort: number | null; functionId: string | null; wakes: boolean
   }
   session_calls: {
     toolUseId: string; sessionId: string; vmId: string | null; vmStartedAt: string | null; begunAt: string

@@ -15,24 +15,28 @@ export const routesTopic = 'route'
 const pageRows = 5_000
 
 /**
- * Writes the route of a proxy entry or a domain, by its id.
- * @returns false when another one has this host and path; then nothing changed.
+ * Writes the route of a proxy entry or a domain, by its id. A host whose connections go to a database as they are has no
+ * other route beside that one.
+ * @returns false when another one has this host and path, or the whole host; then nothing changed.
  */
-export async function putRoute(tx: Tx, route: Route): Promise<boolean> {
-  const { id, organizationId, kind, host, path, access, vmId, vmPort, functionId } = route
-  const others = await findOne(tx, sql`select 1 from routes where host = ${host} and path = ${path} and id <> ${id}`)
+export async function putRoute(tx: Tx, route: Omit<Route, 'wakes'> & Partial<Pick<Route, 'wakes'>>): Promise<boolean> {
+  const { id, organizationId, kind, host, path, access, vmId, vmPort, functionId, wakes = false } = route
+  await change(tx, sql`select pg_advisory_xact_lock(hashtextextended(${`route ${host}`}, 0))`) // two at once: one after the other
+  const others = await findOne(
+    tx,
+    sql`select 1 from routes where host = ${host} and id <> ${id} and (path = ${path} or access = 'database' or ${access} = 'database')`,
+  )
   if (others) return false
-  const written = await findOne(
+  await change(
     tx,
     sql`
-    insert into routes (id, organization_id, kind, host, path, access, vm_id, vm_port, function_id)
-    values (${id}, ${organizationId}, ${kind}, ${host}, ${path}, ${access}, ${vmId}, ${vmPort}, ${functionId})
+    insert into routes (id, organization_id, kind, host, path, access, vm_id, vm_port, function_id, wakes)
+    values (${id}, ${organizationId}, ${kind}, ${host}, ${path}, ${access}, ${vmId}, ${vmPort}, ${functionId}, ${wakes})
     on conflict (id) do update set host = excluded.host, path = excluded.path, access = excluded.access,
-      vm_id = excluded.vm_id, vm_port = excluded.vm_port, function_id = excluded.function_id
-    returning id`,
+      vm_id = excluded.vm_id, vm_port = excluded.vm_port, function_id = excluded.function_id, wakes = excluded.wakes`,
   )
   await publish(tx, routesTopic, id)
-  return written !== undefined
+  return true
 }
 
 /** Removes the route of a proxy entry or a domain. Idempotent. */

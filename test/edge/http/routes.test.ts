@@ -18,6 +18,7 @@ const route = (host: string, path = '/', more: Partial<Route> = {}): Route => ({
   vmId: newUuid(),
   vmPort: 80,
   functionId: null,
+  wakes: false,
   ...more,
 })
 

@@ -5,6 +5,7 @@ import { change, findOne, getOne, sql, transaction, type Db, type Tx } from '#sr
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
+import { removeProxiesOfVm } from '#src/resources/infra/proxies/rows.ts'
 import { closeUsage, openUsage, type EndReason } from '#src/resources/infra/usage.ts'
 import { vmTopic } from './places.ts'
 import type { Vm, VmStatus } from './rows.ts'
@@ -63,9 +64,16 @@ export async function moveVm(
     if (!vm) return undefined
     if (to === 'running') await openUsage(tx, services, vm)
     else await closeUsage(tx, id, move.usageEnd ?? usageEnds[to] ?? 'request')
+    if (to === 'deleting') await removeProxiesOfVm(tx, id)
     await addEvent(tx, vm)
     return vm
   })
+}
+
+/** Tells the subscribers of a locked VM that something that belongs to it has changed. */
+export async function noteChange(tx: Tx, id: string): Promise<void> {
+  const vm = await getOne<Vm>(tx, sql`update vms set event_position = event_position + 1 where id = ${id} returning *`)
+  await addEvent(tx, vm)
 }
 
 /** Says more about the status that a VM is in, in the caller's transaction; undefined when it has changed meanwhile. */

@@ -1,0 +1,202 @@
+/** Proxy entries: a port of a VM under a host name, which the edge serves. */
+import { allow, allowAnywhere, owned, type Reach, type Scope } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { proxyLimits } from '#src/platform/limits/proxies.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
+import { isGiven, wholeNumber, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
+import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import type { RawBuilder } from 'kysely'
+import { putRoute, removeRoute, type Route } from '#src/resources/infra/routes.ts'
+import { readRoutePath } from '#src/resources/infra/routes/urls.ts'
+import { knownVms, lockVm, type Vm } from '#src/resources/infra/vms/rows.ts'
+import { noteChange } from '#src/resources/infra/vms/states.ts'
+import { generatedHost, isBelowPlatform, readHost } from './proxies/hosts.ts'
+import { proxyRows, type DeploymentType, type Proxy } from './proxies/rows.ts'
+
+/** The input to make an entry; absent and null mean the default. */
+export type ProxyOrder = {
+  serviceName: string
+  vmId: string
+  vmPort: number
+  domain?: string | null
+  path?: string | null
+  deploymentType?: DeploymentType | null
+  wakeOnRequest?: boolean | null
+}
+
+/** Which entries a list shows. */
+export type ProxyFilter = { vmId?: string | null }
+
+/** How the edge treats each kind of entry. */
+const accesses: Readonly<Record<DeploymentType, Route['access']>> = {
+  vm: 'public',
+  preview: 'preview',
+  database: 'database',
+}
+
+/**
+ * Opens a port of a VM under a host name.
+ * @throws BerthError not_found for a VM that is not the caller's; invalid_request, also when the VM has a service of this
+ * name or the host is taken; rate_limited when there may be no more.
+ */
+export async function createProxy(call: Call, order: ProxyOrder): Promise<Proxy> {
+  const scope = allow(call.caller, 'proxies:write')
+  const { organizationId, userId } = scope
+  const { serviceName, vmPort, path, deploymentType, wakes } = readOrder(order)
+  return transaction(call.db, async (tx) => {
+    await checkCount(tx, organizationId, {
+      rows: sql`proxies where organization_id = ${organizationId}`,
+      nouns: 'proxy entries',
+      most: proxyLimits.perOrganization,
+      advice: 'Delete those that nobody needs.',
+    })
+    const vm = await lockVm(tx, scope, order.vmId, 'update')
+    if (vm.status === 'deleting') throw notFound('VM')
+    await checkService(tx, vm, serviceName)
+    const host = await chooseHost(call, tx, vm, serviceName, order.domain)
+    const proxy = await getOne<Proxy>(
+      tx,
+      sql`
+      insert into proxies (id, organization_id, user_id, vm_id, service_name, vm_port, deployment_type, host, path, wakes)
+      values (${newUuid()}, ${organizationId}, ${userId}, ${vm.id}, ${serviceName}, ${vmPort}, ${deploymentType}, ${host}, ${path}, ${wakes}) returning *`,
+    )
+    const isFree = await putRoute(tx, {
+      id: proxy.id,
+      organizationId,
+      kind: 'proxy',
+      host,
+      path,
+      access: accesses[deploymentType],
+      vmId: vm.id,
+      vmPort,
+      functionId: null,
+      wakes,
+    })
+    if (!isFree) throw taken(host, path)
+    await noteChange(tx, vm.id)
+    return proxy
+  })
+}
+
+/** Removes an entry and its route: the edge stops serving it within seconds. @throws BerthError not_found. */
+export async function deleteProxy(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'proxies:write')
+  await transaction(call.db, async (tx) => {
+    const { vmId } = await proxyRows.read(tx, publicId, known(scope))
+    await change(tx, sql`select 1 from vms where id = ${vmId} for no key update`) // before the entry, as its deletion does
+    const { id } = await proxyRows.read(tx, publicId, known(scope), sql`for update`)
+    await change(tx, sql`delete from proxies where id = ${id}`)
+    await removeRoute(tx, id)
+    await noteChange(tx, vmId)
+  })
+}
+
+/** The entry of this id. @throws BerthError not_found. */
+export async function getProxy(call: Call, publicId: string): Promise<Proxy> {
+  return proxyRows.read(call.db, publicId, known(allow(call.caller, 'proxies:read')))
+}
+
+/** The entries of these stored ids that the caller may see, in any organization of theirs. */
+export async function findProxies(call: Call, ids: readonly string[]): Promise<Proxy[]> {
+  return proxyRows.find(call.db, ids, known(allowAnywhere(call.caller, 'proxies:read')))
+}
+
+/** The organization's entries, newest first. @throws BerthError invalid_request. */
+export async function pageProxies(
+  call: Call,
+  window: PageWindow,
+  filter?: ProxyFilter | null,
+  direction?: Direction,
+): Promise<Page<Proxy>> {
+  const scope = allow(call.caller, 'proxies:read')
+  const vmId = filter?.vmId ?? null
+  const chosen = vmId === null ? sql`true` : sql`vm_id = ${decodeId('vm', vmId) ?? null}::uuid`
+  return proxyRows.page(call.db, window, sql`${known(scope)} and ${chosen}`, direction)
+}
+
+/** The entries of each of these VMs, by their stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageProxiesOfEach(
+  call: Call,
+  vmIds: readonly string[],
+  window: PageWindow,
+  direction?: Direction,
+): Promise<PagesOf<Proxy>> {
+  const reach = allowAnywhere(call.caller, 'proxies:read')
+  return proxyRows.pageOfEach(call.db, window, {
+    parents: sql`select id from vms where id = any(${vmIds}::uuid[]) and ${knownVms(reach)}`,
+    parentName: 'VM',
+    chosen: sql`vm_id = parent.id`,
+    direction,
+  })
+}
+
+/** The condition for entries that a caller may see: those of VMs that they may see. */
+function known(scope: Scope | Reach): RawBuilder<boolean> {
+  return sql<boolean>`${owned(scope)} and vm_id in (select id from vms where ${knownVms(scope)})`
+}
+
+/** The VM has room for one more service, and none of this name. @throws BerthError invalid_request, rate_limited. */
+async function checkService(tx: Tx, vm: Vm, serviceName: string): Promise<void> {
+  const same = await findOne(tx, sql`select 1 from proxies where vm_id = ${vm.id} and service_name = ${serviceName}`)
+  if (same)
+    throw new BerthError(
+      'invalid_request',
+      `The VM has a service ${serviceName} already. Choose another service_name, or delete that entry first.`,
+      { field: 'service_name' },
+    )
+  await checkCount(tx, vm.organizationId, {
+    rows: sql`proxies where vm_id = ${vm.id}`,
+    nouns: 'proxy entries of one VM',
+    most: proxyLimits.perVm,
+    advice: 'Delete those that nobody needs.',
+  })
+}
+
+/** The host of a new entry. @throws BerthError invalid_request. */
+async function chooseHost(
+  { config }: Call,
+  tx: Tx,
+  vm: Vm,
+  serviceName: string,
+  domain: string | null | undefined,
+): Promise<string> {
+  if (!isGiven(domain)) return generatedHost(tx, config, serviceName, vm)
+  const host = readHost(domain)
+  if (await isBelowPlatform(tx, config, host, vm)) return host
+  throw new BerthError(
+    'invalid_request',
+    `domain must be a name below ${config.domain}, and ${host} is not. Leave it out to get one that is made for the service.`,
+    { field: 'domain' },
+  )
+}
+
+function taken(host: string, path: string): BerthError {
+  return new BerthError(
+    'invalid_request',
+    `${host}${path} leads elsewhere already. Choose another domain or path, or delete what has it.`,
+    { field: 'domain' },
+  )
+}
+
+type Read = Pick<Proxy, 'serviceName' | 'vmPort' | 'path' | 'deploymentType' | 'wakes'>
+
+function readOrder({ serviceName, vmPort, ...order }: ProxyOrder): Read {
+  if (!/^[a-z][a-z0-9-]{0,62}$/.test(serviceName))
+    throw new BerthError(
+      'invalid_request',
+      'service_name must be 1 to 63 lower-case letters, digits and hyphens, and begin with a letter.',
+      { field: 'service_name' },
+    )
+  wholeNumber('vm_port', vmPort, 1, 65_535)
+  const deploymentType = order.deploymentType ?? 'vm'
+  const path = readRoutePath(order.path)
+  if (deploymentType === 'database' && path !== '/')
+    throw new BerthError(
+      'invalid_request',
+      'An entry of deployment_type database passes connections on as they are, so it has no path: leave it out.',
+      { field: 'path' },
+    )
+  return { serviceName, vmPort, path, deploymentType, wakes: order.wakeOnRequest ?? deploymentType === 'preview' }
+}

@@ -1,0 +1,335 @@
+/** Proxy entries, over REST and GraphQL. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { proxyLimits } from '#src/platform/limits/proxies.ts'
+import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
+import { findRoutes, putRoute, routesTopic } from '#src/resources/infra/routes.ts'
+import { endVm, markDeleted } from '#src/resources/infra/vms/lifecycle.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { idsOf, makeKey, makeSilentNode, makeVmRow } from '../support/makers.ts'
+import { until } from '../support/until.ts'
+
+let berth: Berth
+let token: string
+let node: string
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000', BERTH_HTTPS_PORT: '8443' } })
+  token = await berth.token()
+  node = await makeSilentNode(berth.services.db)
+})
+afterAll(() => berth.stop())
+
+type Created = {
+  id: string
+  service_name: string
+  vm_id: string
+  deployment_type: string
+  external_url: string
+  vm_port: number
+  error: string
+  message: string
+}
+const makeVm = (): Promise<string> => makeVmRow(berth.services.db, token, node)
+const create = (body: object, as: string = token) => berth.call<Created>('POST', '/api/v1/proxies', { token: as, body })
+const open = async (vm: string, name = 'web', more: object = {}) =>
+  (await create({ service_name: name, vm_id: vm, vm_port: 8080, ...more })).body
+const list = async (vm: string) =>
+  (await berth.call<{ services: { id: string }[] }>('GET', `/api/v1/proxies/vm/${vm}`, { token })).body.services
+const remove = (id: string, as: string = token) => berth.call('DELETE', `/api/v1/proxies/${id}`, { token: as })
+const routeOf = async (proxy: string) => (await findRoutes(berth.services.db, [decodeId('proxy', proxy) ?? '']))[0]
+
+test('an entry is made, listed and deleted, and its route with it', async () => {
+  const vm = await makeVm()
+  const { status, body: made } = await create({ service_name: 'web', vm_id: vm, vm_port: 8080 })
+  expect(status).toBe(201)
+  expect(made).toEqual({
+    id: expect.stringMatching(/^prx_/) as string,
+    service_name: 'web',
+    vm_id: vm,
+    deployment_type: 'vm',
+    external_url: `https://web-${vm.slice(-8)}.berth.localhost:8443/`,
+    vm_port: 8080,
+  })
+  expect(await routeOf(made.id)).toMatchObject({
+    host: `web-${vm.slice(-8)}.berth.localhost`,
+    path: '/',
+    access: 'public',
+    vmId: decodeId('vm', vm),
+    vmPort: 8080,
+    wakes: false,
+  })
+  expect((await berth.call('GET', `/api/v1/proxies/vm/${vm}`, { token })).body).toEqual({
+    vm_id: vm,
+    services: [{ id: made.id, service_name: 'web', external_url: made.external_url }],
+  })
+  expect((await remove(made.id)).status).toBe(204)
+  expect(await routeOf(made.id)).toBeUndefined()
+  expect(await list(vm)).toEqual([])
+  expect((await remove(made.id)).status).toBe(404)
+})
+
+test('an entry takes a path, a name below the platform’s domain, and each deployment type', async () => {
+  const vm = await makeVm()
+  const made = await open(vm, 'api', {
+    domain: 'My-Service-One.Berth.localhost.',
+    path: '/v1/',
+    deployment_type: 'preview',
+  })
+  expect(made).toMatchObject({
+    deployment_type: 'preview',
+    external_url: 'https://my-service-one.berth.localhost:8443/v1',
+  })
+  expect(await routeOf(made.id)).toMatchObject({ access: 'preview', path: '/v1', wakes: true })
+  const other = await open(vm, 'pages', { domain: 'my-service-one.berth.localhost' })
+  expect(other.external_url).toBe('https://my-service-one.berth.localhost:8443/')
+  const database = await open(vm, 'db', { deployment_type: 'database', domain: null, path: null })
+  expect(await routeOf(database.id)).toMatchObject({ access: 'database', wakes: false })
+})
+
+test.each(
+  [
+    {},
+    { service_name: 'web', vm_port: 80 },
+    { service_name: 'Web' },
+    { service_name: '' },
+    { service_name: '1web' },
+    { service_name: 'a_b' },
+    { service_name: 'web\n' },
+    { service_name: 'xn--web' },
+    { service_name: 'a'.repeat(55) },
+    { service_name: 'a'.repeat(64), domain: 'fine.berth.localhost' },
+    { vm_port: 0 },
+    { vm_port: 65_536 },
+    { vm_port: 80.5 },
+    { vm_port: '80' },
+    { deployment_type: 'public' },
+    { path: '' },
+    { domain: '' },
+    { path: 'api' },
+    { path: '/a//b' },
+    { path: '/a/../b' },
+    { path: '/a%2fb' },
+    { path: '/a?b' },
+    { path: `/${'a'.repeat(1_024)}` },
+    { path: '/x', deployment_type: 'database' },
+    { domain: 'berth.localhost' },
+    { domain: 'db.berth.localhost' },
+    { domain: 'acme.berth.localhost' },
+    { domain: 'api.berth.localhost' },
+    { domain: 'xn--80ak6aa92e.berth.localhost' },
+    { domain: 'x.db.berth.localhost' },
+    { domain: 'a.b.berth.localhost' },
+    { domain: 'localhost' },
+    { domain: '127.0.0.1' },
+    { domain: 'shop.berth.localhost:443' },
+    { domain: 'https://fine.berth.localhost' },
+    { domain: '*.berth.localhost' },
+    { domain: 'bücher.berth.localhost' },
+    { domain: `${'a'.repeat(64)}.berth.localhost` },
+    { domain: `${'a.'.repeat(5_000)}berth.localhost` },
+    { domain: 'shop.example.com' },
+    { domain: 'evilberth.localhost' },
+    { colour: 'red' },
+  ].map((wrong) => ({ name: JSON.stringify(wrong).slice(0, 80), wrong })),
+)('$name makes no entry', async ({ wrong }) => {
+  const vm = await makeVm()
+  const whole =
+    'vm_port' in wrong && Object.keys(wrong).length === 2
+      ? wrong
+      : { service_name: 'web', vm_id: vm, vm_port: 80, ...wrong }
+  const { status, body } = await create(Object.keys(wrong).length === 0 ? {} : whole)
+  expect([status, typeof body.message]).toEqual([400, 'string'])
+  expect(body.error).toBe('invalid_request')
+  expect(await list(vm)).toEqual([])
+})
+
+test('a name in use on the VM is refused, on another VM it is not', async () => {
+  const [one, other] = [await makeVm(), await makeVm()]
+  await open(one)
+  expect(await create({ service_name: 'web', vm_id: one, vm_port: 81 })).toMatchObject({
+    status: 400,
+    body: { error: 'invalid_request', message: expect.stringContaining('has a service web already') as string },
+  })
+  expect((await create({ service_name: 'web', vm_id: other, vm_port: 81 })).status).toBe(201)
+})
+
+test('of two entries of one name that are made at once, one is made', async () => {
+  const vm = await makeVm()
+  const both = await Promise.all([1, 2].map((port) => create({ service_name: 'web', vm_id: vm, vm_port: port })))
+  expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 400])
+  expect(await list(vm)).toHaveLength(1)
+})
+
+test('of entries of two organizations that ask for one host at once, one is made', async () => {
+  const eve = await berth.token('eve', 'evil')
+  const theirs = await makeVmRow(berth.services.db, eve, node)
+  const ours = await makeVm()
+  const name = `wanted-${ours.slice(-6)}i` // no end of an id
+  const order = { service_name: 'web', vm_port: 80, domain: `${name}.berth.localhost` }
+  const both = await Promise.all([create({ ...order, vm_id: ours }), create({ ...order, vm_id: theirs }, eve)])
+  expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 400])
+  expect(both.find(({ status }) => status === 400)?.body.message).toContain('leads elsewhere already')
+})
+
+test('routes that are written at once to one host and path: one is, and the other is told', async () => {
+  const { db } = berth.services
+  const { organizationId } = idsOf(token)
+  const put = () =>
+    transaction(db, (tx) =>
+      putRoute(tx, {
+        id: newUuid(),
+        organizationId,
+        kind: 'domain',
+        host: 'both.example.com',
+        path: '/',
+        access: 'public',
+        vmId: null,
+        vmPort: null,
+        functionId: null,
+      }),
+    )
+  expect((await Promise.all([put(), put(), put()])).toSorted()).toEqual([false, false, true])
+})
+
+test('a name that was made for another VM is not given away', async () => {
+  const [one, other] = [await makeVm(), await makeVm()]
+  const theirs = `later-${other.slice(-8)}.berth.localhost`
+  expect(await create({ service_name: 'x', vm_id: one, vm_port: 80, domain: theirs })).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('reserved') as string },
+  })
+  expect((await open(other, 'later')).external_url).toContain(theirs)
+})
+
+test('a VM whose id was chosen to end as that of an older one gets none of its names', async () => {
+  const { db } = berth.services
+  const older = await makeVm()
+  const uuid = decodeId('vm', older) ?? ''
+  const chosen = `${newUuid().slice(0, -10)}${uuid.slice(-10)}`
+  const copy = await makeVmRow(db, await berth.token('eve', 'evil'), node, { id: chosen })
+  expect(copy.slice(-8)).toBe(older.slice(-8))
+  const eve = await berth.token('eve', 'evil')
+  expect(await create({ service_name: 'fresh', vm_id: copy, vm_port: 80 }, eve)).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('ends as that of another one') as string },
+  })
+  expect((await create({ service_name: 'fresh', vm_id: older, vm_port: 80 })).status).toBe(201)
+})
+
+test('a host whose connections are passed on as they are has nothing beside it', async () => {
+  const vm = await makeVm()
+  const domain = `alone-${vm.slice(-6)}i.berth.localhost`
+  await open(vm, 'db', { deployment_type: 'database', domain })
+  expect((await create({ service_name: 'web', vm_id: vm, vm_port: 80, domain, path: '/web' })).status).toBe(400)
+})
+
+test('a VM has so many entries and no more', async () => {
+  const vm = await makeVm()
+  const { organizationId } = idsOf(token)
+  await change(
+    berth.services.db,
+    sql`insert into proxies (id, organization_id, vm_id, service_name, vm_port, deployment_type, host, path, wakes)
+      select gen_random_uuid(), ${organizationId}, ${decodeId('vm', vm)}, 'made-' || n, 80, 'vm', 'made-' || n, '/', false from generate_series(1, ${proxyLimits.perVm}::int) n`,
+  )
+  expect(await create({ service_name: 'web', vm_id: vm, vm_port: 80 })).toMatchObject({
+    status: 429,
+    body: { error: 'rate_limited', message: expect.stringContaining(String(proxyLimits.perVm)) as string },
+  })
+})
+
+test('a VM that is deleted takes its entries and routes along, in the same transaction', async () => {
+  const { db, pubsub } = berth.services
+  const vm = await makeVm()
+  const { id } = await open(vm)
+  const heard = new Set<string | null>()
+  pubsub.listen(routesTopic, (route) => heard.add(route))
+  const row = { id: decodeId('vm', vm) ?? '', nodeId: node, folderId: null }
+  await transaction(db, (tx) => markDeleted(berth.services, tx, row, 'request'))
+  expect(await routeOf(id)).toBeUndefined()
+  await until('a notice about the route', () => heard.has(decodeId('proxy', id) ?? ''))
+  expect((await remove(id)).status).toBe(404)
+  expect((await create({ service_name: 'web', vm_id: vm, vm_port: 80 })).status).toBe(404)
+  await endVm(berth.services, row, 0)
+  expect((await create({ service_name: 'web', vm_id: vm, vm_port: 80 })).status).toBe(404)
+})
+
+test('entries that are made while their VM is deleted do not stay', async () => {
+  const { db } = berth.services
+  const vm = await makeVm()
+  const row = { id: decodeId('vm', vm) ?? '', nodeId: node }
+  await Promise.all([
+    ...[1, 2, 3].map((n) => create({ service_name: `web${n}`, vm_id: vm, vm_port: 80 })),
+    transaction(db, (tx) => markDeleted(berth.services, tx, row, 'request')),
+  ])
+  expect(await findAll(db, sql`select 1 from routes where vm_id = ${row.id}`)).toEqual([])
+  expect(await findAll(db, sql`select 1 from proxies where vm_id = ${row.id}`)).toEqual([])
+})
+
+test('nobody gets in without a token, a viewer only reads, and another organization’s are not there', async () => {
+  const vm = await makeVm()
+  const { id } = await open(vm)
+  expect((await berth.call('GET', `/api/v1/proxies/vm/${vm}`)).status).toBe(401)
+  const viewer = await berth.token('victor', 'acme', 'viewer')
+  expect((await create({ service_name: 'x', vm_id: vm, vm_port: 80 }, viewer)).status).toBe(403)
+  expect((await remove(id, viewer)).status).toBe(403)
+  expect((await berth.call('GET', `/api/v1/proxies/vm/${vm}`, { token: viewer })).status).toBe(200)
+  const eve = await berth.token('eve', 'evil')
+  expect((await create({ service_name: 'x', vm_id: vm, vm_port: 80 }, eve)).status).toBe(404)
+  expect((await berth.call('GET', `/api/v1/proxies/vm/${vm}`, { token: eve })).status).toBe(404)
+  expect((await remove(id, eve)).status).toBe(404)
+  expect(await list(vm)).toHaveLength(1)
+})
+
+test('a colleague’s own VM has no entries for others', async () => {
+  const { db } = berth.services
+  const vm = await makeVm()
+  const { id } = await open(vm)
+  await change(db, sql`update vms set owner_user_id = ${idsOf(token).userId} where id = ${decodeId('vm', vm)}`)
+  const martha = await berth.token('martha', 'acme', 'member')
+  expect((await create({ service_name: 'x', vm_id: vm, vm_port: 80 }, martha)).status).toBe(404)
+  expect((await remove(id, martha)).status).toBe(404)
+  const { key } = await makeKey(berth, token, { scopes: ['compute:use'] })
+  expect((await remove(id, key)).status).toBe(404)
+  const { body } = await berth.ask(`{ proxy(id: "${id}") { id } proxies(first: 100) { nodes { id } } }`, {
+    token: martha,
+  })
+  expect(JSON.stringify(body.data)).not.toContain(id)
+  expect((await remove(id)).status).toBe(204)
+})
+
+test('entries are nodes of the graph: of a VM, an organization, and by filter', async () => {
+  const vm = await makeVm()
+  const { id } = await open(vm)
+  const { body } = await berth.ask(
+    `{ node(id: "${id}") { ... on Proxy { serviceName domain path wakeOnRequest previewUrl vm { id proxies { nodes { id } totalCount } } organization { proxies(filter: { vmId: "${vm}" }) { nodes { id } } } createdBy { id } } }
+      proxies(filter: { vmId: "${vm}" }, orderBy: { field: CREATED_AT, direction: ASC }) { nodes { id deploymentType } totalCount } }`,
+    { token },
+  )
+  expect(body).toMatchObject({
+    data: {
+      node: {
+        serviceName: 'web',
+        domain: `web-${vm.slice(-8)}.berth.localhost`,
+        path: '/',
+        wakeOnRequest: false,
+        previewUrl: null,
+        vm: { id: vm, proxies: { nodes: [{ id }], totalCount: 1 } },
+        organization: { proxies: { nodes: [{ id }] } },
+      },
+      proxies: { nodes: [{ id, deploymentType: 'VM' }], totalCount: 1 },
+    },
+  })
+})
+
+test('the events of a VM tell of its entries', async () => {
+  const vm = await makeVm()
+  const positions = () =>
+    findAll<{ position: number }>(
+      berth.services.db,
+      sql`select position from vm_events where vm_id = ${decodeId('vm', vm)} order by position`,
+    )
+  const { id } = await open(vm)
+  expect(await positions()).toHaveLength(2)
+  await remove(id)
+  expect(await positions()).toHaveLength(3)
+})
