@@ -10,6 +10,7 @@ const kinds = {
   Build: 'build',
   Database: 'database',
   DatabaseRestore: 'restore',
+  Domain: 'domain',
   Environment: 'environment',
   Folder: 'folder',
   InferenceRequest: 'inferenceRequest',

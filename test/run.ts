@@ -23,9 +23,8 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 /** What tests need beside what VMs need: Debian package -> a file by which we know it is here. */
 const testPackages: Readonly<Record<string, string>> = {
   chromium: '/usr/bin/chromium',
-  'dnsmasq-base': '/usr/sbin/dnsmasq',
   git: '/usr/bin/git',
-  pebble: '/usr/bin/pebble',
+  knot: '/usr/sbin/knotd', // a DNS server
   postgresql: '/usr/bin/pg_ctlcluster', // for psql, pg_dump and pgbench
 }
 

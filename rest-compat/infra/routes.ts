@@ -2,6 +2,7 @@
 import type { Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
 import { databaseRoutes } from './databases.ts'
+import { domainRoutes } from './domains.ts'
 import { databaseBackupRoutes } from './database-backups.ts'
 import { proxyRoutes } from './proxies.ts'
 import { uploadRoutes } from './uploads.ts'
@@ -19,6 +20,7 @@ export const infraRoutes: Routes = {
   ...vmFileRoutes,
   ...buildRoutes,
   ...databaseRoutes,
+  ...domainRoutes,
   ...databaseBackupRoutes,
   ...proxyRoutes,
   ...uploadRoutes,

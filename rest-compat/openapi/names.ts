@@ -6,6 +6,7 @@ const nouns: Readonly<Record<string, string>> = {
   builds: 'Builds of repositories and uploads, with their logs.',
   chat: 'Chats with models.',
   databases: 'Managed Postgres, with its backups and the access of clients to it.',
+  domains: 'Names of your own that lead to VMs or functions.',
   environments: 'Where sessions work: the configurations of their VMs.',
   models: 'The available models.',
   proxies: 'Ports of VMs under host names.',
@@ -22,6 +23,7 @@ const nouns: Readonly<Record<string, string>> = {
 const nounOfWord: Readonly<Record<string, string>> = {
   build: 'builds',
   compute: 'uploads',
+  organizations: 'domains',
   'shared-sessions': 'sessions',
 }
 

@@ -1,13 +1,5 @@
 -- What the migrations make, for reading. Not run. Written by: npm run tables
 
-create table acme_accounts (
-  directory text not null,
-  sealed_key bytea not null,
-  account_url text,
-  created_at timestamp with time zone not null default now(),
-  constraint acme_accounts_pkey PRIMARY KEY (directory)
-);
-
 create table agent_versions (
   agent_id uuid not null,
   version integer not null,
@@ -198,50 +190,6 @@ create table build_secrets (
   constraint build_secrets_least_role_check CHECK ((least_role = ANY (ARRAY['member'::text, 'admin'::text, 'owner'::text]))),
   constraint build_secrets_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'::text))
 );
-
-create table certificate_orders (
-  id uuid not null,
-  organization_id uuid not null,
-  host text not null,
-  created_at timestamp with time zone not null default now(),
-  constraint certificate_orders_pkey PRIMARY KEY (id),
-  constraint certificate_orders_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
-);
-CREATE INDEX certificate_orders_created ON public.certificate_orders USING btree (created_at);
-CREATE INDEX certificate_orders_organization ON public.certificate_orders USING btree (organization_id, created_at);
-
-create table certificates (
-  id uuid not null,
-  organization_id uuid not null,
-  domain_id uuid not null,
-  host text not null,
-  status text not null,
-  reason text,
-  issuer text,
-  chain text,
-  sealed_key bytea,
-  not_before timestamp with time zone,
-  not_after timestamp with time zone,
-  attempts integer not null default 0,
-  next_attempt_at timestamp with time zone,
-  held_until timestamp with time zone,
-  queued_until timestamp with time zone,
-  claim bigint not null default 0,
-  claimed_until timestamp with time zone,
-  order_url text,
-  sealed_order_key bytea,
-  challenges jsonb not null default '[]'::jsonb,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
-  constraint certificates_organization_id_host_key UNIQUE (organization_id, host),
-  constraint certificates_pkey PRIMARY KEY (id),
-  constraint certificates_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
-  constraint certificates_host_check CHECK (((host = lower(host)) AND ((length(host) >= 1) AND (length(host) <= 253)))),
-  constraint certificates_reason_check CHECK ((length(reason) <= 500)),
-  constraint certificates_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text])))
-);
-CREATE INDEX certificates_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
-CREATE INDEX certificates_host ON public.certificates USING btree (host);
 
 create table credit_leases (
   process_id uuid not null,
@@ -452,6 +400,69 @@ CREATE INDEX databases_user ON public.databases USING btree (user_id);
 CREATE UNIQUE INDEX databases_folder ON public.databases USING btree (folder_id);
 CREATE UNIQUE INDEX databases_name ON public.databases USING btree (organization_id, name) WHERE (status <> ALL (ARRAY['deleting'::text, 'deleted'::text]));
 CREATE UNIQUE INDEX databases_vm ON public.databases USING btree (vm_id);
+
+create table domain_events (
+  domain_id uuid not null,
+  position bigint not null,
+  status text not null,
+  status_reason text,
+  target text,
+  created_at timestamp with time zone not null default now(),
+  constraint domain_events_pkey PRIMARY KEY (domain_id, "position"),
+  constraint domain_events_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id) ON DELETE CASCADE,
+  constraint domain_events_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'verified'::text, 'active'::text, 'failed'::text])))
+);
+
+create table domains (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  name text not null,
+  path text not null default '/'::text,
+  status text not null,
+  status_reason text,
+  verify_ownership boolean not null default true,
+  verification_token text not null,
+  service_id uuid,
+  vm_id uuid,
+  vm_port integer,
+  function_id uuid,
+  records jsonb not null default '[]'::jsonb,
+  event_position bigint not null default 0,
+  pending_since timestamp with time zone,
+  checked_at timestamp with time zone,
+  next_check_at timestamp with time zone,
+  check_number bigint not null default 0,
+  checked_number bigint not null default 0,
+  check_ends_at timestamp with time zone,
+  lost_at timestamp with time zone,
+  verified_at timestamp with time zone,
+  activated_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint domains_organization_id_name_key UNIQUE (organization_id, name),
+  constraint domains_pkey PRIMARY KEY (id),
+  constraint domains_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint domains_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint domains_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
+  constraint domains_check CHECK ((num_nonnulls(vm_id, function_id) <= 1)),
+  constraint domains_check1 CHECK (((vm_id IS NULL) = (vm_port IS NULL))),
+  constraint domains_check2 CHECK (((service_id IS NULL) = (num_nonnulls(vm_id, function_id) = 0))),
+  constraint domains_check3 CHECK (((status = 'pending'::text) = (pending_since IS NOT NULL))),
+  constraint domains_name_check CHECK (((name = lower(name)) AND ((length(name) >= 1) AND (length(name) <= 253)))),
+  constraint domains_path_check CHECK (((path ~~ '/%'::text) AND (length(path) <= 1024))),
+  constraint domains_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'verified'::text, 'active'::text, 'failed'::text]))),
+  constraint domains_verification_token_check CHECK ((verification_token ~ '^[0-9a-f]{32}$'::text)),
+  constraint domains_vm_port_check CHECK (((vm_port >= 1) AND (vm_port <= 65535)))
+);
+CREATE INDEX domains_being_checked ON public.domains USING btree (organization_id, check_ends_at) WHERE (check_ends_at IS NOT NULL);
+CREATE INDEX domains_due ON public.domains USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
+CREATE INDEX domains_function ON public.domains USING btree (function_id);
+CREATE INDEX domains_name ON public.domains USING btree (name);
+CREATE INDEX domains_organization ON public.domains USING btree (organization_id, id DESC);
+CREATE INDEX domains_user ON public.domains USING btree (user_id);
+CREATE INDEX domains_vm ON public.domains USING btree (vm_id);
+CREATE UNIQUE INDEX domains_proved ON public.domains USING btree (name, path) WHERE (status = ANY (ARRAY['verified'::text, 'active'::text]));
 
 create unlogged table edge_acknowledgements (
   edge_id uuid not null,

@@ -20,7 +20,6 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/infra/backup-schedules': ['backup_schedules'],
   'src/resources/infra/build-logs': ['build_log_lines'],
   'src/resources/infra/builds': ['build_caches', 'build_events', 'build_jobs', 'build_runs', 'build_secrets'],
-  'src/resources/infra/certificates': ['acme_accounts', 'certificate_orders', 'certificates'],
   'src/resources/infra/database-auth-issuers': ['database_auth_issuers'],
   'src/resources/infra/databases': [
     'database_events',
@@ -31,6 +30,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/resources/infra/database-backups': ['database_backup_events', 'database_backups'],
   'src/resources/infra/database-restores': ['database_restore_events', 'database_restores'],
+  'src/resources/infra/domains': ['domain_events', 'domains'],
   'src/resources/infra/folders': ['folders'],
   'src/resources/infra/nodes': ['nodes'],
   'src/resources/infra/projects': ['projects'],

@@ -70,6 +70,7 @@ export type Target = {
   schedule: string
   project: string
   proxy: string
+  domain: string
   externalRef: string
   build: string
   secret: string
@@ -80,7 +81,7 @@ export type Target = {
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
 export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof AgentsTarget = 'build'): string {
-  const { vm, process, folder, database, backup, restore, schedule, project, proxy } = target
+  const { vm, process, folder, database, backup, restore, schedule, project, proxy, domain } = target
   const { externalRef, build, secret, organization, apiKey, membership } = target
   const names: Readonly<Record<string, string>> = {
     vm,
@@ -96,6 +97,8 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     schedule,
     project,
     proxy,
+    domain,
+    org_id: organization,
     ref: externalRef,
     external_ref: externalRef,
     key: 'KEPT',
@@ -172,6 +175,7 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
     folder: encodeId('folder', folderId),
     proxy: await makeProxyTarget(db, organizationId, vmId),
     ...(await makeDatabaseTarget(berth, owner, nodeId)),
+    domain: await makeDomainTarget(berth, organizationId),
     externalRef,
     organization: encodeId('organization', organizationId),
     ...(await makeBuildTarget(berth, organizationId, nodeId)),
@@ -209,6 +213,19 @@ async function makeDatabaseTarget(
   await sql`insert into database_metrics (database_id, connections, size_bytes, transactions, rolled_back, rows_read, rows_written, blocks_hit, blocks_read, deadlocks)
     values (${decodeId('database', id)}, 1, 1, 1, 0, 1, 1, 1, 0, 0)`.execute(berth.services.db)
   return { database: id, ...(await makeBackupTarget(berth, id)), project: encodeId('project', projectId) }
+}
+
+/** An active domain. */
+async function makeDomainTarget({ services: { db } }: Berth, organizationId: string): Promise<string> {
+  const id = newUuid()
+  await sql`insert into domains (id, organization_id, name, status, status_reason, verification_token, event_position)
+    values (${id}, ${organizationId}, ${`${id}.example.test`}, 'active', ${canary}, ${id.replaceAll('-', '')}, 1)`.execute(
+    db,
+  )
+  await sql`insert into domain_events (domain_id, position, status, status_reason) values (${id}, 1, 'active', ${canary})`.execute(
+    db,
+  )
+  return encodeId('domain', id)
 }
 
 /** A completed backup of a database, a restore that has ended, and a schedule. */
@@ -291,6 +308,7 @@ export async function picture(
     schedule,
     project,
     proxy,
+    domain,
     build,
     secret,
     apiKey,
@@ -308,6 +326,7 @@ export async function picture(
     union all select 'schedule ' || s::text from backup_schedules s where id = ${decodeId('backupSchedule', schedule)} union all select 'its ' || e::text from database_backup_events e where backup_id = ${decodeId('backup', backup)}
     union all select 'database ' || d::text from databases d where id = ${decodeId('database', database)} union all select 'project ' || p::text from projects p where id = ${decodeId('project', project)}
     union all select 'proxy ' || p::text from proxies p where id = ${decodeId('proxy', proxy)} union all select 'route ' || r::text from routes r where vm_id = ${vmId}
+    union all select 'domain ' || d::text from domains d where id = ${decodeId('domain', domain)} union all select 'its route ' || r::text from routes r where id = ${decodeId('domain', domain)}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
     union all select 'key ' || k::text from api_keys k where key_id = ${apiKey} union all select 'membership ' || m::text from memberships m where id = ${decodeId('membership', membership)}

@@ -142,6 +142,17 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   },
   'POST /api/v1/databases/{db_id}/client-access/enable': { outcomes: adminsWrite('200', absent) },
   'POST /api/v1/databases/{db_id}/client-access/disable': { outcomes: adminsWrite('200', absent) },
+  'GET /api/v1/domains': { outcomes: peopleRead('200') },
+  'POST /api/v1/domains': { outcomes: adminsWrite('200', '200'), body: { domain: 'claimed.example.test' } },
+  'POST /api/v1/domains/activate': { outcomes: adminsWrite('200', absent), body: { domain: '{domain}' } },
+  'GET /api/v1/domains/{domain}': { outcomes: peopleReads('200', absent) },
+  'DELETE /api/v1/domains/{domain}': { outcomes: adminsWrite('204', absent) },
+  'POST /api/v1/domains/{domain}/link': {
+    outcomes: adminsWrite('200', absent),
+    body: { vm_id: '{vm}', vm_port: 80 },
+  },
+  'DELETE /api/v1/domains/{domain}/link': { outcomes: adminsWrite('204', absent) },
+  'GET /api/v1/organizations/{org_id}/domains': { outcomes: peopleReads('200', foreign), foreignIs403: true },
   'POST /api/v1/compute/uploads': {
     outcomes: writes('200', '400 invalid_request'),
     body: { organization_id: '{org}' },
@@ -176,6 +187,7 @@ export const gatewayRows: Readonly<Record<string, RestRow>> = {
 const chats: Outcomes = ['200', '200', tooLittle, '200', '200', noScope]
 const vmArgument = 'id: "{vm}"'
 const databaseArgument = 'id: "{database}"'
+const domainArgument = 'domain: "{domain}"'
 const inVm = 'vmId: "{vm}"'
 
 /** Every root field of GraphQL. `200` is an answer without errors. */
@@ -283,6 +295,15 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'subscription databaseRestoreEvents': { outcomes: peopleReads('200', absent), args: 'id: "{restore}"' },
   'subscription databaseEvents': { outcomes: peopleReads('200', absent), args: databaseArgument },
   'subscription databaseMetricsChanged': { outcomes: peopleReads('200', absent), args: databaseArgument },
+  'query domain': { outcomes: peopleReads('200', absent), args: domainArgument },
+  'query domains': { outcomes: peopleRead('200'), args: 'first: 5' },
+  'mutation createDomain': { outcomes: adminsWrite('200', '200'), args: 'domain: "claimed.example.test"' },
+  'mutation activateDomain': { outcomes: adminsWrite('200', absent), args: domainArgument },
+  'mutation checkDomain': { outcomes: adminsWrite('200', absent), args: domainArgument },
+  'mutation linkDomain': { outcomes: adminsWrite('200', absent), args: `${domainArgument}, vmId: "{vm}", vmPort: 80` },
+  'mutation unlinkDomain': { outcomes: adminsWrite('200', absent), args: domainArgument },
+  'mutation deleteDomain': { outcomes: adminsWrite('200', absent), args: domainArgument },
+  'subscription domainEvents': { outcomes: peopleReads('200', absent), args: domainArgument },
   'query build': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'query builds': { outcomes: reads('200', '200'), args: 'first: 5' },
   'query buildSecrets': { outcomes: reads('200', '200') },

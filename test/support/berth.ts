@@ -27,6 +27,9 @@ export type Berth = RunningApp & {
   dataDir: string
 }
 
+/** Where no name server is: no test asks the real DNS. */
+const nobody = '127.0.0.1:1'
+
 /** Starts one, on a Postgres of its own when one is given. With `worker` it also runs VMs, with that many kept warm. */
 export async function startBerth({
   worker = false,
@@ -41,7 +44,7 @@ export async function startBerth({
 } = {}): Promise<Berth> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-'))
   chmodSync(dataDir, 0o711) // QEMU runs as another user when we are root
-  const ours = { BERTH_DATA_DIR: dataDir, BERTH_VM_POOL: String(pool), ...settings }
+  const ours = { BERTH_DATA_DIR: dataDir, BERTH_VM_POOL: String(pool), BERTH_DNS_SERVERS: nobody, ...settings }
   const app = await startApp({ schema, surfaces: registerSurfaces, settings: ours, ...(on ? { on } : {}) })
   const workerServices = worker
     ? await openServices(

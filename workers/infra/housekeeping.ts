@@ -17,12 +17,12 @@ import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
-import { forgetCertificateOrders, sweepCertificates } from '#src/resources/infra/certificates/claims.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
 import { verifyBackups } from './database-verification.ts'
 import { requeueUnclaimedBuilds, sweepBuildDisks } from './build-machines.ts'
 import type { ActiveBuilds } from './builds.ts'
 import { measureDatabases, sleepIdleDatabases } from './database-upkeep.ts'
+import { createDomainChecks } from './domains.ts'
 import type { VmWork } from './vms.ts'
 
 /** The parts of a worker that runs VMs. */
@@ -33,8 +33,16 @@ export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds; stopping: Abo
  * installation.
  */
 export function startHousekeeping(services: Background, node: NodeWork | null): () => void {
-  const tasks = [...tasksOfEverybody(services, node?.work.nodeId ?? null), ...(node ? tasksOfNode(node) : [])]
-  return () => tasks.forEach((task) => void task.stop())
+  const domains = createDomainChecks(services)
+  const tasks = [
+    ...tasksOfEverybody(services, node?.work.nodeId ?? null),
+    every('*/2 * * * * *', 'checking domains', () => domains.begin()),
+    ...(node ? tasksOfNode(node) : []),
+  ]
+  return () => {
+    tasks.forEach((task) => void task.stop())
+    domains.stop()
+  }
 }
 
 /** @param own the node of this worker, which is certainly alive. */
@@ -55,7 +63,6 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     every('*/20 * * * * *', 'ending lost backups', () => endLostBackups(services)),
     every('*/20 * * * * *', 'going on with backups', () => requeueBackups(services)),
     every('*/20 * * * * *', 'going on with restores', () => requeueRestores(services)),
-    every('*/15 * * * * *', 'going on with certificates', () => sweepCertificates(services)),
     every('* * * * *', 'deleting backups', () => forgetOldBackups(services)),
     every('17 * * * *', 'deleting old records', () => forget(services)),
     every('27 * * * *', 'rotating build logs', () => rotateLogPartitions(services.db)),
@@ -93,7 +100,6 @@ async function forget(services: Background): Promise<void> {
   await forgetUnusedUploads(services)
   await forgetOldArtifacts(services)
   await forgetSchedules(db)
-  await forgetCertificateOrders(db)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)
   await forgetIdempotencyKeys(db)

@@ -6,4 +6,5 @@ export const lockNumbers = {
   buildLogDays: 4_823_092,
   buildDispatch: 4_823_093,
   uploadRoom: 4_823_094,
+  domainChecks: 4_823_095,
 } as const

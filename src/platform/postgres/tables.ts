@@ -3,9 +3,6 @@
 // biome-ignore format: a line for each column would be five hundred
 /** Every table's columns; `unknown` is JSON. */
 export type Tables = {
-  acme_accounts: {
-    directory: string; sealedKey: Buffer; accountUrl: string | null; createdAt: string
-  }
   agent_versions: {
     agentId: string; version: number; definition: unknown; createdAt: string
   }
@@ -45,16 +42,6 @@ export type Tables = {
   }
   build_secrets: {
     organizationId: string; name: string; sealedValue: Buffer; updatedAt: string; leastRole: string
-  }
-  certificate_orders: {
-    id: string; organizationId: string; host: string; createdAt: string
-  }
-  certificates: {
-    id: string; organizationId: string; domainId: string; host: string; status: string; reason: string | null
-    issuer: string | null; chain: string | null; sealedKey: Buffer | null; notBefore: string | null
-    notAfter: string | null; attempts: number; nextAttemptAt: string | null; heldUntil: string | null
-    queuedUntil: string | null; claim: number; claimedUntil: string | null; orderUrl: string | null
-    sealedOrderKey: Buffer | null; challenges: unknown; createdAt: string; updatedAt: string
   }
   credit_leases: {
     processId: string; organizationId: string; amountNanoUsd: number
@@ -99,6 +86,18 @@ export type Tables = {
     pgUser: string; tokenVerifier: string | null; tokenHash: Buffer | null; sealedLogins: Buffer | null
     vcpuCount: number; memoryMb: number; diskMb: number; settings: unknown; sleepAfterSeconds: number | null
     activeAt: string; createdAt: string; updatedAt: string; deletedAt: string | null; purgeAfter: string | null
+  }
+  domain_events: {
+    domainId: string; position: number; status: string; statusReason: string | null; target: string | null
+    createdAt: string
+  }
+  domains: {
+    id: string; organizationId: string; userId: string | null; name: string; path: string; status: string
+    statusReason: string | null; verifyOwnership: boolean; verificationToken: string; serviceId: string | null
+    vmId: string | null; vmPort: number | null; functionId: string | null; records: unknown; eventPosition: number
+    pendingSince: string | null; checkedAt: string | null; nextCheckAt: string | null; checkNumber: number
+    checkedNumber: number; checkEndsAt: string | null; lostAt: string | null; verifiedAt: string | null
+    activatedAt: string | null; createdAt: string; updatedAt: string
   }
   edge_acknowledgements: {
     edgeId: string; databaseId: string; position: number

@@ -5,6 +5,7 @@ import { change, findOne, getOne, sql, transaction, type Db, type Tx } from '#sr
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
+import { unlinkDomainsOfVm } from '#src/resources/infra/domains/links.ts'
 import { removeProxiesOfVm } from '#src/resources/infra/proxies/rows.ts'
 import { closeUsage, openUsage, type EndReason } from '#src/resources/infra/usage.ts'
 import { vmTopic } from './places.ts'
@@ -64,7 +65,10 @@ export async function moveVm(
     if (!vm) return undefined
     if (to === 'running') await openUsage(tx, services, vm)
     else await closeUsage(tx, id, move.usageEnd ?? usageEnds[to] ?? 'request')
-    if (to === 'deleting') await removeProxiesOfVm(tx, id)
+    if (to === 'deleting') {
+      await removeProxiesOfVm(tx, id)
+      await unlinkDomainsOfVm(tx, id)
+    }
     await addEvent(tx, vm)
     return vm
   })

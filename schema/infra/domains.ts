@@ -1,0 +1,292 @@
+/** Custom domains in GraphQL; schema/infra/domain-changes.ts has what changes them. */
+import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { followDomain } from '#src/resources/infra/domains/events.ts'
+import { instructionsFor, recordsOf, txtNameOf, txtValueOf } from '#src/resources/infra/domains/records.ts'
+import {
+  externalUrlOf,
+  type Domain,
+  type DomainEvent,
+  type DomainRecord,
+  type DomainStatus,
+} from '#src/resources/infra/domains/rows.ts'
+import { findDomains, getDomain, messageOf, pageDomains } from '#src/resources/infra/domains.ts'
+import { vmType } from './vms.ts'
+
+const domainStatus = enumOf('DomainStatus', 'How far a domain is.', {
+  pending: 'Its DNS records are not all there yet.',
+  verified: 'They were; `activateDomain` lets it serve.',
+  active: 'It serves what it is linked to.',
+  failed: '`statusReason` says why. Create it again to have it checked again.',
+} satisfies Record<DomainStatus, string>)
+
+const recordPurpose = enumOf('DomainRecordPurpose', 'What a DNS record is for.', {
+  address: 'It leads visitors here.',
+  ownership: 'It proves that the name is yours.',
+  wildcard: 'It lets the certificate of a wildcard be issued, and proves that the name is yours.',
+} satisfies Record<DomainRecord['purpose'], string>)
+
+const domainRecord = builder.objectRef<DomainRecord>('DomainRecord').implement({
+  description: 'A DNS record that a domain needs, and what the last check saw of it at the servers of its zone.',
+  fields: (t) => ({
+    purpose: t.field({ type: recordPurpose, description: 'What it is for.', resolve: ({ purpose }) => purpose }),
+    type: t.exposeString('type', { description: '`A`, `TXT` or `CNAME`.' }),
+    name: t.exposeString('name', { description: 'Its name, in full.' }),
+    expected: t.exposeString('expected', { description: 'What it must say.' }),
+    seen: t.exposeStringList('seen', { description: 'What it said, ten values at most.' }),
+    isRight: t.exposeBoolean('isRight', { description: 'Whether that is as it must be.' }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'Why it is not, as a sentence; null before the first check.',
+    }),
+    checkedAt: t.expose('checkedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was checked; null before the first check.',
+    }),
+  }),
+})
+
+const targetType = enumOf('DomainTargetType', 'What a domain leads to.', {
+  vm: 'A port of a VM.',
+  serverless: 'A function.',
+})
+
+const vmPortTarget = builder.objectRef<Domain>('DomainVmPort').implement({
+  description: 'A port of a VM.',
+  fields: (t) => ({
+    ...linkTo(t, 'vm', { type: vmType, nullable: true, description: 'The VM.', id: ({ vmId }) => vmId }),
+    port: t.int({ description: 'The port on which a server listens in it.', resolve: ({ vmPort }) => vmPort ?? 0 }),
+  }),
+})
+
+const functionTarget = builder.objectRef<Domain>('DomainFunction').implement({
+  description: 'A function.',
+  fields: (t) => ({
+    functionId: t.id({
+      nullable: true,
+      description: 'The function.',
+      resolve: ({ functionId }) => functionId && encodeId('function', functionId),
+    }),
+  }),
+})
+
+const domainTarget = builder.unionType('DomainTarget', {
+  description: 'What a domain leads to.',
+  types: [vmPortTarget, functionTarget],
+  resolveType: (domain) => ((domain as Domain).functionId === null ? vmPortTarget : functionTarget), // both are made of a domain
+})
+
+/** A custom domain. */
+export const domainType = nodeOf('Domain', '`dom_` and 26 characters.', findDomains)
+
+builder.objectType(domainType, {
+  description:
+    'A domain of your own that leads to a port of a VM or to a function. It is proved by DNS records, which Berth checks by itself while it is `PENDING`, and hourly afterwards.',
+  fields: (t) => ({
+    name: t.exposeString('name', {
+      description: 'The name in lower case and as ASCII labels; `*.` before it: all names one level below.',
+    }),
+    path: t.exposeString('path', { description: 'The path below which it serves.' }),
+    status: t.field({ type: domainStatus, description: 'How far it is.', resolve: ({ status }) => status }),
+    statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it has failed.' }),
+    ...linkTo(t, 'organization', {
+      type: organizationType,
+      description: 'The organization that claimed it.',
+      id: (domain) => domain.organizationId,
+    }),
+    ...linkTo(t, 'createdBy', {
+      type: userType,
+      nullable: true,
+      description: 'Who claimed it.',
+      id: (domain) => domain.userId,
+    }),
+    verifyOwnership: t.exposeBoolean('verifyOwnership', { description: 'Whether a TXT record must prove it.' }),
+    verificationToken: t.exposeString('verificationToken', { description: 'What that record has in it.' }),
+    txtRecordName: t.string({
+      description: 'The name of the TXT record.',
+      resolve: (domain, _, { config }) => txtNameOf(config, domain),
+    }),
+    txtRecordValue: t.string({
+      description: 'What the TXT record must say.',
+      resolve: (domain, _, { config }) => txtValueOf(config, domain),
+    }),
+    aRecordIp: t.string({
+      description: 'What the A record must say.',
+      resolve: (_domain, _, { config }) => config.ingressIpv4,
+    }),
+    instructions: t.string({
+      description: 'Which DNS records to add, as a text for people.',
+      resolve: (domain, _, { config }) => instructionsFor(config, domain),
+    }),
+    records: t.field({
+      type: [domainRecord],
+      description: 'The DNS records that it needs, each with what the last check saw.',
+      resolve: (domain, _, { config }) => recordsOf(config, domain),
+    }),
+    target: t.field({
+      type: domainTarget,
+      nullable: true,
+      description: 'What it leads to; null while it is not linked.',
+      resolve: (domain) => (domain.serviceId === null ? null : domain),
+    }),
+    ...linkTo(t, 'vm', {
+      type: vmType,
+      nullable: true,
+      description: 'The VM that it leads to.',
+      id: ({ vmId }) => vmId,
+    }),
+    ...flatTarget(t),
+    externalUrl: t.string({ description: 'Where it is reached.', resolve: externalUrlOf }),
+    message: t.string({ description: 'How far it is, as a sentence.', resolve: messageOf }),
+    checkedAt: t.expose('checkedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When its records were last checked.',
+    }),
+    nextCheckAt: t.expose('nextCheckAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When they are checked next; null once it has failed.',
+    }),
+    lostAt: t.expose('lostAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when the name of a proved domain has not led here; after seven days it has failed.',
+    }),
+    eventCursor: t.string({
+      description: 'Pass it as `after` to `domainEvents` to follow what happens from here on.',
+      resolve: (domain) => String(domain.eventPosition),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was claimed.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+    verifiedAt: t.expose('verifiedAt', { type: 'DateTime', nullable: true, description: 'When it was last proved.' }),
+    activatedAt: t.expose('activatedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was last activated.',
+    }),
+  }),
+})
+
+/** The target as REST shows it, in fields beside each other. */
+function flatTarget(t: PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Domain>) {
+  return {
+    vmPort: t.exposeInt('vmPort', { nullable: true, description: 'The port of the VM that it leads to.' }),
+    functionId: t.id({
+      nullable: true,
+      description: 'The function that it leads to.',
+      resolve: ({ functionId }) => functionId && encodeId('function', functionId),
+    }),
+    serviceId: t.id({
+      nullable: true,
+      description: '`svc_` and 26 characters: this link, another one each time that it is linked to something else.',
+      resolve: ({ serviceId }) => serviceId && encodeId('service', serviceId),
+    }),
+    targetType: t.field({
+      type: targetType,
+      nullable: true,
+      description: 'What kind of target it has.',
+      resolve: ({ functionId, vmId }) => (functionId !== null ? 'serverless' : vmId === null ? null : 'vm'),
+    }),
+  }
+}
+
+const domainEvent = builder.objectRef<DomainEvent>('DomainEvent').implement({
+  description: 'The state of a domain after a change.',
+  isTypeOf: (value) => typeof value === 'object' && value !== null && 'position' in value,
+  fields: (t) => ({
+    cursor: t.string({
+      description: 'Pass it as `after` to resume after this event.',
+      resolve: (event) => String(event.position),
+    }),
+    domainId: t.id({ description: 'Which domain.', resolve: (event) => encodeId('domain', event.domainId) }),
+    domain: t.field({
+      type: domainType,
+      nullable: true,
+      description: 'The domain as it is now; null once it is deleted.',
+      resolve: (event) => event.domainId,
+    }),
+    status: t.field({
+      type: domainStatus,
+      description: 'Its status after this event.',
+      resolve: ({ status }) => status,
+    }),
+    statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it had failed.' }),
+    target: t.exposeString('target', {
+      nullable: true,
+      description: 'What it led to: `vm:<id>:<port>`, `function:<id>`, or null.',
+    }),
+    at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
+  }),
+})
+
+const domainEventOrHeartbeat = builder.unionType('DomainEventOrHeartbeat', {
+  description: 'An event of a domain, or a heartbeat.',
+  types: [domainEvent, heartbeat],
+})
+
+const domainConnection = connectionOf('Domain', domainType)
+const domainFilter = builder.inputType('DomainFilter', {
+  description: 'Narrows a list of domains.',
+  fields: (t) => ({
+    statuses: t.field({ type: [domainStatus], description: 'Only those with one of these statuses.' }),
+  }),
+})
+const domainArguments = {
+  ...pageArgumentsUpTo(limits.infraListMax),
+  ...builder.args((t) => ({
+    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+    filter: t.field({ type: domainFilter, description: 'Narrows the list.' }),
+    orderBy: t.field({ type: orderOf('Domain'), description: 'Newest first by default.' }),
+  })),
+}
+const whichDomain = builder.args((t) => ({
+  domain: t.id({ required: true, description: 'Its name or its id.' }),
+}))
+
+builder.queryFields((t) => ({
+  domain: t.field({
+    type: domainType,
+    description: 'One domain. Errors: INVALID_DOMAIN, NOT_FOUND, FORBIDDEN.',
+    args: whichDomain,
+    resolve: (_, { domain }, call) => getDomain(call, domain),
+  }),
+  domains: t.field({
+    type: domainConnection,
+    description: 'The active organization’s domains, newest first.',
+    args: domainArguments,
+    resolve: (_, { filter, orderBy, ...window }, call) => pageDomains(call, window, filter, orderBy?.direction),
+  }),
+}))
+type DomainsGiven = Parameters<typeof pageDomains>[1] & OrderGiven & { filter?: Parameters<typeof pageDomains>[2] }
+const domainsOf = listOfOrganizations((call, { filter, orderBy, ...window }: DomainsGiven) =>
+  pageDomains(call, window, filter, orderBy?.direction),
+)
+builder.objectField(organizationType, 'domains', (t) =>
+  t.field({
+    type: domainConnection,
+    nullable: true,
+    description: 'Its domains, newest first.',
+    args: domainArguments,
+    resolve: ({ id }, given, call) => domainsOf(call, id, given),
+  }),
+)
+
+builder.subscriptionFields((t) => ({
+  domainEvents: t.field({
+    type: domainEventOrHeartbeat,
+    description:
+      'A domain’s events: those after the cursor (without a cursor, its current state), then live ones, until it is deleted. Errors: INVALID_DOMAIN, NOT_FOUND, FORBIDDEN.',
+    args: { ...whichDomain, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
+    subscribe: async (_, { domain, after }, call) => withHeartbeats(await followDomain(call, domain, after)),
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
+  }),
+}))

@@ -1,0 +1,212 @@
+/**
+ * What the DNS says of a name right now: asked of the servers that its zone names as its own, not of a cache. Where those
+ * are is asked of the operator's name servers. The zone may be anybody's, so its servers count as any host that a user
+ * chose: private addresses are not asked, and only the operator's own servers may listen elsewhere than on port 53.
+ */
+import { getServers, Resolver } from 'node:dns/promises'
+import { isIPv6 } from 'node:net'
+import { getDomain } from 'tldts'
+import type { Config } from '#src/platform/config.ts'
+import { domainLimits } from '#src/platform/limits/domains.ts'
+import { refusalOf } from './addresses.ts'
+
+/**
+ * What was answered. `absent`: the zone says that there is no such record. `silent`: its servers gave no answer.
+ * `unknown`: the operator's servers gave none, which says nothing about the zone. `why` is a sentence.
+ */
+export type DnsAnswer =
+  | { state: 'found'; values: readonly string[] }
+  | { state: 'absent' | 'silent' | 'unknown'; why: string }
+
+/** Where a name leads: the CNAMEs on the way, in order, and the addresses at their end. */
+export type DnsAddresses = { aliases: readonly string[]; answer: DnsAnswer }
+
+/** Answers questions about names; each answer is kept for as long as this is. */
+export type DnsLookup = {
+  /** The TXT records of exactly this name, each in one piece. A CNAME is not followed: its target may be anybody's. */
+  texts(name: string): Promise<DnsAnswer>
+  /** The CNAME of this name. */
+  alias(name: string): Promise<DnsAnswer>
+  /**
+   * The addresses of this name, IPv4 and IPv6, across CNAMEs.
+   * @param isEnd whether an alias is where the question may end; then `values` is empty.
+   */
+  addresses(name: string, isEnd: (alias: string) => boolean): Promise<DnsAddresses>
+}
+
+type Question = 'A' | 'AAAA' | 'CNAME' | 'NS' | 'TXT'
+/** The servers of a zone, as they are asked and as sentences name them. */
+type Zone = { whose: string; ask: (question: Question, name: string) => Promise<DnsAnswer> }
+type Server = { address: string; port: number }
+
+const dnsPort = 53
+/** An answer of c-ares that says that something is not there. */
+const noName = new Set(['ENOTFOUND', 'EBADNAME', 'EBADQUERY'])
+const noAnswer = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EDESTRUCTION', 'ECONNRESET'])
+
+/**
+ * Starts to look names up.
+ * @param signal ends everything that is still asked; its answers are then `silent` or `unknown`.
+ */
+export function openDnsLookup(settings: Pick<Config, 'dnsServers' | 'privateHosts'>, signal: AbortSignal): DnsLookup {
+  const zones = openZones(settings, signal)
+  const { ask } = zones
+
+  async function addressesAt(name: string): Promise<DnsAnswer> {
+    const [four, six] = await Promise.all([ask('A', name), ask('AAAA', name)])
+    if (four.state === 'found' && six.state === 'found')
+      return { state: 'found', values: [...four.values, ...six.values] }
+    return four.state === 'absent' && six.state === 'found' ? six : four
+  }
+
+  return {
+    alias: (name) => ask('CNAME', name),
+    async texts(name) {
+      const alias = await ask('CNAME', name)
+      if (alias.state !== 'found') return alias.state === 'absent' ? ask('TXT', name) : alias
+      return { state: 'absent', why: `${name} is a CNAME of ${alias.values[0]}; the TXT record must be at it itself.` }
+    },
+    async addresses(name, isEnd) {
+      const aliases: string[] = []
+      for (let at = name; aliases.length <= domainLimits.aliasesMax; ) {
+        const alias = await ask('CNAME', at)
+        if (alias.state === 'absent') return { aliases, answer: await addressesAt(at) }
+        if (alias.state !== 'found') return { aliases, answer: alias }
+        const target = withoutDot(alias.values[0] ?? '')
+        if (target === '' || aliases.includes(target) || target === name) break
+        aliases.push(target)
+        if (isEnd(target)) return { aliases, answer: { state: 'found', values: [] } }
+        at = target
+      }
+      return { aliases, answer: { state: 'absent', why: `The CNAMEs of ${name} lead nowhere, or are too many.` } }
+    },
+  }
+}
+
+/** What asks the servers of whatever zone a name is in. */
+function openZones(
+  { dnsServers, privateHosts }: Pick<Config, 'dnsServers' | 'privateHosts'>,
+  signal: AbortSignal,
+): Pick<Zone, 'ask'> {
+  const own = (dnsServers.length > 0 ? dnsServers : getServers()).map(readServer)
+  const directory: Zone = { whose: 'The name servers that Berth asks first', ask: asker(own, signal, 'absent') }
+  const zones = new Map<string, Promise<Zone | null>>()
+
+  function zoneOf(name: string): Promise<Zone | null> {
+    const known = zones.get(name)
+    if (known) return known
+    const finding = findZone(name)
+    zones.set(name, finding)
+    return finding
+  }
+
+  /** The zone that a name is in; null when the operator's servers do not answer. */
+  async function findZone(name: string): Promise<Zone | null> {
+    // A name with a CNAME is in the zone above: the name servers that would be found are those of its target.
+    const alias = await directory.ask('CNAME', name)
+    const servers = alias.state === 'found' ? alias : await directory.ask('NS', name)
+    if (servers.state === 'silent') return null
+    if (alias.state !== 'found' && servers.state === 'found') return zoneServedBy(name, servers.values)
+    const above = name.slice(name.indexOf('.') + 1)
+    // Servers that know of no zone are themselves the last to ask, as a company's own may be.
+    return name === getDomain(name) || !name.includes('.') ? directory : zoneOf(above)
+  }
+
+  async function zoneServedBy(zone: string, names: readonly string[]): Promise<Zone> {
+    const asked = names.slice(0, domainLimits.zoneServersMax)
+    const whose = `The name servers of ${zone} (${asked.join(', ')})`
+    const found = await Promise.all(
+      asked.map(async (name) => {
+        const addresses = await directory.ask('A', name)
+        return addresses.state === 'found' ? addresses : directory.ask('AAAA', name)
+      }),
+    )
+    const addresses = found.flatMap((answer) => (answer.state === 'found' ? answer.values : []))
+    const servers = [...new Set(addresses)].flatMap((address) => openServer(address) ?? [])
+    if (servers.length > 0)
+      return { whose, ask: asker(servers.slice(0, domainLimits.zoneServersMax), signal, 'silent') }
+    const why = addresses.length > 0 ? 'have no public address.' : 'have no address.'
+    return { whose, ask: async () => ({ state: 'silent', why }) }
+  }
+
+  /** How a zone's server at this address is asked; undefined when it may not be. */
+  function openServer(address: string): Server | undefined {
+    const ours = own.find((server) => server.address === address)
+    if (ours) return ours
+    const isOpen = privateHosts.includes(`${isIPv6(address) ? `[${address}]` : address}:${dnsPort}`)
+    return isOpen || refusalOf(address) === null ? { address, port: dnsPort } : undefined
+  }
+
+  return {
+    async ask(question, name) {
+      const zone = await zoneOf(lastLabels(name))
+      if (!zone) return { state: 'unknown', why: `${directory.whose} do not answer. Berth tries again.` }
+      const answer = await zone.ask(question, name)
+      if (answer.state !== 'silent') return answer
+      const why = `${zone.whose} ${answer.why}`
+      return zone === directory ? { state: 'unknown', why: `${why} Berth tries again.` } : { state: 'silent', why }
+    },
+  }
+}
+
+/**
+ * What asks these servers, one after the other until one answers.
+ * @param refused what it means that they refuse to answer, or fail.
+ */
+function asker(servers: readonly Server[], signal: AbortSignal, refused: 'absent' | 'silent'): Zone['ask'] {
+  const resolver = new Resolver({ timeout: domainLimits.questionMs, tries: domainLimits.questionTries })
+  resolver.setServers(servers.map(({ address, port }) => `${isIPv6(address) ? `[${address}]` : address}:${port}`))
+  signal.addEventListener('abort', () => resolver.cancel(), { once: true })
+  return async (question, name) => {
+    if (signal.aborted) return { state: 'silent', why: 'did not answer in time.' }
+    try {
+      const values = await recordsOf(resolver, question, name)
+      return values.length > 0
+        ? { state: 'found', values }
+        : { state: 'absent', why: `${name} has no ${question} record.` }
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException // c-ares gives no other errors
+      if (noName.has(code)) return { state: 'absent', why: `There is no name ${name}.` }
+      if (code === 'ENODATA') return { state: 'absent', why: `${name} has no ${question} record.` }
+      if (noAnswer.has(code)) return { state: 'silent', why: 'do not answer.' }
+      return { state: refused, why: `answer with an error (${code.slice(1)}) for ${name}.` }
+    }
+  }
+}
+
+async function recordsOf(resolver: Resolver, question: Question, name: string): Promise<string[]> {
+  switch (question) {
+    case 'A':
+      return resolver.resolve4(name)
+    case 'AAAA':
+      return resolver.resolve6(name)
+    case 'CNAME':
+      return resolver.resolveCname(name)
+    case 'NS':
+      return resolver.resolveNs(name)
+    case 'TXT':
+      return (await resolver.resolveTxt(name)).slice(0, domainLimits.textsMax).map((chunks) => chunks.join(''))
+  }
+}
+
+/** The end of a name, of as many labels as are searched for a zone. */
+function lastLabels(name: string): string {
+  return name
+    .split('.')
+    .filter((label) => label !== '*')
+    .slice(-domainLimits.zoneLabelsMax)
+    .join('.')
+}
+
+function withoutDot(name: string): string {
+  return (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase()
+}
+
+/** Reads an address with or without a port, as the setting and the system write it. */
+function readServer(text: string): Server {
+  const [, bracketed, port] = /^\[([^\]]+)\](?::(\d+))?$/.exec(text) ?? []
+  if (bracketed !== undefined) return { address: bracketed, port: Number(port ?? dnsPort) }
+  if (isIPv6(text)) return { address: text, port: dnsPort }
+  const [address = '', given] = text.split(':')
+  return { address, port: Number(given ?? dnsPort) }
+}

@@ -1,0 +1,30 @@
+/** The events of a domain, followed from any position without gaps or repeats. */
+import { eventPosition } from '#src/platform/pages.ts'
+import { findAll, findOne, sql } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { getDomainRow, type DomainEvent } from './rows.ts'
+import { domainsTopic } from './states.ts'
+
+/**
+ * The domain's events after the cursor (its latest one without), then new ones as they come; ends when it is deleted.
+ * @throws BerthError invalid_domain, not_found, forbidden; invalid_request for a text that is not a cursor. All before the
+ * first event.
+ */
+export async function followDomain(
+  call: Call & { signal?: AbortSignal },
+  given: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<DomainEvent>> {
+  const { id, eventPosition: last } = await getDomainRow(call, 'domains:read', given)
+  return eventsAfter(call, id, after ? eventPosition(after) : last - 1, {
+    topic: domainsTopic,
+    isLast: () => false,
+    read: (from, most) =>
+      findAll<DomainEvent>(
+        call.db,
+        sql`select * from domain_events where domain_id = ${id} and position > ${from} order by position limit ${most}`,
+      ),
+    isOver: async () => (await findOne(call.db, sql`select 1 from domains where id = ${id}`)) === undefined,
+  })
+}
