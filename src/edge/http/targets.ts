@@ -1,10 +1,13 @@
 /** What a route leads to, and how a connection to it is opened. */
 import type { Duplex } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
+import type { VmPlace } from '#src/resources/infra/vms/places.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
 
-/** A port of a VM, or a function, by their stored ids. */
-export type Target = { kind: 'vm'; vmId: string; port: number } | { kind: 'function'; functionId: string }
+/** A port of a VM, or a function, by their stored ids. `wakes`: a VM that sleeps is woken. */
+export type Target =
+  | { kind: 'vm'; vmId: string; port: number; wakes?: boolean }
+  | { kind: 'function'; functionId: string }
 
 /**
  * Opens a connection to a target, on which HTTP/1.1 is spoken. It may wait until the target is awake.
@@ -26,9 +29,9 @@ export class TargetRefusal extends Error {
 }
 
 /** Where a route leads; null when it leads nowhere yet. */
-export function targetOf({ vmId, vmPort, functionId }: Route): Target | null {
+export function targetOf({ vmId, vmPort, functionId, wakes }: Route): Target | null {
   if (functionId !== null) return { kind: 'function', functionId }
-  return vmId !== null && vmPort !== null ? { kind: 'vm', vmId, port: vmPort } : null
+  return vmId !== null && vmPort !== null ? { kind: 'vm', vmId, port: vmPort, ...(wakes ? { wakes } : {}) } : null
 }
 
 /** The same text for the same target. */
@@ -45,4 +48,14 @@ export function refusalFrom(error: unknown): TargetRefusal {
   if (error.code === 'capacity_unavailable')
     return new TargetRefusal('busy', 'The service has too many connections. Try again in a moment.', 1)
   return new TargetRefusal('failing', 'The service does not answer right now. Try again in a few seconds.', 3)
+}
+
+/** What is said of a VM that does not run. */
+export function restingRefusal(status: VmPlace['status']): TargetRefusal {
+  if (status === 'creating' || status === 'starting' || status === 'resuming')
+    return new TargetRefusal('starting', 'The machine behind this address is starting. Try again in a few seconds.', 3)
+  if (status === 'deleting' || status === 'deleted')
+    return new TargetRefusal('gone', 'The machine behind this address is gone.')
+  if (status === 'error') return new TargetRefusal('failing', 'The machine behind this address has failed.')
+  return new TargetRefusal('sleeping', 'The machine behind this address is not running. Its owner can start it.')
 }

@@ -8,11 +8,12 @@ import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Services } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
+import { isWakeable } from '#src/resources/infra/vms/waking.ts'
 import { findVmPlace, vmTopic, type VmPlace } from '#src/resources/infra/vms/places.ts'
-import { TargetRefusal } from './targets.ts'
+import { restingRefusal, TargetRefusal } from './targets.ts'
 
-/** Opens a connection to a port of a VM. @throws TargetRefusal; BerthError as NodeClient.tunnel */
-export type ReachVm = (vmId: string, port: number) => Promise<Duplex>
+/** Opens a connection to a port of a VM. @param wakes whether a VM that sleeps is woken. @throws TargetRefusal; BerthError as NodeClient.tunnel */
+export type ReachVm = (vmId: string, port: number, wakes?: boolean) => Promise<Duplex>
 
 /** Makes a VM run that does not, and waits until it does. @throws TargetRefusal, BerthError */
 export type WakeVm = (vmId: string) => Promise<void>
@@ -40,34 +41,24 @@ export function createVmReach(services: Services, wake?: WakeVm): ReachVm {
   }
   const placeOf = (vmId: string): VmPlace | Promise<VmPlace> => places.find(vmId)?.value ?? readPlace(vmId)
 
-  async function reachOnce(vmId: string, port: number): Promise<Duplex> {
+  async function reachOnce(vmId: string, port: number, wakes: boolean): Promise<Duplex> {
     let place = await placeOf(vmId)
     if (place.status !== 'running') {
-      if (!wake) throw restingRefusal(place.status)
+      if (!wake || !wakes || !isWakeable(place.status)) throw restingRefusal(place.status)
       await wake(vmId)
       place = await readPlace(vmId) // the notice may come later
     }
     return nodeClient(place.nodeAgentUrl, token).tunnel({ vmId, port })
   }
 
-  return async (vmId, port) => {
+  return async (vmId, port, wakes = false) => {
     try {
-      return await reachOnce(vmId, port)
+      return await reachOnce(vmId, port, wakes)
     } catch (error) {
       if (!(error instanceof BerthError && error.code === 'vm_unreachable')) throw error
       const place = await readPlace(vmId) // it may have stopped without our having heard of it
       if (place.status === 'running') throw error
-      return reachOnce(vmId, port)
+      return reachOnce(vmId, port, wakes)
     }
   }
-}
-
-/** What is said of a VM that does not run. */
-function restingRefusal(status: VmPlace['status']): TargetRefusal {
-  if (status === 'creating' || status === 'starting' || status === 'resuming')
-    return new TargetRefusal('starting', 'The machine behind this address is starting. Try again in a few seconds.', 3)
-  if (status === 'deleting' || status === 'deleted')
-    return new TargetRefusal('gone', 'The machine behind this address is gone.')
-  if (status === 'error') return new TargetRefusal('failing', 'The machine behind this address has failed.')
-  return new TargetRefusal('sleeping', 'The machine behind this address is not running. Its owner can start it.')
 }

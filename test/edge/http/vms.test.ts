@@ -93,9 +93,18 @@ test('a VM that does not run is woken by whoever can, once it is known', async (
     woken.push(id)
     await change(berth.services.db, sql`update vms set status = 'running' where id = ${id}`)
   })
-  expect(await textOf(await waking(vmId, port))).toBe('here')
+  expect(await textOf(await waking(vmId, port, true))).toBe('here')
   expect(woken).toEqual([vmId])
 })
+
+test.each(['paused', 'stopped'])(
+  'a VM that is %s stays so where the entry does not wake it, or its owner stopped it',
+  async (status) => {
+    const vmId = await makeVm(status)
+    const waking = createVmReach(berth.services, () => Promise.reject(new Error('it was woken')))
+    await expect(waking(vmId, port, status === 'stopped')).rejects.toMatchObject({ kind: 'sleeping' })
+  },
+)
 
 test('a VM that is known is reached while Postgres is away, and another one is not', async () => {
   const [known, other] = [await makeVm('running'), await makeVm('running')]
