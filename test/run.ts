@@ -23,8 +23,10 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 /** What tests need beside what VMs need: Debian package -> a file by which we know it is here. */
 const testPackages: Readonly<Record<string, string>> = {
   chromium: '/usr/bin/chromium',
+  'dnsmasq-base': '/usr/sbin/dnsmasq',
   git: '/usr/bin/git',
   knot: '/usr/sbin/knotd', // a DNS server
+  pebble: '/usr/bin/pebble',
   postgresql: '/usr/bin/pg_ctlcluster', // for psql, pg_dump and pgbench
 }
 

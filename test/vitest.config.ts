@@ -38,6 +38,8 @@ export const slowTests = [
   'test/identity/command.test.ts', // commands, started by npm
   'test/identity/key-command.test.ts', // commands, started by npm
   'test/infra/build-logs.test.ts', // large logs
+  'test/infra/certificates/issuing.test.ts', // Debian's pebble and dnsmasq
+  'test/infra/certificates/refusals.test.ts', // Debian's pebble and dnsmasq
   'test/infra/compute/disk-images.test.ts', // qemu-img
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
   'test/infra/egress.test.ts', // a real SSH connection

@@ -16,6 +16,7 @@ import { openServices, type Services } from '#src/platform/services.ts'
 import { forgetEdge, reportEdge } from '#src/resources/infra/databases/edges.ts'
 import { wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
+import { openCertificates } from './certificates.ts'
 import { openDatabases, type Reach } from './databases.ts'
 import { givenCertificate, ownCertificate, type Certificates } from './postgres/logins/certificates.ts'
 import { openProxy, type PostgresProxy, type ProxyOptions } from './postgres/proxy.ts'
@@ -34,12 +35,17 @@ const portAgainMs = 2_000
 async function run(config: Config, databaseUrl: string): Promise<void> {
   const services = await openServices(config, databaseUrl, 'edge')
   reportConnections(services.database)
-  const certificates = certificatesOf(config)
+  const given = givenCertificateOf(config)
+  const certificates = given ?? ownCertificate(config.dataDir, config.domain)
   const edgeId = newUuid()
   const beating = keepReporting(services, edgeId)
   const checkToken = createTokenCheck(services)
   const directory = openDatabases(services, { reach: reachServer(services), checkToken, edgeId })
-  const metrics = await serveMetrics(config.edgeMetricsPort)
+  const shown = openCertificates({ services, given, hasRoute: () => false })
+  const metrics = await serveMetrics(config.edgeMetricsPort, {
+    path: '/tls-gate',
+    isAllowed: (query) => shown.isServed(query.get('domain') ?? ''),
+  })
   watchStalls()
   let proxy: PostgresProxy | null = null
   let door: SqlDoor | null = null
@@ -59,6 +65,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
     projectDoor?.close()
     await Promise.all([proxy?.close(finishLimitMs), door?.close(finishLimitMs)])
     directory.close()
+    shown.close()
     await forgetEdge(services.db, edgeId)
     await services.close()
     process.exit(0)
@@ -73,8 +80,9 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   flushCompileCache() // now, because there is no chance to do it after kill -9
 }
 
-function certificatesOf({ tlsCertificateFile, tlsKeyFile, dataDir, domain }: Config): Certificates {
-  if (tlsCertificateFile === null || tlsKeyFile === null) return ownCertificate(dataDir, domain)
+/** The operator's certificate, if there is one. @throws ConfigError when it cannot be read. */
+function givenCertificateOf({ tlsCertificateFile, tlsKeyFile }: Config): Certificates | null {
+  if (tlsCertificateFile === null || tlsKeyFile === null) return null
   try {
     return givenCertificate(tlsCertificateFile, tlsKeyFile)
   } catch (error) {

@@ -127,13 +127,25 @@ export const connectionsRefused = new Counter({
 
 const portsTried = 50
 
+/** Answers a question at a private path, by its query: yes with 200, no with 403. */
+export type PrivateGate = { path: string; isAllowed: (query: URLSearchParams) => boolean }
+
 /**
  * Serves /metrics to this machine only, on the wanted port or the next free one.
+ * @param gate a question that is answered there too.
  * @returns the port, and a function to close it.
  * @throws Error when none of 50 ports is free.
  */
-export async function serveMetrics(wantedPort: number): Promise<{ port: number; close: () => void }> {
+export async function serveMetrics(
+  wantedPort: number,
+  gate?: PrivateGate,
+): Promise<{ port: number; close: () => void }> {
   const server = createServer((request, response) => {
+    const [path = '', query = ''] = (request.url ?? '').split('?', 2)
+    if (gate && request.method === 'GET' && path === gate.path) {
+      response.writeHead(gate.isAllowed(new URLSearchParams(query)) ? 200 : 403).end()
+      return
+    }
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end('The metrics are at /metrics.\n')
       return

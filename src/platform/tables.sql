@@ -1,5 +1,13 @@
 -- What the migrations make, for reading. Not run. Written by: npm run tables
 
+create table acme_accounts (
+  directory text not null,
+  sealed_key bytea not null,
+  account_url text,
+  created_at timestamp with time zone not null default now(),
+  constraint acme_accounts_pkey PRIMARY KEY (directory)
+);
+
 create table agent_versions (
   agent_id uuid not null,
   version integer not null,
@@ -190,6 +198,50 @@ create table build_secrets (
   constraint build_secrets_least_role_check CHECK ((least_role = ANY (ARRAY['member'::text, 'admin'::text, 'owner'::text]))),
   constraint build_secrets_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'::text))
 );
+
+create table certificate_orders (
+  id uuid not null,
+  organization_id uuid not null,
+  host text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint certificate_orders_pkey PRIMARY KEY (id),
+  constraint certificate_orders_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+CREATE INDEX certificate_orders_created ON public.certificate_orders USING btree (created_at);
+CREATE INDEX certificate_orders_organization ON public.certificate_orders USING btree (organization_id, created_at);
+
+create table certificates (
+  id uuid not null,
+  organization_id uuid not null,
+  domain_id uuid not null,
+  host text not null,
+  status text not null,
+  reason text,
+  issuer text,
+  chain text,
+  sealed_key bytea,
+  not_before timestamp with time zone,
+  not_after timestamp with time zone,
+  attempts integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  held_until timestamp with time zone,
+  queued_until timestamp with time zone,
+  claim bigint not null default 0,
+  claimed_until timestamp with time zone,
+  order_url text,
+  sealed_order_key bytea,
+  challenges jsonb not null default '[]'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint certificates_organization_id_host_key UNIQUE (organization_id, host),
+  constraint certificates_pkey PRIMARY KEY (id),
+  constraint certificates_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint certificates_host_check CHECK (((host = lower(host)) AND ((length(host) >= 1) AND (length(host) <= 253)))),
+  constraint certificates_reason_check CHECK ((length(reason) <= 500)),
+  constraint certificates_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text])))
+);
+CREATE INDEX certificates_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX certificates_host ON public.certificates USING btree (host);
 
 create table credit_leases (
   process_id uuid not null,

@@ -20,6 +20,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/infra/backup-schedules': ['backup_schedules'],
   'src/resources/infra/build-logs': ['build_log_lines'],
   'src/resources/infra/builds': ['build_caches', 'build_events', 'build_jobs', 'build_runs', 'build_secrets'],
+  'src/resources/infra/certificates': ['acme_accounts', 'certificate_orders', 'certificates'],
   'src/resources/infra/database-auth-issuers': ['database_auth_issuers'],
   'src/resources/infra/databases': [
     'database_events',

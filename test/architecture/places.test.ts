@@ -44,6 +44,7 @@ const randomness: Readonly<Record<string, string>> = {
   'src/drivers/compute/qemu/machine-users.ts': 'where an instance begins among the users of machines',
   'src/platform/ids.ts': 'ids and tokens',
   'src/platform/secrets.ts': 'nonces and the sealing key',
+  'src/resources/infra/certificates/claims.ts': 'attempts at certificates that are not made together',
   'src/resources/identity/api-keys.ts': 'the letters of a key id',
 }
 test('random bytes are taken only where the list above says', () => {
@@ -108,6 +109,8 @@ test('a cache with a limit is a bounded map, except where the list above says wh
 /** Who hears every notice of a topic, and what for. */
 const listeners: Readonly<Record<string, string>> = {
   'src/platform/caches/noticed-cache.ts': 'what is remembered of the database',
+  'src/platform/streams/followed-rows.ts':
+    'rows that a process keeps as long as it lives, whether Postgres is there or not',
   'src/platform/jobs.ts': 'queues with new jobs',
   'src/edge/databases/changes.ts': 'clients of databases, who are told to leave',
   'src/edge/http/routes.ts': 'routes, which are all in memory, also while Postgres is away',

@@ -17,6 +17,7 @@ import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
+import { forgetCertificateOrders, sweepCertificates } from '#src/resources/infra/certificates/claims.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
 import { verifyBackups } from './database-verification.ts'
 import { requeueUnclaimedBuilds, sweepBuildDisks } from './build-machines.ts'
@@ -63,6 +64,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     every('*/20 * * * * *', 'ending lost backups', () => endLostBackups(services)),
     every('*/20 * * * * *', 'going on with backups', () => requeueBackups(services)),
     every('*/20 * * * * *', 'going on with restores', () => requeueRestores(services)),
+    every('*/15 * * * * *', 'going on with certificates', () => sweepCertificates(services)),
     every('* * * * *', 'deleting backups', () => forgetOldBackups(services)),
     every('17 * * * *', 'deleting old records', () => forget(services)),
     every('27 * * * *', 'rotating build logs', () => rotateLogPartitions(services.db)),
@@ -100,6 +102,7 @@ async function forget(services: Background): Promise<void> {
   await forgetUnusedUploads(services)
   await forgetOldArtifacts(services)
   await forgetSchedules(db)
+  await forgetCertificateOrders(db)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)
   await forgetIdempotencyKeys(db)

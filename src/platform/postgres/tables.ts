@@ -3,6 +3,9 @@
 // biome-ignore format: a line for each column would be five hundred
 /** Every table's columns; `unknown` is JSON. */
 export type Tables = {
+  acme_accounts: {
+    directory: string; sealedKey: Buffer; accountUrl: string | null; createdAt: string
+  }
   agent_versions: {
     agentId: string; version: number; definition: unknown; createdAt: string
   }
@@ -42,6 +45,16 @@ export type Tables = {
   }
   build_secrets: {
     organizationId: string; name: string; sealedValue: Buffer; updatedAt: string; leastRole: string
+  }
+  certificate_orders: {
+    id: string; organizationId: string; host: string; createdAt: string
+  }
+  certificates: {
+    id: string; organizationId: string; domainId: string; host: string; status: string; reason: string | null
+    issuer: string | null; chain: string | null; sealedKey: Buffer | null; notBefore: string | null
+    notAfter: string | null; attempts: number; nextAttemptAt: string | null; heldUntil: string | null
+    queuedUntil: string | null; claim: number; claimedUntil: string | null; orderUrl: string | null
+    sealedOrderKey: Buffer | null; challenges: unknown; createdAt: string; updatedAt: string
   }
   credit_leases: {
     processId: string; organizationId: string; amountNanoUsd: number

@@ -1,11 +1,12 @@
 /** The certificate that the proxy shows: a given one, or one of the node's own authority for `*.db.<domain>`. */
+import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { log } from '#src/platform/log.ts'
 
-/** What TLS needs. */
-export type Certificate = { context: SecureContext }
+/** What TLS needs, and which names it is for. */
+export type Certificate = { context: SecureContext; covers: (host: string) => boolean }
 
 /** Gives the certificate of the moment. */
 export type Certificates = () => Promise<Certificate>
@@ -19,13 +20,14 @@ const lookMs = 60_000
  * @throws Error when they cannot be read, or do not fit together
  */
 export function givenCertificate(certificateFile: string, keyFile: string): Certificates {
-  const read = (): Certificate => ({
-    context: createSecureContext({
-      cert: readFileSync(certificateFile),
-      key: readFileSync(keyFile),
-      minVersion: 'TLSv1.2',
-    }),
-  })
+  const read = (): Certificate => {
+    const cert = readFileSync(certificateFile)
+    const certificate = new X509Certificate(cert)
+    return {
+      context: createSecureContext({ cert, key: readFileSync(keyFile), minVersion: 'TLSv1.2' }),
+      covers: (host) => certificate.checkHost(host) !== undefined,
+    }
+  }
   const age = (): number => Math.max(statSync(certificateFile).mtimeMs, statSync(keyFile).mtimeMs)
   let [shown, shownAge, lookedAtMs] = [read(), age(), performance.now()]
   return async () => {
@@ -34,7 +36,10 @@ export function givenCertificate(certificateFile: string, keyFile: string): Cert
     try {
       if (age() !== shownAge) [shown, shownAge] = [read(), age()]
     } catch (error) {
-      log.error({ err: error }, 'the new certificate of databases cannot be used: the one before it is still shown')
+      log.error(
+        { err: error },
+        'the new certificate of BERTH_TLS_CERTIFICATE cannot be used: the one before it is still shown',
+      )
     }
     return shown
   }
@@ -43,5 +48,6 @@ export function givenCertificate(certificateFile: string, keyFile: string): Cert
 /** Certificates of the node's own authority for databases; they are renewed by themselves. */
 export function ownCertificate(dataDir: string, domain: string): Certificates {
   const authority = createAuthority(dataDir, 'databases')
-  return async () => ({ context: await authority.contextFor(`*.db.${domain}`) })
+  const covers = (host: string): boolean => host.endsWith(`.db.${domain}`)
+  return async () => ({ context: await authority.contextFor(`*.db.${domain}`), covers })
 }

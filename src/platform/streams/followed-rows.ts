@@ -1,0 +1,94 @@
+/**
+ * Rows of a table that a process keeps in memory, and goes on using while Postgres is away. Each notice leads to the rows that
+ * changed; after the notices were interrupted everything is read again.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { log } from '#src/platform/log.ts'
+import type { Pubsub } from '#src/platform/pubsub.ts'
+
+/** What is followed, and where it is kept. */
+export type Following<Row> = {
+  pubsub: Pick<Pubsub, 'listen'>
+  /** The topic whose notices name changed rows. */
+  topic: string
+  /** What they are, for the log: `certificates`. */
+  what: string
+  /** The page after this id, in the order of ids; an empty one is the end. */
+  readPage: (afterId: string | null) => Promise<Row[]>
+  readOne: (id: string) => Promise<Row | undefined>
+  /** Everything that there is now. */
+  replace: (rows: readonly Row[]) => void
+  /** A row as it is now; undefined when it is gone. */
+  put: (id: string, row: Row | undefined) => void
+}
+
+const againMs = 500
+
+/** Follows them until `close`. `ready` resolves when all have been read for the first time. */
+export function followRows<Row extends { id: string }>(
+  following: Following<Row>,
+): { ready: Promise<void>; close: () => void } {
+  const { pubsub, topic, what, readPage, readOne, replace, put } = following
+  const first = Promise.withResolvers<void>()
+  const changed = new Set<string>()
+  let isAllDue = true
+  let isReading = false
+  let closed = false
+
+  async function readAll(): Promise<void> {
+    const rows: Row[] = []
+    for (let page = await readPage(null); page.length > 0; page = await readPage(page.at(-1)?.id ?? null))
+      rows.push(...page)
+    replace(rows)
+    first.resolve()
+  }
+
+  async function readNext(): Promise<void> {
+    if (isAllDue) {
+      isAllDue = false
+      changed.clear()
+      await readAll().catch((error: unknown) => {
+        isAllDue = true
+        throw error
+      })
+      return
+    }
+    const [id = ''] = changed
+    changed.delete(id)
+    const row = await readOne(id).catch((error: unknown) => {
+      changed.add(id)
+      throw error
+    })
+    put(id, row)
+  }
+
+  /** One read at a time, so that the last one is the newest. */
+  async function read(): Promise<void> {
+    if (isReading) return
+    isReading = true
+    while ((isAllDue || changed.size > 0) && !closed) {
+      try {
+        await readNext()
+      } catch (error) {
+        if (closed) break
+        log.warn({ err: error }, `${what} cannot be read now: those known go on, and they are read again`)
+        await pause(againMs)
+      }
+    }
+    isReading = false
+  }
+
+  pubsub.listen(topic, (id) => {
+    if (closed) return
+    if (id === null) isAllDue = true
+    else changed.add(id)
+    void read()
+  })
+  void read()
+  return {
+    ready: first.promise,
+    close() {
+      closed = true
+    },
+  }
+}
