@@ -28,6 +28,7 @@ const testPackages: Readonly<Record<string, string>> = {
   knot: '/usr/sbin/knotd', // a DNS server
   pebble: '/usr/bin/pebble',
   postgresql: '/usr/bin/pg_ctlcluster', // for psql, pg_dump and pgbench
+  unbound: '/usr/sbin/unbound',
 }
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))

@@ -40,6 +40,7 @@ export const slowTests = [
   'test/infra/build-logs.test.ts', // large logs
   'test/infra/certificates/issuing.test.ts', // Debian's pebble and dnsmasq
   'test/infra/certificates/refusals.test.ts', // Debian's pebble and dnsmasq
+  'test/infra/certificates/wildcards.test.ts', // Debian's pebble, dnsmasq and unbound
   'test/infra/compute/disk-images.test.ts', // qemu-img
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
   'test/infra/egress.test.ts', // a real SSH connection

@@ -8,7 +8,7 @@ import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { momentAt } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
-import { encodeId } from '#src/platform/ids.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { certificateLimits } from '#src/platform/limits/certificates.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -17,6 +17,7 @@ import {
   certificatesTopic,
   findCertificateRow,
   findCertificatesAfter,
+  findCertificatesOfDomain,
   findCertificatesOfHost,
   keyPlace,
   ownIssuer,
@@ -35,6 +36,8 @@ export type EdgeCertificates = {
   challengeContextOf(serverName: string): Promise<SecureContext | null>
   /** What to answer at `/.well-known/acme-challenge/<token>`; null when nobody asked for that. */
   challengeAnswer(host: string, token: string): Promise<string | null>
+  /** The TXT records at `<label>.acme.<platform domain>`, for authorities; null when that is no domain's. */
+  challengeTexts(label: string): Promise<readonly string[] | null>
   /** Whether this name is served here, from memory: for a server before the edge that obtains certificates on demand. */
   isServed(name: string): boolean
   close(): void
@@ -52,7 +55,7 @@ type Kept = Omit<Certificate, 'sealedOrderKey'>
 /** Follows the certificates until `close`. */
 export function openCertificates({ services, given, hasRoute }: CertificatesOptions): EdgeCertificates {
   const { db, pubsub, config } = services
-  const kept = keepByHost()
+  const kept = keepCertificates()
   const { ready, close } = followRows<Certificate>({
     pubsub,
     topic: certificatesTopic,
@@ -63,6 +66,7 @@ export function openCertificates({ services, given, hasRoute }: CertificatesOpti
     put: kept.put,
   })
   const findChallenge = challengeFinder(kept.of, (host) => findCertificatesOfHost(db, host))
+  const findProofs = challengeFinder(kept.ofDomain, (domainId) => findCertificatesOfDomain(db, domainId))
 
   const contextOfKept = createContexts(services)
   const platformContext = createPlatformContexts(config, given)
@@ -79,6 +83,12 @@ export function openCertificates({ services, given, hasRoute }: CertificatesOpti
       const host = plain(serverName)
       const challenge = await findChallenge(host, ({ type }) => type === 'tls-alpn-01')
       return challenge ? challengeContext(host, challenge.answer) : null
+    },
+    async challengeTexts(label) {
+      const domainId = decodeId('domain', `dom_${label}`)
+      if (domainId === undefined) return null
+      const proof = await findProofs(domainId, ({ type }) => type === 'dns-01')
+      return proof ? [proof.answer] : kept.ofDomain(domainId).length > 0 ? [] : null
     },
     async challengeAnswer(host, token) {
       if (token === '' || token.length > certificateLimits.tokenLength) return null
@@ -134,17 +144,17 @@ function createPlatformContexts(
 
 /** Finds what an authority asks for; where the notice of it is still on its way, in the table. */
 function challengeFinder(
-  keptOf: (host: string) => readonly Kept[],
-  readOf: (host: string) => Promise<readonly Kept[]>,
-): (host: string, fits: (challenge: Challenge) => boolean) => Promise<Challenge | undefined> {
+  keptOf: (key: string) => readonly Kept[],
+  readOf: (key: string) => Promise<readonly Kept[]>,
+): (key: string, fits: (challenge: Challenge) => boolean) => Promise<Challenge | undefined> {
   let asked = 0
-  return async (host, fits) => {
+  return async (key, fits) => {
     const find = (rows: readonly Kept[]) => rows.flatMap(({ challenges }) => challenges).find(fits)
-    const known = find(keptOf(host))
+    const known = find(keptOf(key))
     if (known || asked >= certificateLimits.lookupsAtOnce) return known
     asked++
     try {
-      return find(await readOf(host))
+      return find(await readOf(key))
     } catch (error) {
       log.warn({ err: error }, 'a challenge of a certificate authority could not be looked up')
       return undefined
@@ -154,33 +164,40 @@ function challengeFinder(
   }
 }
 
-/** Certificates in memory, by host name. */
-function keepByHost(): {
+/** Certificates in memory, by host name and by domain. */
+function keepCertificates(): {
   of: (host: string) => readonly Kept[]
+  ofDomain: (domainId: string) => readonly Kept[]
   replace: (rows: readonly Certificate[]) => void
   put: (id: string, row: Certificate | undefined) => void
 } {
-  const hosts = new Map<string, string>() // by id
+  const byId = new Map<string, Kept>()
   const byHost = new Map<string, Kept[]>()
+  const byDomain = new Map<string, Kept[]>()
+  const drop = (from: Map<string, Kept[]>, key: string, id: string): void => {
+    const others = (from.get(key) ?? []).filter((one) => one.id !== id)
+    if (others.length > 0) from.set(key, others)
+    else from.delete(key)
+  }
   const put = (id: string, row: Certificate | undefined): void => {
-    const before = hosts.get(id)
-    if (before !== undefined) {
-      const others = (byHost.get(before) ?? []).filter((one) => one.id !== id)
-      if (others.length > 0) byHost.set(before, others)
-      else byHost.delete(before)
-      hosts.delete(id)
+    const before = byId.get(id)
+    if (before) {
+      drop(byHost, before.host, id)
+      drop(byDomain, before.domainId, id)
+      byId.delete(id)
     }
     if (!row) return
     const { sealedOrderKey: _, ...certificate } = row
-    hosts.set(id, row.host)
+    byId.set(id, certificate)
     byHost.set(row.host, [...(byHost.get(row.host) ?? []), certificate])
+    byDomain.set(row.domainId, [...(byDomain.get(row.domainId) ?? []), certificate])
   }
   return {
     of: (host) => byHost.get(host) ?? [],
+    ofDomain: (domainId) => byDomain.get(domainId) ?? [],
     put,
     replace(rows) {
-      hosts.clear()
-      byHost.clear()
+      for (const map of [byId, byHost, byDomain]) map.clear()
       for (const row of rows) put(row.id, row)
     },
   }

@@ -17,6 +17,7 @@ import { forgetEdge, reportEdge } from '#src/resources/infra/databases/edges.ts'
 import { wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import { openCertificates } from './certificates.ts'
+import { openConfiguredDns, type ChallengeDns } from './challenge-dns.ts'
 import { openDatabases, type Reach } from './databases.ts'
 import { givenCertificate, ownCertificate, type Certificates } from './postgres/logins/certificates.ts'
 import { openProxy, type PostgresProxy, type ProxyOptions } from './postgres/proxy.ts'
@@ -50,6 +51,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   let proxy: PostgresProxy | null = null
   let door: SqlDoor | null = null
   let projectDoor: ProjectDoor | null = null
+  let challengeDns: ChallengeDns | null = null
 
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
@@ -66,12 +68,14 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
     await Promise.all([proxy?.close(finishLimitMs), door?.close(finishLimitMs)])
     directory.close()
     shown.close()
+    challengeDns?.close()
     await forgetEdge(services.db, edgeId)
     await services.close()
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
 
+  challengeDns = await openConfiguredDns(config, shown.challengeTexts)
   const { host, postgresPort: port } = config
   proxy = await openWhenFree({ host, port, directory, certificates, derive: services.sealer.derive })
   door = await openSqlDoor({ databases: directory, checkToken, proxy, socketPath: sqlDoorPlace(config.runDir) })

@@ -240,6 +240,7 @@ create table certificates (
   constraint certificates_reason_check CHECK ((length(reason) <= 500)),
   constraint certificates_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text])))
 );
+CREATE INDEX certificates_domain ON public.certificates USING btree (domain_id);
 CREATE INDEX certificates_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 CREATE INDEX certificates_host ON public.certificates USING btree (host);
 

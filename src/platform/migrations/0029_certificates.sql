@@ -27,6 +27,7 @@ create table certificates (
   unique (organization_id, host)
 );
 create index certificates_host on certificates (host);
+create index certificates_domain on certificates (domain_id);
 create index certificates_due on certificates (next_attempt_at) where next_attempt_at is not null;
 
 -- Orders at the authority, of the last week, so that nobody orders more than is fair.

@@ -37,6 +37,12 @@ export const edgeSettings = {
     'name servers where the servers of a domain’s zone are looked up, such as `9.9.9.9` or `127.0.0.1:5353`',
     'those of the system',
   ),
+  dnsPort: optional(
+    'BERTH_DNS_PORT',
+    port,
+    'the UDP port where the edge process answers for `acme.<BERTH_DOMAIN>`, so that an ACME authority can prove wildcards; your DNS must delegate that name to it',
+    'none: wildcards get no certificate of that authority',
+  ),
   acmeDirectory: optional(
     'BERTH_ACME_DIRECTORY',
     baseUrl('the https address of the directory of an ACME authority'),

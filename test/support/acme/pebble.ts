@@ -93,7 +93,7 @@ export async function startPebble({
 }
 
 /** Starts a real dnsmasq on a free port of loopback. @param words its further arguments, such as `--address=/test/127.0.0.1`. */
-async function startDnsmasq(words: readonly string[]): Promise<{ port: number; stop: () => Promise<void> }> {
+export async function startDnsmasq(words: readonly string[]): Promise<{ port: number; stop: () => Promise<void> }> {
   const port = await freePort()
   const usual = ['--keep-in-foreground', '--no-resolv', '--no-hosts', '--bind-interfaces', '--conf-file=/dev/null']
   const where = [`--port=${port}`, '--listen-address=127.0.0.1', '--pid-file', '--log-facility=-', '--user=root']

@@ -28,7 +28,7 @@ export type CertificateWorld = {
   /** The certificates of another edge process; all of them are read. */
   startEdge: () => Promise<EdgeCertificates>
   organization: () => Promise<string>
-  order: (organizationId: string, host: string) => Promise<Certificate>
+  order: (organizationId: string, host: string, domainId?: string) => Promise<Certificate>
   find: (organizationId: string, host: string) => Promise<Certificate | undefined>
   /** Waits until the certificate is so. */
   becomes: (certificate: Certificate, is: (row: Certificate) => boolean) => Promise<Certificate>
@@ -76,8 +76,8 @@ export async function startCertificateWorld(
       await sql`insert into organizations (id, name) values (${id}, ${`org-${id.slice(-6)}`})`.execute(db)
       return id
     },
-    order: (organizationId, host) =>
-      transaction(db, (tx) => orderCertificate(services, tx, { organizationId, host, domainId: newUuid() })),
+    order: (organizationId, host, domainId = newUuid()) =>
+      transaction(db, (tx) => orderCertificate(services, tx, { organizationId, host, domainId })),
     async becomes({ organizationId, host }, is) {
       let row: Certificate | undefined
       await until(`the certificate of ${host} is as wanted`, async () => {

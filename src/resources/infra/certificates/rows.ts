@@ -51,3 +51,11 @@ export async function findCertificatesOfHost(db: Db, host: string): Promise<Cert
     sql`select * from certificates where host = ${host} order by id limit ${certificateLimits.pageRows}`,
   )
 }
+
+/** The certificates that this domain ordered. */
+export async function findCertificatesOfDomain(db: Db, domainId: string): Promise<Certificate[]> {
+  return findAll<Certificate>(
+    db,
+    sql`select * from certificates where domain_id = ${domainId} order by id limit ${certificateLimits.pageRows}`,
+  )
+}
