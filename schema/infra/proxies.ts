@@ -146,7 +146,7 @@ builder.objectField(vmType, 'previewUrl', (t) =>
 mutationOf(
   'createProxy',
   { field: 'proxy', type: proxyType },
-  'Opens a port of a VM under a host name. Errors: NOT_FOUND, INVALID_REQUEST, RATE_LIMITED.',
+  'Opens a port of a VM under a host name. Errors: NOT_FOUND, INVALID_REQUEST, INVALID_DOMAIN, RATE_LIMITED.',
   (t) => ({
     serviceName: t.string({
       required: true,
@@ -156,7 +156,7 @@ mutationOf(
     vmId: t.id({ required: true, description: 'The VM.' }),
     vmPort: t.int({ required: true, description: 'The port in the VM, 1 to 65535.' }),
     domain: t.string({
-      description: `The host name: one name below the platform’s domain. By default it is made of the service’s name, which then has ${proxyLimits.generatedNameLength} characters at most, and the end of the VM’s id.`,
+      description: `The host name: a domain that the organization has proved, or one name below the platform’s domain. By default it is made of the service’s name, which then has ${proxyLimits.generatedNameLength} characters at most, and the end of the VM’s id.`,
     }),
     path: t.string({ description: 'The path below which it serves, such as `/api`; `/` by default.' }),
     deploymentType: t.field({ type: deploymentType, description: 'What it leads to; `VM` by default.' }),

@@ -1,8 +1,9 @@
 /** Proxy entries, over REST and GraphQL. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
+import { moveDomain } from '#src/resources/infra/domains/states.ts'
 import { findRoutes, putRoute, routesTopic } from '#src/resources/infra/routes.ts'
 import { endVm, markDeleted } from '#src/resources/infra/vms/lifecycle.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
@@ -71,7 +72,7 @@ test('an entry is made, listed and deleted, and its route with it', async () => 
 test('an entry takes a path, a name below the platform’s domain, and each deployment type', async () => {
   const vm = await makeVm()
   const made = await open(vm, 'api', {
-    domain: 'My-Service-One.Berth.localhost.',
+    domain: 'My-Service-One.Berth.localhost',
     path: '/v1/',
     deployment_type: 'preview',
   })
@@ -125,6 +126,7 @@ test.each(
     { domain: 'https://fine.berth.localhost' },
     { domain: '*.berth.localhost' },
     { domain: 'bücher.berth.localhost' },
+    { domain: 'fine.berth.localhost.' },
     { domain: `${'a'.repeat(64)}.berth.localhost` },
     { domain: `${'a.'.repeat(5_000)}berth.localhost` },
     { domain: 'shop.example.com' },
@@ -139,7 +141,7 @@ test.each(
       : { service_name: 'web', vm_id: vm, vm_port: 80, ...wrong }
   const { status, body } = await create(Object.keys(wrong).length === 0 ? {} : whole)
   expect([status, typeof body.message]).toEqual([400, 'string'])
-  expect(body.error).toBe('invalid_request')
+  expect(['invalid_request', 'invalid_domain']).toContain(body.error)
   expect(await list(vm)).toEqual([])
 })
 
@@ -221,6 +223,66 @@ test('a host whose connections are passed on as they are has nothing beside it',
   const domain = `alone-${vm.slice(-6)}i.berth.localhost`
   await open(vm, 'db', { deployment_type: 'database', domain })
   expect((await create({ service_name: 'web', vm_id: vm, vm_port: 80, domain, path: '/web' })).status).toBe(400)
+})
+
+describe('a custom domain', () => {
+  const claim = async (name: string, status: string, as = token): Promise<string> => {
+    const id = newUuid()
+    await change(
+      berth.services.db,
+      sql`insert into domains (id, organization_id, name, status, verification_token, pending_since) values (${id}, ${idsOf(as).organizationId}, ${name}, ${status}, ${'a'.repeat(32)}, ${status === 'pending' ? sql`now()` : null})`,
+    )
+    return id
+  }
+  const moved = (id: string, to: 'failed' | 'active') =>
+    transaction(berth.services.db, (tx) => moveDomain(tx, { id }, to))
+
+  test('that the organization has proved is taken, by its name or by all names beside it', async () => {
+    const vm = await makeVm()
+    await claim('shop.proved.example', 'verified')
+    await claim('*.many.proved.example', 'active')
+    expect((await open(vm, 'shop', { domain: 'Shop.Proved.example', path: '/api' })).external_url).toBe(
+      'https://shop.proved.example:8443/api',
+    )
+    expect((await open(vm, 'one', { domain: 'one.many.proved.example' })).external_url).toContain('one.many')
+    for (const domain of ['proved.example', 'x.shop.proved.example', 'a.b.many.proved.example', 'many.proved.example'])
+      expect(await create({ service_name: 'x', vm_id: vm, vm_port: 80, domain })).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_domain' },
+      })
+  })
+
+  test('that is not proved, or another organization’s, is refused', async () => {
+    const vm = await makeVm()
+    await claim('new.proved.example', 'pending')
+    await claim('old.proved.example', 'failed')
+    await claim('theirs.proved.example', 'active', await berth.token('eve', 'evil'))
+    for (const name of ['new', 'old', 'theirs'])
+      expect(
+        await create({ service_name: 'x', vm_id: vm, vm_port: 80, domain: `${name}.proved.example` }),
+      ).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_domain' },
+      })
+  })
+
+  test('that is lost takes the routes of entries along, and brings them back', async () => {
+    const vm = await makeVm()
+    const id = await claim('lost.proved.example', 'active')
+    const { id: proxy } = await open(vm, 'lost', { domain: 'lost.proved.example' })
+    await moved(id, 'failed')
+    expect([await routeOf(proxy), await list(vm)]).toMatchObject([undefined, [{ id: proxy }]])
+    await moved(id, 'active')
+    expect(await routeOf(proxy)).toMatchObject({ host: 'lost.proved.example' })
+  })
+
+  test('that is deleted takes its entries along, so that whoever proves it next has it alone', async () => {
+    const vm = await makeVm()
+    await claim('gone.proved.example', 'active')
+    const { id: proxy } = await open(vm, 'gone', { domain: 'gone.proved.example' })
+    expect((await berth.call('DELETE', '/api/v1/domains/gone.proved.example', { token })).status).toBe(204)
+    expect([await routeOf(proxy), await list(vm)]).toEqual([undefined, []])
+  })
 })
 
 test('a VM has so many entries and no more', async () => {

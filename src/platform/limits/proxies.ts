@@ -2,7 +2,6 @@
 export const proxyLimits = {
   perVm: 32, // entries of one VM
   perOrganization: 1_000, // entries of an organization
-  pathLength: 1_024, // characters of the path of an entry or a domain
   generatedNameLength: 54, // characters of a service's name where its host is made of it: with `-` and eight more it is a label of 63
   previewSeconds: 3_600, // how long a preview's address works without another wish
   previewSecondsMax: 7 * 24 * 3_600, // at most

@@ -29,6 +29,7 @@ import {
   moveDomain,
   takenPath,
 } from './domains/states.ts'
+import { removeProxiesOfDomain } from './proxies/rows.ts'
 import { removeRoute } from './routes.ts'
 
 const tokenBytes = 16
@@ -237,6 +238,7 @@ export async function deleteDomain(call: Call, given: string): Promise<Domain> {
   return transaction(call.db, async (tx) => {
     const domain = await lockDomain(tx, id)
     await removeRoute(tx, id)
+    await removeProxiesOfDomain(tx, id)
     await change(tx, sql`delete from domains where id = ${id}`)
     await publish(tx, domainsTopic, id)
     return domain

@@ -8,12 +8,12 @@ import { isGiven, wholeNumber, type Direction, type Page, type PagesOf, type Pag
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { RawBuilder } from 'kysely'
-import { putRoute, removeRoute, type Route } from '#src/resources/infra/routes.ts'
-import { readRoutePath } from '#src/resources/infra/routes/urls.ts'
+import { removeRoute } from '#src/resources/infra/routes.ts'
+import { readDomainPath } from '#src/resources/infra/domains/names.ts'
 import { knownVms, lockVm, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { noteChange } from '#src/resources/infra/vms/states.ts'
-import { generatedHost, isBelowPlatform, readHost } from './proxies/hosts.ts'
-import { proxyRows, type DeploymentType, type Proxy } from './proxies/rows.ts'
+import { generatedHost, isBelowPlatform, provedDomain, readHost } from './proxies/hosts.ts'
+import { openRoute, proxyRows, type DeploymentType, type Proxy } from './proxies/rows.ts'
 
 /** The input to make an entry; absent and null mean the default. */
 export type ProxyOrder = {
@@ -29,16 +29,9 @@ export type ProxyOrder = {
 /** Which entries a list shows. */
 export type ProxyFilter = { vmId?: string | null }
 
-/** How the edge treats each kind of entry. */
-const accesses: Readonly<Record<DeploymentType, Route['access']>> = {
-  vm: 'public',
-  preview: 'preview',
-  database: 'database',
-}
-
 /**
  * Opens a port of a VM under a host name.
- * @throws BerthError not_found for a VM that is not the caller's; invalid_request, also when the VM has a service of this
+ * @throws BerthError not_found for a VM that is not the caller's; invalid_domain; invalid_request, also when the VM has a service of this
  * name or the host is taken; rate_limited when there may be no more.
  */
 export async function createProxy(call: Call, order: ProxyOrder): Promise<Proxy> {
@@ -55,25 +48,14 @@ export async function createProxy(call: Call, order: ProxyOrder): Promise<Proxy>
     const vm = await lockVm(tx, scope, order.vmId, 'update')
     if (vm.status === 'deleting') throw notFound('VM')
     await checkService(tx, vm, serviceName)
-    const host = await chooseHost(call, tx, vm, serviceName, order.domain)
+    const { host, domainId } = await chooseHost(call, tx, vm, serviceName, order.domain)
     const proxy = await getOne<Proxy>(
       tx,
       sql`
-      insert into proxies (id, organization_id, user_id, vm_id, service_name, vm_port, deployment_type, host, path, wakes)
-      values (${newUuid()}, ${organizationId}, ${userId}, ${vm.id}, ${serviceName}, ${vmPort}, ${deploymentType}, ${host}, ${path}, ${wakes}) returning *`,
+      insert into proxies (id, organization_id, user_id, vm_id, service_name, vm_port, deployment_type, host, path, domain_id, wakes)
+      values (${newUuid()}, ${organizationId}, ${userId}, ${vm.id}, ${serviceName}, ${vmPort}, ${deploymentType}, ${host}, ${path}, ${domainId}, ${wakes}) returning *`,
     )
-    const isFree = await putRoute(tx, {
-      id: proxy.id,
-      organizationId,
-      kind: 'proxy',
-      host,
-      path,
-      access: accesses[deploymentType],
-      vmId: vm.id,
-      vmPort,
-      functionId: null,
-      wakes,
-    })
+    const isFree = await openRoute(tx, proxy)
     if (!isFree) throw taken(host, path)
     await noteChange(tx, vm.id)
     return proxy
@@ -154,22 +136,18 @@ async function checkService(tx: Tx, vm: Vm, serviceName: string): Promise<void> 
   })
 }
 
-/** The host of a new entry. @throws BerthError invalid_request. */
+/** The host of a new entry, and the custom domain that it belongs to. @throws BerthError invalid_request, invalid_domain. */
 async function chooseHost(
   { config }: Call,
   tx: Tx,
   vm: Vm,
   serviceName: string,
   domain: string | null | undefined,
-): Promise<string> {
-  if (!isGiven(domain)) return generatedHost(tx, config, serviceName, vm)
+): Promise<{ host: string; domainId: string | null }> {
+  if (!isGiven(domain)) return { host: await generatedHost(tx, config, serviceName, vm), domainId: null }
   const host = readHost(domain)
-  if (await isBelowPlatform(tx, config, host, vm)) return host
-  throw new BerthError(
-    'invalid_request',
-    `domain must be a name below ${config.domain}, and ${host} is not. Leave it out to get one that is made for the service.`,
-    { field: 'domain' },
-  )
+  const isOurs = await isBelowPlatform(tx, config, host, vm)
+  return { host, domainId: isOurs ? null : await provedDomain(tx, vm.organizationId, host) }
 }
 
 function taken(host: string, path: string): BerthError {
@@ -191,7 +169,7 @@ function readOrder({ serviceName, vmPort, ...order }: ProxyOrder): Read {
     )
   wholeNumber('vm_port', vmPort, 1, 65_535)
   const deploymentType = order.deploymentType ?? 'vm'
-  const path = readRoutePath(order.path)
+  const path = readDomainPath(order.path)
   if (deploymentType === 'database' && path !== '/')
     throw new BerthError(
       'invalid_request',

@@ -6,6 +6,7 @@ import { change, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts
 import { publish } from '#src/platform/pubsub.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import type { RawBuilder } from 'kysely'
+import { closeProxiesOfDomain, reopenProxiesOfDomain } from '#src/resources/infra/proxies/rows.ts'
 import { putRoute, removeRoute } from '#src/resources/infra/routes.ts'
 import { whatIsMissing, type DomainCheck } from './records.ts'
 import { targetOf, type Domain, type DomainStatus } from './rows.ts'
@@ -36,7 +37,10 @@ export async function moveDomain(
   )
   if (!moved) throw new Error(`a domain that is locked could not become ${to}`)
   await addDomainEvent(tx, moved)
-  if (to === 'failed') await removeRoute(tx, id)
+  if (to === 'failed') {
+    await removeRoute(tx, id)
+    await closeProxiesOfDomain(tx, id)
+  } else if (isHeld(moved)) await reopenProxiesOfDomain(tx, id)
   return moved
 }
 

@@ -4,12 +4,12 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, idPrefixes } from '#src/platform/ids.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { isWildcard, readDomainName } from '#src/resources/infra/domains/names.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 
 const hostLength = 253
 const endLength = 8
 const endHexDigits = 10 // eight characters of five bits
-const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /** Names below the platform's domain that are its own, or that people would take for its own. */
 const platformLabels: ReadonlySet<string> = new Set(
@@ -56,14 +56,29 @@ export async function generatedHost(
   return `${serviceName}-${encodeId('vm', vm.id).slice(-endLength)}.${domain}`
 }
 
-/** A host name as callers give one: in lower case, without a dot at its end. @throws BerthError invalid_request. */
+/** A host name as callers give one, in its stored spelling. @throws BerthError invalid_domain. */
 export function readHost(given: string): string {
-  const host = given.length <= hostLength + 1 ? given.toLowerCase().replace(/\.$/, '') : ''
-  const labels = host.split('.')
-  if (host.length <= hostLength && labels.length > 1 && labels.every((part) => label.test(part))) return host
+  const host = readDomainName(given)
+  if (!isWildcard(host)) return host
+  throw new BerthError('invalid_domain', 'domain must be one name for an entry, without *.', { field: 'domain' })
+}
+
+/**
+ * The custom domain that a host belongs to, locked against changes: one that the organization has proved, by this name or by
+ * all names beside it. @throws BerthError invalid_domain when there is none.
+ */
+export async function provedDomain(tx: Tx, organizationId: string, host: string): Promise<string> {
+  const wildcard = `*.${host.slice(host.indexOf('.') + 1)}`
+  const domain = await findOne<{ id: string }>(
+    tx,
+    sql`
+    select id from domains where organization_id = ${organizationId} and name in (${host}, ${wildcard}) and status in ('verified', 'active')
+    order by (name = ${host}) desc limit 1 for share`,
+  )
+  if (domain) return domain.id
   throw new BerthError(
-    'invalid_request',
-    'domain must be a host name such as shop.example.com: without a scheme, port, path or wildcard, and names outside of ASCII as xn--….',
+    'invalid_domain',
+    `${host} is no domain that your organization has proved. Register and verify it first, or leave domain out to get a name that is made for the service.`,
     { field: 'domain' },
   )
 }
