@@ -43,6 +43,9 @@ export const slowTests = [
   'test/infra/certificates/wildcards.test.ts', // Debian's pebble, dnsmasq and unbound
   'test/infra/compute/disk-images.test.ts', // qemu-img
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
+  'test/infra/domains.test.ts', // a DNS server
+  'test/infra/domains/checks.test.ts', // a DNS server, and others that are silent
+  'test/infra/domains/takeover.test.ts', // a DNS server
   'test/infra/egress.test.ts', // a real SSH connection
   'test/infra/organization-room.test.ts', // organizations that reach each of their limits
   'test/llm/billing/ledger-sums.test.ts', // a ledger of a year
