@@ -193,7 +193,12 @@ describe('a body', () => {
       `"${'x'.repeat(100_000)}"`,
       `[${'"x",'.repeat(5_000)}"x"]`,
     ]
-    const right: Record<string, string> = { background: 'true', vm_port: '5', wake_on_request: 'true' } // nothing wrong with these: they leave something
+    const right: Record<string, string> = {
+      background: 'true',
+      verify_ownership: 'true',
+      vm_port: '5',
+      wake_on_request: 'true',
+    } // nothing wrong with these: they leave something
     const needed = restRows[key]?.body as Record<string, unknown> | undefined
     for (const name of properties[key] ?? []) {
       for (const value of values) {
@@ -257,6 +262,7 @@ describe('a path', () => {
       const names = [...key.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
       for (const wrong of names) {
         for (const piece of pieces) {
+          if (piece === '%2e%2e' && key.includes('/organizations/')) continue // clients make another path of it, which is there
           const body = restRows[key]?.body === undefined ? undefined : fill(JSON.stringify(restRows[key].body), target)
           const said = await send(key, body, {
             name: (parameter) => (parameter === wrong ? piece : fill(`{${parameter}}`, target)),

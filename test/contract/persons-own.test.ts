@@ -85,13 +85,13 @@ async function callRest(key: string, body: unknown, token: string, target: Targe
   }
 }
 
-/** Colleagues are told what strangers are; a viewer's role is told first, and a key that only people may call is refused as one. */
+/** Colleagues are told what strangers are; a role that is too low is told first, and a key that only people may call is refused as one. */
 async function tryColleagues(
-  [owner, , viewer, stranger, , key]: Outcomes,
+  [owner, member, viewer, stranger, , key]: Outcomes,
   run: (token: string, target: Target) => Promise<Outcome>,
 ): Promise<void> {
   const wanted = [
-    [callers.member, stranger],
+    [callers.member, member === '403 not_permitted_for_role' ? member : stranger],
     [admin, stranger],
     [callers.viewer, viewer === '403 not_permitted_for_role' ? viewer : stranger],
     [callers.keyWith, key === '401 unauthorized' ? key : stranger],

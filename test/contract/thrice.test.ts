@@ -227,8 +227,14 @@ const values: Readonly<Record<string, unknown>> = {
   multiagent: null,
   name: '{fresh}',
   'POST /api/v1/databases name': 'fresh',
+  deployment_type: 'vm',
+  domain: undefined, // a name of the organization's own
+  'POST /api/v1/domains vm_port': undefined, // no VM is given
+  'POST /api/v1/domains/{domain}/link function_id': undefined, // a VM is given
   network_name: 'backend',
   network_policy: { type: 'limited', allowed_hosts: ['example.com'] },
+  organization_id: '{org}',
+  path: '/',
   project_id: '{project}',
   recursive: true,
   repo_url: 'https://example.com/x',
@@ -250,7 +256,10 @@ const values: Readonly<Record<string, unknown>> = {
   vault_ids: ['{vault}'],
   vcpu_count: 1,
   version: 1,
+  verify_ownership: true,
   vm_id: undefined,
+  vm_port: 80,
+  wake_on_request: true,
   working_dir: '/tmp',
 }
 
@@ -303,12 +312,14 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(database.slice(-26), 'DATABASE')
       .replaceAll(`app_${database.slice(-6)}`, 'USER')
       .replaceAll(project.slice(-26), 'PROJECT')
+      .replaceAll(`-${vm.slice(-8)}.`, '-VM.')
       .replaceAll(vm, 'VM')
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
-      .replaceAll(/(?:bld|bkp|upl|agt|env|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID')
+      .replaceAll(/(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID')
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
+      .replaceAll(/"verification_token":"[0-9a-f]{32}"/g, 'TOKEN')
       .replaceAll(/\d{13}-\d+/g, 'ENTRY')
       .replaceAll(/X-Amz-[^"]*/g, 'SIGNED')
       .replaceAll(/"(?:active|duration)_seconds":[\d.]+/g, 'DURATION')
@@ -317,7 +328,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(
     ([key, { body }]) =>
-      !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs|databases)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$/.test(
+      !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$/.test(
         key,
       ) &&
       (variant === 'only what it needs' || fieldsOf(key).some(({ name }) => !(isObject(body) && name in body))),

@@ -6,7 +6,7 @@ import { startBerth, type Berth } from '../../support/berth.ts'
 let berth: Berth
 let token: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_DOMAIN: 'berth.test', BERTH_RATE_LIMIT_FACTOR: '100' } })
+  berth = await startBerth({ settings: { BERTH_DOMAIN: 'berth.test' } })
   token = await berth.token()
 })
 afterAll(() => berth.stop())
@@ -131,6 +131,17 @@ test('a wildcard’s instructions have the CNAME of its certificate', async () =
   expect(body.instructions).toContain(
     `CNAME record, name _acme-challenge.wild.example.com, value ${shown.id.slice(4)}.acme.berth.test`,
   )
+})
+
+test('an organization asks for 30 checks a minute; one more is 429', async () => {
+  await berth.call('POST', '/api/v1/domains', { token, body: { domain: 'often.example.com' } })
+  const activate = () =>
+    berth.call('POST', '/api/v1/domains/activate', { token, body: { domain: 'often.example.com' } })
+  const answers = await Promise.all(Array.from({ length: 45 }, activate))
+  const refused = answers.filter(({ status }) => status === 429)
+  expect(refused[0]).toMatchObject({ body: { error: 'rate_limited' } })
+  expect(refused.length).toBeGreaterThanOrEqual(10)
+  expect(answers.filter(({ status }) => status === 400).length).toBeGreaterThanOrEqual(28)
 })
 
 test.each([
