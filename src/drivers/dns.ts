@@ -35,11 +35,13 @@ export type DnsLookup = {
 }
 
 type Question = 'A' | 'AAAA' | 'CNAME' | 'NS' | 'TXT'
-/** The servers of a zone, as they are asked and as sentences name them. */
-type Zone = { whose: string; ask: (question: Question, name: string) => Promise<DnsAnswer> }
+/** The servers of a zone. */
+type Zone = { ask: (question: Question, name: string) => Promise<DnsAnswer> }
 type Server = { address: string; port: number }
 
 const dnsPort = 53
+const first = 'The name servers that Berth asks first'
+const again = 'Berth tries again.'
 /** An answer of c-ares that says that something is not there. */
 const noName = new Set(['ENOTFOUND', 'EBADNAME', 'EBADQUERY'])
 const noAnswer = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EDESTRUCTION', 'ECONNRESET'])
@@ -89,7 +91,7 @@ function openZones(
   signal: AbortSignal,
 ): Pick<Zone, 'ask'> {
   const own = (dnsServers.length > 0 ? dnsServers : getServers()).map(readServer)
-  const directory: Zone = { whose: 'The name servers that Berth asks first', ask: asker(own, signal, 'absent') }
+  const directory: Zone = { ask: asker(first, own, signal, 'absent') }
   const zones = new Map<string, Promise<Zone | null>>()
 
   function zoneOf(name: string): Promise<Zone | null> {
@@ -124,9 +126,9 @@ function openZones(
     const addresses = found.flatMap((answer) => (answer.state === 'found' ? answer.values : []))
     const servers = [...new Set(addresses)].flatMap((address) => openServer(address) ?? [])
     if (servers.length > 0)
-      return { whose, ask: asker(servers.slice(0, domainLimits.zoneServersMax), signal, 'silent') }
-    const why = addresses.length > 0 ? 'have no public address.' : 'have no address.'
-    return { whose, ask: async () => ({ state: 'silent', why }) }
+      return { ask: asker(whose, servers.slice(0, domainLimits.zoneServersMax), signal, 'silent') }
+    const why = `${whose} have no ${addresses.length > 0 ? 'public ' : ''}address.`
+    return { ask: async () => ({ state: 'silent', why }) }
   }
 
   /** How a zone's server at this address is asked; undefined when it may not be. */
@@ -140,11 +142,11 @@ function openZones(
   return {
     async ask(question, name) {
       const zone = await zoneOf(lastLabels(name))
-      if (!zone) return { state: 'unknown', why: `${directory.whose} do not answer. Berth tries again.` }
+      if (!zone) return { state: 'unknown', why: `${first} do not answer. ${again}` }
       const answer = await zone.ask(question, name)
-      if (answer.state !== 'silent') return answer
-      const why = `${zone.whose} ${answer.why}`
-      return zone === directory ? { state: 'unknown', why: `${why} Berth tries again.` } : { state: 'silent', why }
+      return zone === directory && answer.state === 'silent'
+        ? { state: 'unknown', why: `${answer.why} ${again}` }
+        : answer
     },
   }
 }
@@ -153,12 +155,17 @@ function openZones(
  * What asks these servers, one after the other until one answers.
  * @param refused what it means that they refuse to answer, or fail.
  */
-function asker(servers: readonly Server[], signal: AbortSignal, refused: 'absent' | 'silent'): Zone['ask'] {
+function asker(
+  whose: string,
+  servers: readonly Server[],
+  signal: AbortSignal,
+  refused: 'absent' | 'silent',
+): Zone['ask'] {
   const resolver = new Resolver({ timeout: domainLimits.questionMs, tries: domainLimits.questionTries })
   resolver.setServers(servers.map(({ address, port }) => `${isIPv6(address) ? `[${address}]` : address}:${port}`))
   signal.addEventListener('abort', () => resolver.cancel(), { once: true })
   return async (question, name) => {
-    if (signal.aborted) return { state: 'silent', why: 'did not answer in time.' }
+    if (signal.aborted) return { state: 'silent', why: `${whose} did not answer in time.` }
     try {
       const values = await recordsOf(resolver, question, name)
       return values.length > 0
@@ -168,8 +175,8 @@ function asker(servers: readonly Server[], signal: AbortSignal, refused: 'absent
       const { code = '' } = error as NodeJS.ErrnoException // c-ares gives no other errors
       if (noName.has(code)) return { state: 'absent', why: `There is no name ${name}.` }
       if (code === 'ENODATA') return { state: 'absent', why: `${name} has no ${question} record.` }
-      if (noAnswer.has(code)) return { state: 'silent', why: 'do not answer.' }
-      return { state: refused, why: `answer with an error (${code.slice(1)}) for ${name}.` }
+      if (noAnswer.has(code)) return { state: 'silent', why: `${whose} do not answer.` }
+      return { state: refused, why: `${whose} answer with an error (${code.slice(1)}) for ${name}.` }
     }
   }
 }

@@ -172,6 +172,10 @@ test('each record says what is there and why it is not right', async () => {
     (name) => world.dns.set(name, 'A', '198.51.100.1'),
     /leads to 198\.51\.100\.1, which is not this Berth\. Let its only A record be 203\.0\.113\.7\.$/,
   )
+  add(
+    (name) => world.dns.set(name, 'A', '10.1.2.3', '198.51.100.1'),
+    /leads to an address that is not public, 198\.51\.100\.1, which is not this Berth\./,
+  )
   add((name) => world.dns.set(name, 'A', ingress, '198.51.100.1'), /also leads to 198\.51\.100\.1/)
   add(async (name) => {
     await world.dns.set(name, 'A', ingress)

@@ -1,4 +1,5 @@
 /** The DNS records that a domain needs: what they must say, and what a check sees of them. */
+import { refusalOf } from '#src/drivers/addresses.ts'
 import type { DnsAnswer, DnsLookup } from '#src/drivers/dns.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
@@ -124,16 +125,22 @@ function judged(record: DomainRecord, answer: DnsAnswer): DomainRecord {
 function judgedAddress(record: DomainRecord, aliases: readonly string[], answer: DnsAnswer): DomainRecord {
   const ways = aliases.map((alias) => `CNAME ${alias}`)
   if (answer.state !== 'found') return { ...seen(record, ways), reason: missing(record, answer.why) }
-  const shown = seen(record, [...ways, ...answer.values])
-  const others = answer.values.filter((address) => address !== record.expected)
+  const addresses = answer.values.map((address) =>
+    address === record.expected || refusalOf(address) === null ? address : notPublic,
+  )
+  const shown = seen(record, [...ways, ...addresses])
+  const others = addresses.filter((address) => address !== record.expected)
   if (others.length === 0) return { ...shown, isRight: true }
-  const has = answer.values.includes(record.expected) ? 'also leads' : 'leads'
+  const has = addresses.includes(record.expected) ? 'also leads' : 'leads'
   const places = others.slice(0, domainLimits.seenMax).join(', ')
   const fix = others.every((address) => address.includes(':'))
     ? 'Remove its AAAA records.'
     : `Let its only A record be ${record.expected}.`
   return { ...shown, reason: `${record.name} ${has} to ${places}, which is not this Berth. ${fix}` }
 }
+
+/** What is said in the place of an address of a private network: the operator's name servers may know names of theirs. */
+const notPublic = 'an address that is not public'
 
 function missing({ type, name, expected }: DomainRecord, why: string): string {
   return `${why} Wanted: ${type} record, name ${name}, value ${expected}.`
