@@ -1,14 +1,18 @@
 /** Custom domains, over REST and GraphQL, with a real DNS server. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
-import { transaction } from '#src/platform/postgres.ts'
+import { sql, transaction } from '#src/platform/postgres.ts'
 import { lockVmRow } from '#src/resources/infra/vms/rows.ts'
 import { markDeleted } from '#src/resources/infra/vms/lifecycle.ts'
+import { until } from '../support/until.ts'
 import { ingress, startDomainWorld, storedId, type DomainWorld } from './domains/domain-world.ts'
 
 let world: DomainWorld
 beforeAll(async () => {
-  world = await startDomainWorld()
+  world = await startDomainWorld({ worker: true })
 })
 afterAll(() => world.stop())
 
@@ -216,7 +220,6 @@ test('an organization has as many domains as its limit, and the sentence says so
     (await world.claim('first.example.test', third)).domain,
     third,
   )
-  const { sql } = await import('#src/platform/postgres.ts')
   await sql`insert into domains (id, organization_id, name, status, verification_token)
     select gen_random_uuid(), ${decodeId('organization', organization)}, 'n' || n || '.example.test', 'failed', repeat('a', 32) from generate_series(1, 999) n`.execute(
     db,
@@ -257,4 +260,45 @@ test('a domain is a node of the graph, with its records, its target and the orga
     (await world.ask('mutation ($d: ID!) { deleteDomain(input: { domain: $d }) { deletedId } }', { d: name })).data,
   ).toEqual({ deleteDomain: { deletedId: domain.id } })
   expect(storedId(domain)).not.toBe('')
+})
+
+test('what docs/edge.md prints about domains does what it says', async () => {
+  const [, section = ''] = /## Custom domains\n([^]*?)(?:\n## |$)/.exec(readFileSync('docs/edge.md', 'utf8')) ?? []
+  const ours = section
+    .replaceAll('http://localhost:4000', world.berth.url)
+    .replaceAll('shop.example.com', 'shop.example.test')
+  const [claim = '', check = '', activate = '', link = ''] = [...ours.matchAll(/```sh\n([^]*?)```/g)].map(
+    (match) => match[1] ?? '',
+  )
+  const vm = await world.vm()
+  const run = async (command: string): Promise<Record<string, string>> => {
+    const { stdout } = await promisify(execFile)('bash', ['-c', command], {
+      env: { PATH: '/usr/bin:/bin', TOKEN: world.token, VM: vm },
+    })
+    return JSON.parse(stdout) as Record<string, string>
+  }
+  const claimed = await run(claim)
+  await world.dns.set('shop.example.test', 'A', claimed['a_record_ip'] ?? '')
+  const early = await run(activate)
+  expect(early).toMatchObject({
+    error: 'dns_not_verified',
+    message: expect.stringContaining('_berth-challenge.shop.example.test'),
+  })
+  await world.dns.set('_berth-challenge.shop.example.test', 'TXT', `"${claimed['txt_record_value']}"`)
+  expect(await run(check)).toMatchObject({
+    data: { checkDomain: { domain: { status: 'VERIFIED', records: [{ isRight: true }, { isRight: true }] } } },
+  })
+  expect(await run(activate)).toMatchObject({
+    verification_status: 'active',
+    external_url: 'https://shop.example.test/',
+  })
+  expect(await run(link)).toMatchObject({ message: `shop.example.test is active and leads to vm:${vm}:8080.` })
+  expect(await world.route('shop.example.test')).toMatchObject({ vmId: decodeId('vm', vm), vmPort: 8080 })
+})
+
+test('a worker checks a claim by itself', async () => {
+  const name = world.name()
+  await world.prove(name, await world.claim(name))
+  await sql`update domains set next_check_at = now() where name = ${name}`.execute(world.berth.services.db) // it may have looked before the records were there
+  await until('it is verified', async () => (await world.show(name)).verification_status === 'verified', 10_000)
 })

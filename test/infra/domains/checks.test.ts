@@ -22,7 +22,7 @@ let silent: Socket
 beforeAll(async () => {
   silent = createSocket('udp4').bind(0, silentAddress)
   await once(silent, 'listening')
-  world = await startDomainWorld({})
+  world = await startDomainWorld()
   checks = createDomainChecks(world.berth.services)
 })
 afterEach(() => shiftClock(0))

@@ -72,16 +72,17 @@ export type DomainWorld = {
   stop: () => Promise<void>
 }
 
-/** Starts one; the zones are example.test, elsewhere.test and evil.test. */
-export async function startDomainWorld(settings: Record<string, string> = {}): Promise<DomainWorld> {
+/** Starts one, with a worker that runs no VMs on request; the zones are example.test, elsewhere.test and evil.test. */
+export async function startDomainWorld({ worker = false } = {}): Promise<DomainWorld> {
   const dns = await startDnsServer(['example.test', 'elsewhere.test', 'evil.test'])
   const berth = await startBerth({
+    worker,
     settings: {
+      BERTH_VMS: 'off',
       BERTH_DNS_SERVERS: dns.address,
       BERTH_INGRESS_IPV4: ingress,
       BERTH_DOMAIN: 'berth.test',
       BERTH_RATE_LIMIT_FACTOR: '100',
-      ...settings,
     },
   })
   const { db } = berth.services
