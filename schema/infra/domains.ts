@@ -1,26 +1,20 @@
 /** Custom domains in GraphQL; schema/infra/domain-changes.ts has what changes them. */
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
-import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
+import { connectionOf, orderOf, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { followDomain } from '#src/resources/infra/domains/events.ts'
 import { instructionsFor, recordsOf, txtNameOf, txtValueOf } from '#src/resources/infra/domains/records.ts'
-import {
-  externalUrlOf,
-  type Domain,
-  type DomainEvent,
-  type DomainRecord,
-  type DomainStatus,
-} from '#src/resources/infra/domains/rows.ts'
-import { findDomains, getDomain, messageOf, pageDomains } from '#src/resources/infra/domains.ts'
+import { externalUrlOf, type Domain, type DomainRecord, type DomainStatus } from '#src/resources/infra/domains/rows.ts'
+import { findDomains, getDomain, messageOf, pageDomains, pageDomainsOfEach } from '#src/resources/infra/domains.ts'
 import { vmType } from './vms.ts'
 
-const domainStatus = enumOf('DomainStatus', 'How far a domain is.', {
+/** How far a domain is. */
+export const domainStatus = enumOf('DomainStatus', 'How far a domain is.', {
   pending: 'Its DNS records are not all there yet.',
   verified: 'They were; `activateDomain` lets it serve.',
   active: 'It serves what it is linked to.',
@@ -199,40 +193,6 @@ function flatTarget(t: PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$i
   }
 }
 
-const domainEvent = builder.objectRef<DomainEvent>('DomainEvent').implement({
-  description: 'The state of a domain after a change.',
-  isTypeOf: (value) => typeof value === 'object' && value !== null && 'position' in value,
-  fields: (t) => ({
-    cursor: t.string({
-      description: 'Pass it as `after` to resume after this event.',
-      resolve: (event) => String(event.position),
-    }),
-    domainId: t.id({ description: 'Which domain.', resolve: (event) => encodeId('domain', event.domainId) }),
-    domain: t.field({
-      type: domainType,
-      nullable: true,
-      description: 'The domain as it is now; null once it is deleted.',
-      resolve: (event) => event.domainId,
-    }),
-    status: t.field({
-      type: domainStatus,
-      description: 'Its status after this event.',
-      resolve: ({ status }) => status,
-    }),
-    statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it had failed.' }),
-    target: t.exposeString('target', {
-      nullable: true,
-      description: 'What it led to: `vm:<id>:<port>`, `function:<id>`, or null.',
-    }),
-    at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
-  }),
-})
-
-const domainEventOrHeartbeat = builder.unionType('DomainEventOrHeartbeat', {
-  description: 'An event of a domain, or a heartbeat.',
-  types: [domainEvent, heartbeat],
-})
-
 const domainConnection = connectionOf('Domain', domainType)
 const domainFilter = builder.inputType('DomainFilter', {
   description: 'Narrows a list of domains.',
@@ -240,15 +200,19 @@ const domainFilter = builder.inputType('DomainFilter', {
     statuses: t.field({ type: [domainStatus], description: 'Only those with one of these statuses.' }),
   }),
 })
+const listArguments = builder.args((t) => ({
+  filter: t.field({ type: domainFilter, description: 'Narrows the list.' }),
+  orderBy: t.field({ type: orderOf('Domain'), description: 'Newest first by default.' }),
+}))
 const domainArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
+  ...listArguments,
   ...builder.args((t) => ({
     offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
-    filter: t.field({ type: domainFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Domain'), description: 'Newest first by default.' }),
   })),
 }
-const whichDomain = builder.args((t) => ({
+/** Names one domain. */
+export const whichDomain = builder.args((t) => ({
   domain: t.id({ required: true, description: 'Its name or its id.' }),
 }))
 
@@ -280,13 +244,16 @@ builder.objectField(organizationType, 'domains', (t) =>
   }),
 )
 
-builder.subscriptionFields((t) => ({
-  domainEvents: t.field({
-    type: domainEventOrHeartbeat,
-    description:
-      'A domain’s events: those after the cursor (without a cursor, its current state), then live ones, until it is deleted. Errors: INVALID_DOMAIN, NOT_FOUND, FORBIDDEN.',
-    args: { ...whichDomain, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { domain, after }, call) => withHeartbeats(await followDomain(call, domain, after)),
-    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
+type OfVmGiven = Parameters<typeof pageDomainsOfEach>[2] & OrderGiven & { filter?: Parameters<typeof pageDomains>[2] }
+const domainsOfVms = pagesOfEach((call, ids, { filter, orderBy, ...window }: OfVmGiven) =>
+  pageDomainsOfEach(call, ids, window, filter, orderBy?.direction),
+)
+builder.objectField(vmType, 'domains', (t) =>
+  t.field({
+    type: domainConnection,
+    nullable: true,
+    description: 'The domains that lead to it, newest first.',
+    args: { ...pageArguments, ...listArguments },
+    resolve: ({ id }, given, call) => domainsOfVms(call, id, given),
   }),
-}))
+)

@@ -235,13 +235,13 @@ test('a domain is a node of the graph, with its records, its target and the orga
   const [name, vm] = [world.name(), await world.vm()]
   await world.activate(name)
   const { data } = await world.ask(
-    'mutation ($input: LinkDomainInput!) { linkDomain(input: $input) { domain { id status externalUrl target { ... on DomainVmPort { vmId port vm { id } } } organization { domains(first: 100) { nodes { name } } } records { purpose type name expected seen isRight reason checkedAt } } } }',
+    'mutation ($input: LinkDomainInput!) { linkDomain(input: $input) { domain { id status externalUrl target { ... on DomainVmPort { vmId port vm { id domains(first: 5, filter: { statuses: [ACTIVE] }) { nodes { name } } } } } organization { domains(first: 100) { nodes { name } } } records { purpose type name expected seen isRight reason checkedAt } } } }',
     { input: { domain: name, vmId: vm, vmPort: 80 } },
   )
   const { domain } = (data as unknown as { linkDomain: { domain: { id: string } } }).linkDomain
   expect(domain).toMatchObject({
     status: 'ACTIVE',
-    target: { vmId: vm, port: 80, vm: { id: vm } },
+    target: { vmId: vm, port: 80, vm: { id: vm, domains: { nodes: [{ name }] } } },
     organization: { domains: { nodes: expect.arrayContaining([{ name }]) } },
     records: [
       { purpose: 'ADDRESS', type: 'A', name, expected: ingress, seen: [ingress], isRight: true, reason: null },

@@ -10,10 +10,11 @@ import { limits } from '#src/platform/limits.ts'
 import { domainLimits } from '#src/platform/limits/domains.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { ListWindow } from '#src/platform/nouns.ts'
-import { isGiven, type Direction, type Page } from '#src/platform/pages.ts'
+import { isGiven, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { RawBuilder } from 'kysely'
 import { checkNow } from './domains/checks.ts'
 import { leadsTo, namesTarget, readTarget, setTarget, type TargetGiven } from './domains/links.ts'
 import { checkNotOurs, readDomainName, readDomainPath } from './domains/names.ts'
@@ -31,6 +32,7 @@ import {
 } from './domains/states.ts'
 import { removeProxiesOfDomain } from './proxies/rows.ts'
 import { removeRoute } from './routes.ts'
+import { knownVms } from './vms/rows.ts'
 
 const tokenBytes = 16
 
@@ -145,10 +147,29 @@ export async function pageDomains(
   filter?: DomainFilter | null,
   direction?: Direction,
 ): Promise<Page<Domain>> {
-  const scope = allow(call.caller, 'domains:read')
-  const statuses = filter?.statuses ?? null
-  const chosen = statuses ? sql`${owned(scope)} and status = any(${statuses}::text[])` : owned(scope)
+  const chosen = sql`${owned(allow(call.caller, 'domains:read'))} and ${hasStatus(filter)}`
   return domainRows.page(call.db, { ...window, most: limits.infraListMax }, chosen, direction)
+}
+
+/** The domains that lead to each of these VMs, by their stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageDomainsOfEach(
+  call: Call,
+  vmIds: readonly string[],
+  window: PageWindow,
+  filter?: DomainFilter | null,
+  direction?: Direction,
+): Promise<PagesOf<Domain>> {
+  const reach = allowAnywhere(call.caller, 'domains:read')
+  return domainRows.pageOfEach(call.db, window, {
+    parents: sql`select id from vms where id = any(${vmIds}::uuid[]) and ${knownVms(reach)}`,
+    parentName: 'VM',
+    chosen: sql`vm_id = parent.id and ${hasStatus(filter)}`,
+    direction,
+  })
+}
+
+function hasStatus(filter: DomainFilter | null | undefined): RawBuilder<unknown> {
+  return filter?.statuses ? sql`status = any(${filter.statuses}::text[])` : sql`true`
 }
 
 /**

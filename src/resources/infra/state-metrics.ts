@@ -40,6 +40,8 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
       },
       berth_sessions: { help: 'Agents’ sessions by status.', labels: ['status'] },
       berth_environments_provisioning: { help: 'Environments whose VM is starting.' },
+      berth_domains: { help: 'Custom domains by status.', labels: ['status'] },
+      berth_domain_check_late_seconds: { help: 'For how long the check of a domain has been due; 0 when none is.' },
       berth_backups: { help: 'Backups of databases that are pending or running.', labels: ['status'] },
       berth_backup_verification_failed: { help: 'Backups whose last restore for a test failed.' },
       berth_uploads_under_way: { help: 'PUTs to uploads that are in progress.' },
@@ -100,7 +102,9 @@ async function readState(db: Db) {
     db,
     sql`select status as label, count(*) from database_backups where status in ('pending', 'running') group by status`,
   )
+  const domains = await findAll<Counted>(db, sql`select status as label, count(*) from domains group by status`)
   const rest = await getOne<{
+    domainLateSeconds: number
     buildAgeSeconds: number
     provisioning: number
     unverified: number
@@ -110,6 +114,7 @@ async function readState(db: Db) {
     db,
     sql`
     select coalesce((select extract(epoch from now() - min(queued_at)) from build_jobs where status = 'queued'), 0)::float8 as build_age_seconds,
+      greatest(0, coalesce((select extract(epoch from now() - min(next_check_at)) from domains where next_check_at is not null), 0))::float8 as domain_late_seconds,
       (select count(*) from environments where status = 'provisioning') as provisioning,
       (select count(*) from database_backups where status = 'completed' and verification_error is not null) as unverified, count(*) as writers, coalesce(sum(reserved_bytes), 0)::bigint as reserved_bytes
     from uploads where writer is not null and writing_until > now()`,
@@ -137,6 +142,8 @@ async function readState(db: Db) {
     berth_build_oldest_queued_age_seconds: [{ value: rest.buildAgeSeconds }],
     berth_sessions: byStatus(sessions),
     berth_environments_provisioning: [{ value: rest.provisioning }],
+    berth_domains: byStatus(domains),
+    berth_domain_check_late_seconds: [{ value: rest.domainLateSeconds }],
     berth_backups: byStatus(backups),
     berth_backup_verification_failed: [{ value: rest.unverified }],
     berth_uploads_under_way: [{ value: rest.writers }],
