@@ -10,7 +10,8 @@ import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { instructionsFor, recordsOf, txtNameOf, txtValueOf } from '#src/resources/infra/domains/records.ts'
 import { externalUrlOf, type Domain, type DomainRecord, type DomainStatus } from '#src/resources/infra/domains/rows.ts'
-import { findDomains, getDomain, messageOf, pageDomains, pageDomainsOfEach } from '#src/resources/infra/domains.ts'
+import { findDomains, getDomain, pageDomains, pageDomainsOfEach } from '#src/resources/infra/domains/lists.ts'
+import { messageOf } from '#src/resources/infra/domains.ts'
 import { vmType } from './vms.ts'
 
 /** How far a domain is. */

@@ -2,24 +2,21 @@
  * Custom domains: an organization claims a name, proves it by DNS records, activates it, and links it to a port of a VM or to
  * a function. Any number of organizations may claim a name; the first to prove it has it.
  */
-import { allow, allowAnywhere, allowIn, owned, type Scope } from '#src/platform/access.ts'
+import { allow, allowIn, owned, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, newUuid, randomToken } from '#src/platform/ids.ts'
 import { now } from '#src/platform/clock.ts'
-import { limits } from '#src/platform/limits.ts'
 import { domainLimits } from '#src/platform/limits/domains.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
-import type { ListWindow } from '#src/platform/nouns.ts'
-import { isGiven, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
+import { isGiven } from '#src/platform/pages.ts'
 import { change, findOne, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { RawBuilder } from 'kysely'
 import { checkNow } from './domains/checks.ts'
 import { leadsTo, namesTarget, readTarget, setTarget, type TargetGiven } from './domains/links.ts'
 import { checkNotOurs, readDomainName, readDomainPath } from './domains/names.ts'
 import { whatIsMissing } from './domains/records.ts'
-import { domainRows, getDomainRow, lockDomain, targetOf, type Domain, type DomainStatus } from './domains/rows.ts'
+import { getDomainRow, lockDomain, targetOf, type Domain } from './domains/rows.ts'
 import {
   addDomainEvent,
   domainsTopic,
@@ -32,7 +29,6 @@ import {
 } from './domains/states.ts'
 import { removeProxiesOfDomain } from './proxies/rows.ts'
 import { removeRoute } from './routes.ts'
-import { knownVms } from './vms/rows.ts'
 
 const tokenBytes = 16
 
@@ -43,9 +39,6 @@ export type DomainOrder = Pick<TargetGiven, 'vmId' | 'vmPort'> & {
   path?: string | null
   verifyOwnership?: boolean | null
 }
-
-/** Conditions of a list of domains. */
-export type DomainFilter = { statuses?: readonly DomainStatus[] | null }
 
 /**
  * Claims a name. One that the organization has claimed before stays as it is, with its token; one that failed is checked
@@ -128,48 +121,6 @@ async function insertDomain(tx: Tx, scope: Scope, name: string, path: string): P
 /** 32 hexadecimal digits, which nobody can guess. */
 function newVerificationToken(): string {
   return Buffer.from(randomToken(tokenBytes), 'base64url').toString('hex')
-}
-
-/** The domain of this name or id. @throws BerthError invalid_domain, not_found, forbidden. */
-export async function getDomain(call: Call, given: string): Promise<Domain> {
-  return getDomainRow(call, 'domains:read', given)
-}
-
-/** The domains of these stored ids, of the caller's organizations. */
-export async function findDomains(call: Call, ids: readonly string[]): Promise<Domain[]> {
-  return domainRows.find(call.db, ids, owned(allowAnywhere(call.caller, 'domains:read')))
-}
-
-/** The organization's domains, newest first. @throws BerthError invalid_request. */
-export async function pageDomains(
-  call: Call,
-  window: ListWindow,
-  filter?: DomainFilter | null,
-  direction?: Direction,
-): Promise<Page<Domain>> {
-  const chosen = sql`${owned(allow(call.caller, 'domains:read'))} and ${hasStatus(filter)}`
-  return domainRows.page(call.db, { ...window, most: limits.infraListMax }, chosen, direction)
-}
-
-/** The domains that lead to each of these VMs, by their stored ids, newest first. @throws BerthError invalid_request. */
-export async function pageDomainsOfEach(
-  call: Call,
-  vmIds: readonly string[],
-  window: PageWindow,
-  filter?: DomainFilter | null,
-  direction?: Direction,
-): Promise<PagesOf<Domain>> {
-  const reach = allowAnywhere(call.caller, 'domains:read')
-  return domainRows.pageOfEach(call.db, window, {
-    parents: sql`select id from vms where id = any(${vmIds}::uuid[]) and ${knownVms(reach)}`,
-    parentName: 'VM',
-    chosen: sql`vm_id = parent.id and ${hasStatus(filter)}`,
-    direction,
-  })
-}
-
-function hasStatus(filter: DomainFilter | null | undefined): RawBuilder<unknown> {
-  return filter?.statuses ? sql`status = any(${filter.statuses}::text[])` : sql`true`
 }
 
 /**
