@@ -510,6 +510,7 @@ create table domains (
 );
 CREATE INDEX domains_being_checked ON public.domains USING btree (organization_id, check_ends_at) WHERE (check_ends_at IS NOT NULL);
 CREATE INDEX domains_due ON public.domains USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
+CREATE INDEX domains_due_of_organization ON public.domains USING btree (organization_id, next_check_at) WHERE (next_check_at IS NOT NULL);
 CREATE INDEX domains_function ON public.domains USING btree (function_id);
 CREATE INDEX domains_name ON public.domains USING btree (name);
 CREATE INDEX domains_organization ON public.domains USING btree (organization_id, id DESC);

@@ -41,6 +41,7 @@ create index domains_user on domains (user_id);
 create index domains_vm on domains (vm_id);
 create index domains_function on domains (function_id);
 create index domains_due on domains (next_check_at) where next_check_at is not null;
+create index domains_due_of_organization on domains (organization_id, next_check_at) where next_check_at is not null;
 create index domains_being_checked on domains (organization_id, check_ends_at) where check_ends_at is not null;
 
 -- What a subscription to a domain resumes from; the position grows under the lock of the domain's row.
