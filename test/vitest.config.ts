@@ -45,6 +45,7 @@ export const slowTests = [
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
   'test/infra/domains.test.ts', // a DNS server
   'test/infra/domains/checks.test.ts', // a DNS server, and others that are silent
+  'test/infra/domains/model.test.ts', // a DNS server
   'test/infra/domains/takeover.test.ts', // a DNS server
   'test/infra/egress.test.ts', // a real SSH connection
   'test/infra/organization-room.test.ts', // organizations that reach each of their limits
