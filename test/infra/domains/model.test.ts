@@ -117,7 +117,7 @@ test('whatever two organizations do with a name, one at most has it, and its rou
           await world.dns.set(name, 'A', ...(model.leadsHere ? [ingress] : []))
         } else if (what === 'check') {
           for (let times = 0; times < 2; times++) {
-            await sql`update domains set next_check_at = now() where name = ${name} and next_check_at is not null`.execute(
+            await sql`update domains set next_check_at = now() - interval '1 second' where name = ${name} and next_check_at is not null`.execute(
               world.berth.services.db,
             )
             await checks.begin()
