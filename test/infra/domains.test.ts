@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { followRoutes } from '#src/edge/http/routes.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { lockVmRow } from '#src/resources/infra/vms/rows.ts'
@@ -301,4 +302,20 @@ test('a worker checks a claim by itself', async () => {
   await world.prove(name, await world.claim(name))
   await sql`update domains set next_check_at = now() where name = ${name}`.execute(world.berth.services.db) // it may have looked before the records were there
   await until('it is verified', async () => (await world.show(name)).verification_status === 'verified', 10_000)
+})
+
+test('the edge hears of an activated domain, of its links and of its deletion at once', async () => {
+  const table = followRoutes(world.berth.services)
+  await table.ready
+  const [name, vm] = [world.name(), await world.vm()]
+  const soonMs = 1000 // usually a few milliseconds
+  await world.activate(name)
+  await until('its route is there', () => table.find(name, '/any') !== undefined, soonMs, 1)
+  await world.call('POST', `domains/${name}/link`, { vm_id: vm, vm_port: 80 })
+  await until('it leads to the VM', () => table.find(name, '/any')?.vmId === decodeId('vm', vm), soonMs, 1)
+  await world.call('DELETE', `domains/${name}/link`)
+  await until('it leads nowhere', () => table.find(name, '/any')?.vmId === null, soonMs, 1)
+  await world.call('DELETE', `domains/${name}`)
+  await until('it is gone', () => table.find(name, '/any') === undefined, soonMs, 1)
+  table.close()
 })
