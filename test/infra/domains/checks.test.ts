@@ -8,6 +8,7 @@ import { checkClaimed, claimDueDomain } from '#src/resources/infra/domains/check
 import type { Domain, DomainRecord } from '#src/resources/infra/domains/rows.ts'
 import { createDomainChecks, type DomainChecks } from '#workers/infra/domains.ts'
 import { until } from '../../support/until.ts'
+import { startDnsServer } from '../../support/dns/knot.ts'
 import { ingress, startDomainWorld, storedId, type DomainWorld } from './domain-world.ts'
 
 const minute = 60_000
@@ -256,6 +257,24 @@ test('a name server of a zone at a private address is not asked', async () => {
 })
 
 const reasons = async (name: string): Promise<(string | null)[]> => reasonsOf(await told(name))
+
+/** Only root may listen on the port where every name server of a zone is asked. */
+const isRoot = process.getuid?.() === 0
+
+test.runIf(isRoot)('what a zone’s own name server says counts, not what others keep of it', async () => {
+  const own = await startDnsServer(['evil.test'], { address: '127.0.0.20', port: 53 })
+  await world.dns.set('evil.test', 'NS', 'ns4.evil.test.')
+  await world.dns.set('ns4.evil.test', 'A', '127.0.0.20')
+  const { txt_record_name: at, txt_record_value: value } = await world.claim('own.evil.test')
+  await world.dns.set('own.evil.test', 'A', '198.51.100.7') // as of yesterday
+  await own.set('own.evil.test', 'A', ingress)
+  await own.set(at, 'TXT', `"${value}"`)
+  const { services } = world.berth
+  const config = { ...services.config, privateHosts: ['127.0.0.20:53'] } // otherwise it would not be asked
+  await checkAfter(0, createDomainChecks({ ...services, config }))
+  await own.stop()
+  expect(await told('own.evil.test')).toMatchObject({ status: 'VERIFIED', records: [{ seen: [ingress] }, {}] })
+})
 
 test('a zone whose name servers are silent is told from one without the record, and delays nobody else', async () => {
   await world.dns.set('evil.test', 'NS', 'ns3.evil.test.')

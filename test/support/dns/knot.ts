@@ -23,18 +23,24 @@ export type DnsServer = {
   stop: () => Promise<void>
 }
 
-/** Starts one with these zones; each has itself as its name server, unless another one is set. */
-export async function startDnsServer(zones: readonly string[]): Promise<DnsServer> {
+/**
+ * Starts one with these zones; each has itself as its name server, unless another one is set.
+ * @param at where it listens: by default on a free port of 127.0.0.1.
+ */
+export async function startDnsServer(
+  zones: readonly string[],
+  at?: { address: string; port: number },
+): Promise<DnsServer> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-dns-'))
-  const port = await freePort()
+  const { address, port } = at ?? { address: '127.0.0.1', port: await freePort() }
   for (const place of ['run', 'zones']) mkdirSync(join(folder, place))
   for (const zone of zones)
     writeFileSync(
       join(folder, 'zones', `${zone}.zone`),
-      `$TTL 0\n@ SOA ns1 admin 1 60 60 60 0\n@ NS ns1\nns1 A 127.0.0.1\n`,
+      `$TTL 0\n@ SOA ns1 admin 1 60 60 60 0\n@ NS ns1\nns1 A ${address}\n`,
     )
   const config = join(folder, 'knot.conf')
-  writeFileSync(config, configOf(folder, port, zones))
+  writeFileSync(config, configOf(folder, `${address}@${port}`, zones))
   const server = spawn(daemon, ['-c', config], { stdio: 'ignore' })
   const ended = once(server, 'exit')
   const tell = async (...words: string[]) => run(control, ['-s', join(folder, 'run', 'knot.sock'), ...words])
@@ -51,7 +57,7 @@ export async function startDnsServer(zones: readonly string[]): Promise<DnsServe
   }
 
   return {
-    address: `127.0.0.1:${port}`,
+    address: `${address}:${port}`,
     port,
     set: async (name, type, ...values) => (last = last.catch(() => undefined).then(() => change(name, type, values))),
     hang: (isHanging = true) => void server.kill(isHanging ? 'SIGSTOP' : 'SIGCONT'),
@@ -63,10 +69,10 @@ export async function startDnsServer(zones: readonly string[]): Promise<DnsServe
   }
 }
 
-function configOf(folder: string, port: number, zones: readonly string[]): string {
+function configOf(folder: string, listen: string, zones: readonly string[]): string {
   return `server:
     rundir: "${folder}/run"
-    listen: 127.0.0.1@${port}
+    listen: ${listen}
     background-workers: 1
     udp-workers: 1
     tcp-workers: 1
