@@ -39,6 +39,7 @@ export const slowTests = [
   'test/identity/key-command.test.ts', // commands, started by npm
   'test/infra/build-logs.test.ts', // large logs
   'test/infra/certificates/issuing.test.ts', // Debian's pebble and dnsmasq
+  'test/infra/certificates/of-domains.test.ts', // Debian's pebble and knot
   'test/infra/certificates/refusals.test.ts', // Debian's pebble and dnsmasq
   'test/infra/certificates/wildcards.test.ts', // Debian's pebble, dnsmasq and unbound
   'test/infra/compute/disk-images.test.ts', // qemu-img

@@ -12,6 +12,7 @@ import { instructionsFor, recordsOf, txtNameOf, txtValueOf } from '#src/resource
 import { externalUrlOf, type Domain, type DomainRecord, type DomainStatus } from '#src/resources/infra/domains/rows.ts'
 import { findDomains, getDomain, pageDomains, pageDomainsOfEach } from '#src/resources/infra/domains/lists.ts'
 import { messageOf } from '#src/resources/infra/domains.ts'
+import { certificateOfDomain, certificateType } from './certificates.ts'
 import { vmType } from './vms.ts'
 
 /** How far a domain is. */
@@ -141,6 +142,12 @@ builder.objectType(domainType, {
     ...flatTarget(t),
     externalUrl: t.string({ description: 'Where it is reached.', resolve: externalUrlOf }),
     message: t.string({ description: 'How far it is, as a sentence.', resolve: messageOf }),
+    certificate: t.field({
+      type: certificateType,
+      nullable: true,
+      description: 'Its certificate for HTTPS; null until its DNS records are there.',
+      resolve: ({ id }, _, call) => certificateOfDomain(call, id),
+    }),
     checkedAt: t.expose('checkedAt', {
       type: 'DateTime',
       nullable: true,

@@ -24,6 +24,7 @@ import {
   ownIssuer,
   type Certificate,
 } from '#src/resources/infra/certificates/rows.ts'
+import { noteCertificateChange } from '#src/resources/infra/domains/states.ts'
 import { failureOf } from './certificates/failures.ts'
 import { ClaimLost, followOrder, OutOfTime } from './certificates/orders.ts'
 import { createShares } from './shares.ts'
@@ -49,7 +50,7 @@ export async function obtain(services: Background, id: string, stopping: AbortSi
   if (!claimed) return
   const { acmeDirectory } = config
   if (acmeDirectory === null) {
-    await patiently(() => recordOwn(db, claimed, ownIssuer))
+    await patiently(() => recordOwn(db, claimed, ownIssuer, noteCertificateChange))
     return
   }
   const ending = new AbortController()
@@ -87,7 +88,8 @@ async function attempt(
   })
   if (account.accountUrl === null) await noteAccountUrl(db, directory, await registerAccount(client))
   const issued = await followOrder({ services, client, claimed, over })
-  if (!(await patiently(() => recordIssued(db, claimed, { ...issued, issuer: directory })))) throw new ClaimLost()
+  if (!(await patiently(() => recordIssued(db, claimed, { ...issued, issuer: directory }, noteCertificateChange))))
+    throw new ClaimLost()
   log.info({ domain: encodeId('domain', claimed.domainId), notAfter: issued.notAfter }, 'a certificate was issued')
 }
 
@@ -99,5 +101,5 @@ async function noteFailure({ db, config }: Background, claimed: Certificate, err
     'a certificate was not issued this time',
   )
   if (failure.losesAccount && config.acmeDirectory !== null) await noteAccountUrl(db, config.acmeDirectory, null)
-  await patiently(() => recordFailure(db, claimed, failure))
+  await patiently(() => recordFailure(db, claimed, failure, noteCertificateChange))
 }

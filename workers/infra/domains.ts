@@ -16,7 +16,7 @@ export type DomainChecks = {
 }
 
 /** Makes the checks of a worker, which begin nothing by themselves. */
-export function createDomainChecks(services: Pick<Background, 'db' | 'config'>): DomainChecks {
+export function createDomainChecks(services: Pick<Background, 'db' | 'config' | 'jobs'>): DomainChecks {
   const stopping = new AbortController()
   const underWay = new Set<Promise<void>>()
   let beginning: Promise<void> | null = null

@@ -5,6 +5,7 @@ export const domainLimits = {
   eventsKept: 1000, // of one domain
   pendingHours: 72, // a claim that is not proved by then has failed
   lostDays: 7, // a proved name that has not led here for so long has failed
+  certificateSeconds: 20, // that activating waits for the certificate
   checksPerMinute: 30, // that an organization asks for itself, by activating and checking
 
   // Background checks: how often a pending claim is checked, by its age. A proved name is checked hourly.

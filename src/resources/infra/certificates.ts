@@ -2,13 +2,21 @@
  * Certificates of domains: one for each organization and host name. A domain orders its certificate in its own transaction;
  * a worker obtains it from the ACME authority, or the node's own authority signs where none is set.
  */
+import { allowAnywhere, owned } from '#src/platform/access.ts'
 import { momentAt, now, nowMs } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { certificateLimits } from '#src/platform/limits/certificates.ts'
 import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import type { Background } from '#src/platform/services.ts'
-import { certificatesTopic, obtainCertificate, ownIssuer, type Certificate } from './certificates/rows.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+import { waitUntil } from '#src/platform/streams/waits.ts'
+import {
+  certificatesTopic,
+  findCertificateRow,
+  obtainCertificate,
+  ownIssuer,
+  type Certificate,
+} from './certificates/rows.ts'
 
 /** Whose certificate, and for which host name; one that begins with `*.` is for all names one level below. */
 export type CertificateName = { organizationId: string; host: string }
@@ -58,6 +66,40 @@ export async function findCertificates(db: Db, names: readonly CertificateName[]
     join unnest(${organizationIds}::uuid[], ${names.map(({ host }) => host)}::text[]) as wanted (organization_id, host)
       on c.organization_id = wanted.organization_id and c.host = wanted.host`,
   )
+}
+
+/** The certificates of these domains, by their stored ids, of the caller's organizations. */
+export async function findDomainCertificates(call: Call, domainIds: readonly string[]): Promise<Certificate[]> {
+  const reach = owned(allowAnywhere(call.caller, 'domains:read'))
+  return findAll<Certificate>(
+    call.db,
+    sql`select * from certificates where domain_id = any(${domainIds}::uuid[]) and ${reach}`,
+  )
+}
+
+/**
+ * Waits for the next attempt at a certificate that was ordered.
+ * @returns the certificate as it is then, or when the time is over; undefined when it was removed.
+ */
+export async function waitForCertificate(
+  { db, pubsub }: Pick<Background, 'db' | 'pubsub'>,
+  { id, attempts, reason }: Certificate,
+  limitSeconds: number,
+): Promise<Certificate | undefined> {
+  const find = () => findCertificateRow(db, id)
+  return waitUntil<Certificate | undefined>(pubsub, {
+    topic: certificatesTopic,
+    id,
+    limitSeconds,
+    first: find,
+    again: find,
+    isDone: (now) => now?.status === 'issued' || now?.attempts !== attempts || now.reason !== reason || isHeldBack(now),
+  })
+}
+
+/** Whether its authority asked to wait: then there is no attempt soon. */
+function isHeldBack({ heldUntil }: Certificate): boolean {
+  return heldUntil !== null && momentAt(heldUntil).getTime() > nowMs()
 }
 
 /**

@@ -19,6 +19,7 @@ import { whatIsMissing } from './domains/records.ts'
 import { getDomainRow, lockDomain, targetOf, type Domain } from './domains/rows.ts'
 import {
   addDomainEvent,
+  certificateOf,
   domainsTopic,
   installRoute,
   isHeld,
@@ -28,6 +29,8 @@ import {
   takenPath,
 } from './domains/states.ts'
 import { removeProxiesOfDomain } from './proxies/rows.ts'
+import { orderCertificate, removeCertificate, waitForCertificate } from './certificates.ts'
+import type { Certificate } from './certificates/rows.ts'
 import { removeRoute } from './routes.ts'
 
 const tokenBytes = 16
@@ -133,24 +136,55 @@ export async function checkDomain(call: Call, given: string): Promise<Domain> {
 }
 
 /**
- * Activates a domain: checks its records now, and installs its route. One that is active stays as it is.
- * @throws BerthError dns_not_verified with what was seen; invalid_domain, not_found, forbidden, rate_limited.
+ * Activates a domain: checks its records now, waits for its certificate, and installs its route. One that is active stays as
+ * it is.
+ * @throws BerthError dns_not_verified with what was seen; invalid_domain, also when there is no certificate yet; not_found,
+ * forbidden, rate_limited.
  */
 export async function activateDomain(call: Call, given: string): Promise<Domain> {
   const found = await getDomainRow(call, 'domains:write', given)
   if (found.status === 'active') return found
-  const { domain, problem } = await checkNow(call, found, async (tx, checked, check) => {
-    if (checked.status === 'active') return { domain: checked, problem: null }
-    const mayBe =
-      checked.status === 'verified' || (checked.status === 'failed' && !(await isProvedElsewhere(tx, checked)))
-    if (!mayBe || !check.isProved)
-      return { domain: checked, problem: checked.statusReason ?? whatIsMissing(check.records) }
-    const active = await moveDomain(tx, checked, 'active')
-    await installRoute(tx, active)
-    return { domain: active, problem: null }
+  const { domain, problem, certificate } = await checkNow(call, found, async (tx, checked, check) => {
+    if (checked.status === 'active') return { domain: checked, problem: null, certificate: null }
+    if (!check.isProved || !(await mayServe(tx, checked)))
+      return { domain: checked, problem: checked.statusReason ?? whatIsMissing(check.records), certificate: null }
+    const ordered = await orderCertificate(call, tx, certificateOf(checked))
+    if (ordered.status !== 'issued') return { domain: checked, problem: null, certificate: ordered }
+    return { domain: await serve(tx, checked), problem: null, certificate: null }
   })
   if (problem !== null) throw new BerthError('dns_not_verified', `${found.name} is not proved yet. ${problem}`)
-  return domain
+  return certificate ? serveCertified(call, domain, certificate) : domain
+}
+
+/** Whether the organization may have a domain whose records are right. */
+async function mayServe(tx: Tx, domain: Domain): Promise<boolean> {
+  return domain.status === 'verified' || (domain.status === 'failed' && !(await isProvedElsewhere(tx, domain)))
+}
+
+async function serve(tx: Tx, domain: Domain): Promise<Domain> {
+  const active = await moveDomain(tx, domain, 'active')
+  await installRoute(tx, active)
+  return active
+}
+
+/** Activates a domain as soon as its certificate is there. @throws BerthError invalid_domain when that takes too long. */
+async function serveCertified(call: Call, { id, name }: Domain, ordered: Certificate): Promise<Domain> {
+  const certificate = await waitForCertificate(call, ordered, domainLimits.certificateSeconds)
+  if (certificate?.status !== 'issued') {
+    const why = certificate?.reason ?? 'Its certificate authority is still looking.'
+    throw new BerthError(
+      'invalid_domain',
+      `${name} is proved, but has no certificate yet. ${why} Activate it again in a while.`,
+    )
+  }
+  return transaction(call.db, async (tx) => {
+    await lockClaims(tx, name)
+    const domain = await lockDomain(tx, id)
+    if (domain.status === 'active') return domain
+    if (!(await mayServe(tx, domain)))
+      throw new BerthError('dns_not_verified', `${name} is not proved any more. ${domain.statusReason ?? ''}`.trim())
+    return serve(tx, domain)
+  })
 }
 
 /** The input to link a domain. */
@@ -211,6 +245,7 @@ export async function deleteDomain(call: Call, given: string): Promise<Domain> {
     const domain = await lockDomain(tx, id)
     await removeRoute(tx, id)
     await removeProxiesOfDomain(tx, id)
+    await removeCertificate(tx, { organizationId: domain.organizationId, host: domain.name })
     await change(tx, sql`delete from domains where id = ${id}`)
     await publish(tx, domainsTopic, id)
     return domain

@@ -85,16 +85,19 @@ export async function noteChallenges(db: Db, claimed: Claimed, challenges: reado
   return note(db, claimed, sql`challenges = ${JSON.stringify(challenges)}::jsonb`)
 }
 
+/** Tells the domain of a certificate that it changed, in the same transaction. */
+export type Tell = (tx: Tx, domainId: string) => Promise<void>
+
 /** What an authority issued. */
 export type Issued = { issuer: string; chain: string; sealedKey: Buffer; notBefore: Date; notAfter: Date }
 
 /** Stores a certificate that was issued, and when it is renewed. @returns false when the claim does not count any more. */
-export async function recordIssued(db: Db, claimed: Claimed, issued: Issued): Promise<boolean> {
+export async function recordIssued(db: Db, claimed: Certificate, issued: Issued, tell: Tell): Promise<boolean> {
   const { issuer, chain, sealedKey, notBefore, notAfter } = issued
   const lifeMs = notAfter.getTime() - notBefore.getTime()
   const renewAt = momentAt(notAfter.getTime() - lifeMs * certificateLimits.renewalPart)
   return end(
-    db,
+    { db, tell },
     claimed,
     'issued',
     sql`reason = null, issuer = ${issuer}, chain = ${chain}, sealed_key = ${sealedKey}, not_before = ${notBefore},
@@ -103,9 +106,9 @@ export async function recordIssued(db: Db, claimed: Claimed, issued: Issued): Pr
 }
 
 /** Records that the node's own authority signs, because no other is set. */
-export async function recordOwn(db: Db, claimed: Claimed, issuer: string): Promise<boolean> {
+export async function recordOwn(db: Db, claimed: Certificate, issuer: string, tell: Tell): Promise<boolean> {
   return end(
-    db,
+    { db, tell },
     claimed,
     'issued',
     sql`reason = null, issuer = ${issuer}, chain = null, sealed_key = null, not_before = null, not_after = null,
@@ -128,7 +131,7 @@ export type Failure = {
 }
 
 /** Records a failure, and when the next attempt is. @returns false when the claim does not count any more. */
-export async function recordFailure(db: Db, claimed: Certificate, failure: Failure): Promise<boolean> {
+export async function recordFailure(db: Db, claimed: Certificate, failure: Failure, tell: Tell): Promise<boolean> {
   const { reason, endsOrder, counts, holdSeconds } = failure
   const attempts = claimed.attempts + (counts ? 1 : 0)
   const usual = certificateRetrySeconds[Math.min(attempts, certificateRetrySeconds.length) - 1] ?? 60
@@ -136,7 +139,7 @@ export async function recordFailure(db: Db, claimed: Certificate, failure: Failu
   const heldUntil = holdSeconds === undefined ? null : fromNow(holdSeconds * 1000)
   const hasOne = claimed.issuer !== null && (claimed.notAfter === null || momentAt(claimed.notAfter) > now())
   return end(
-    db,
+    { db, tell },
     claimed,
     hasOne ? 'issued' : counts ? 'failed' : claimed.status,
     sql`reason = ${reason.slice(0, certificateLimits.reasonLength)}, attempts = ${attempts}, held_until = ${heldUntil},
@@ -145,8 +148,15 @@ export async function recordFailure(db: Db, claimed: Certificate, failure: Failu
 }
 
 /** Ends an attempt. @returns false when the claim does not count any more. */
-async function end(db: Db, { id, claim }: Claimed, to: CertificateStatus, set: RawBuilder<unknown>): Promise<boolean> {
+async function end(
+  { db, tell }: { db: Db; tell: Tell },
+  { id, claim, domainId }: Certificate,
+  to: CertificateStatus,
+  set: RawBuilder<unknown>,
+): Promise<boolean> {
   return transaction(db, async (tx) => {
+    // The domain is locked before its certificate, as when it orders one.
+    await findOne(tx, sql`select 1 from domains where id = ${domainId} for no key update`)
     const held = await findOne<Certificate>(
       tx,
       sql`select * from certificates where id = ${id} and claim = ${claim} for no key update`,
@@ -156,6 +166,7 @@ async function end(db: Db, { id, claim }: Claimed, to: CertificateStatus, set: R
     if (to === 'pending') await change(tx, sql`update certificates set ${ending} where id = ${id}`)
     else await transition(tx, certificateStates, id, to, ending)
     await publish(tx, certificatesTopic, id)
+    await tell(tx, domainId)
     return true
   })
 }

@@ -46,14 +46,14 @@ function nextDomain(): RawBuilder<Domain> {
 
 /** Checks a claimed domain, and writes what was seen. @param stopping ends the questions; then nothing is written. */
 export async function checkClaimed(
-  services: Pick<Background, 'db' | 'config'>,
+  services: Pick<Background, 'db' | 'config' | 'jobs'>,
   domain: Domain,
   stopping: AbortSignal,
 ): Promise<void> {
   const check = await askDns(services, domain, stopping)
   if (stopping.aborted) return
   await transaction(services.db, async (tx) => {
-    await writeCheck(tx, domain, check)
+    await writeCheck(services, tx, domain, check)
   })
 }
 
@@ -73,7 +73,7 @@ export async function checkNow<Result>(
   })
   if (!begun) throw new Error('a domain that is locked could not be changed')
   const check = await askDns(call, begun, new AbortController().signal)
-  return transaction(call.db, async (tx) => use(tx, await writeCheck(tx, begun, check), check))
+  return transaction(call.db, async (tx) => use(tx, await writeCheck(call, tx, begun, check), check))
 }
 
 /** Everything that a check asks, within its time. */
@@ -87,8 +87,14 @@ async function askDns(
 }
 
 /** Writes what a check saw, unless a later one has written. @returns the domain as it is then, locked. */
-async function writeCheck(tx: Tx, { id, name, checkNumber }: Domain, check: DomainCheck): Promise<Domain> {
+async function writeCheck(
+  services: Pick<Background, 'jobs' | 'config'>,
+  tx: Tx,
+  { id, name, checkNumber }: Domain,
+  check: DomainCheck,
+): Promise<Domain> {
   if (check.isProved) await lockClaims(tx, name)
   const domain = await lockDomain(tx, id)
-  return checkNumber > domain.checkedNumber ? applyCheck(tx, domain, checkNumber, check) : domain
+  if (checkNumber <= domain.checkedNumber) return domain
+  return applyCheck(services, tx, domain, { number: checkNumber, check })
 }

@@ -7,6 +7,13 @@ import { publish } from '#src/platform/pubsub.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import type { RawBuilder } from 'kysely'
 import { closeProxiesOfDomain, reopenProxiesOfDomain } from '#src/resources/infra/proxies/rows.ts'
+import type { Background } from '#src/platform/services.ts'
+import {
+  findCertificates,
+  orderCertificate,
+  removeCertificate,
+  whyNotCertified,
+} from '#src/resources/infra/certificates.ts'
 import { putRoute, removeRoute } from '#src/resources/infra/routes.ts'
 import { whatIsMissing, type DomainCheck } from './records.ts'
 import { targetOf, type Domain, type DomainStatus } from './rows.ts'
@@ -40,6 +47,7 @@ export async function moveDomain(
   if (to === 'failed') {
     await removeRoute(tx, id)
     await closeProxiesOfDomain(tx, id)
+    await removeCertificate(tx, { organizationId: moved.organizationId, host: moved.name })
   } else if (isHeld(moved)) await reopenProxiesOfDomain(tx, id)
   return moved
 }
@@ -132,7 +140,12 @@ const takenReason = 'Another organization has proved this name by its DNS. Ask t
  * @param number the check's.
  * @returns the domain as it is then.
  */
-export async function applyCheck(tx: Tx, domain: Domain, number: number, check: DomainCheck): Promise<Domain> {
+export async function applyCheck(
+  services: Pick<Background, 'jobs' | 'config'>,
+  tx: Tx,
+  domain: Domain,
+  { number, check }: { number: number; check: DomainCheck },
+): Promise<Domain> {
   const isNews = JSON.stringify(withoutMoments(check)) !== JSON.stringify(withoutMoments(domain))
   const noted = sql`records = ${JSON.stringify(check.records)}::jsonb, checked_at = ${now()}, checked_number = ${number}, check_ends_at = null`
   if (domain.status === 'pending' || domain.status === 'failed') {
@@ -140,7 +153,10 @@ export async function applyCheck(tx: Tx, domain: Domain, number: number, check: 
       return domain.status === 'failed'
         ? changeDomain(tx, domain.id, noted)
         : moveDomain(tx, domain, 'failed', { reason: takenReason, set: noted })
-    if (domain.status === 'pending' && check.isProved) return moveDomain(tx, domain, 'verified', { set: noted })
+    if (domain.status === 'pending' && check.isProved) {
+      await orderCertificate(services, tx, certificateOf(domain)) // it may be there when the domain is activated
+      return moveDomain(tx, domain, 'verified', { set: noted })
+    }
     if (domain.status === 'pending' && ageMs(domain.pendingSince) > domainLimits.pendingHours * 3_600_000)
       return moveDomain(tx, domain, 'failed', {
         reason: `Its DNS records were not there within ${domainLimits.pendingHours} hours. ${whatIsMissing(check.records)} Correct them, and POST the domain again.`,
@@ -152,10 +168,33 @@ export async function applyCheck(tx: Tx, domain: Domain, number: number, check: 
       set: noted,
     })
   }
+  if (domain.status === 'active') {
+    const [certificate] = await findCertificates(tx, [certificateOf(domain)])
+    const ending = certificate ? whyNotCertified(certificate) : null
+    if (ending !== null)
+      return moveDomain(tx, domain, 'failed', {
+        reason: `Its certificate could not be renewed. ${ending} Activate it again when that is put right.`,
+        set: noted,
+      })
+  }
   const lost = check.leadsHere === null ? sql`lost_at` : check.leadsHere ? sql`null` : sql`coalesce(lost_at, ${now()})`
   const set = sql`${noted}, next_check_at = ${nextCheckAt(domain)}, lost_at = ${isHeld(domain) ? lost : null}`
   if (isNews) return changeDomain(tx, domain.id, set)
   return getOne<Domain>(tx, sql`update domains set ${set} where id = ${domain.id} returning *`)
+}
+
+/** Whose certificate a domain's is, and for which name. */
+export function certificateOf({ id, organizationId, name }: Pick<Domain, 'id' | 'organizationId' | 'name'>) {
+  return { organizationId, host: name, domainId: id }
+}
+
+/** Adds an event to a domain whose certificate changed, unless it is gone. */
+export async function noteCertificateChange(tx: Tx, id: string): Promise<void> {
+  const changed = await findOne<Domain>(
+    tx,
+    sql`update domains set event_position = event_position + 1 where id = ${id} returning *`,
+  )
+  if (changed) await addDomainEvent(tx, changed)
 }
 
 /** Whether an organization has proved it, so that nobody else can. */
