@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { readFlags, tellError } from './platform/command-line.ts'
 import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
+import { checkAcme } from './start/acme-checks.ts'
 import { checkHost, type Check } from './start/checks.ts'
 import { checkModels } from './start/model-checks.ts'
 import { checkVms } from './start/vm-checks.ts'
@@ -32,6 +33,7 @@ async function main(): Promise<number> {
     for (const check of await checkHost(config)) show(check)
     for (const check of await checkVms(config)) show(check)
     for (const check of await checkModels(config)) show(check)
+    show(await checkAcme(config))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems) show({ verdict: 'fails', what: `settings: ${problem}` })

@@ -69,6 +69,28 @@ function trusted(caFile: string | null): string[] {
   return [...getCACertificates('default'), ...(caFile === null ? [] : [readFileSync(caFile, 'utf8')])]
 }
 
+/**
+ * Asks an authority for its directory, and for nothing else.
+ * @returns what is wrong with it, to be read after its address; null when it is a directory.
+ */
+export async function askDirectory(directory: string, caFile: string | null): Promise<string | null> {
+  let ca: string[]
+  try {
+    ca = trusted(caFile)
+  } catch {
+    return `is known by a file that cannot be read: ${caFile}`
+  }
+  const acme = await (prepared ??= prepare())
+  acme.axios.defaults.httpsAgent = new Agent({ ca, keepAlive: false })
+  try {
+    const { data } = await acme.axios.get<unknown>(directory)
+    const isOne = typeof data === 'object' && data !== null && 'newOrder' in data
+    return isOne ? null : 'answers, but with something else than a directory of ACME'
+  } catch (error) {
+    return `does not answer (${error instanceof Error ? error.message : 'for an unknown reason'})`
+  }
+}
+
 /** A request for a certificate of this host name, with this key. */
 export async function certificateRequest(host: string, keyPem: string): Promise<Buffer> {
   const acme = await (prepared ??= prepare())

@@ -7,6 +7,7 @@ import { shiftClock } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { certificateLimits } from '#src/platform/limits/certificates.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { checkAcme } from '#src/start/acme-checks.ts'
 import { forgetCertificateOrders, sweepCertificates } from '#src/resources/infra/certificates/claims.ts'
 import type { Certificate } from '#src/resources/infra/certificates/rows.ts'
 import { handleCertificates, obtain } from '#workers/infra/certificates.ts'
@@ -101,6 +102,22 @@ test('an authority that answers nonsense fails this attempt, and no other', asyn
   const confused = await startStubborn({ status: 201, headers: { location: 'x' }, body: ['nonsense'] })
   const failed = await attemptOf(confused, 'nonsense.example.test')
   expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^The certificate/) })
+})
+
+test('the doctor says whether the authority answers, and by what file it is known', async () => {
+  const { directory: acmeDirectory, caFile: acmeCaFile } = pebble
+  expect(await checkAcme({ acmeDirectory, acmeCaFile })).toMatchObject({ verdict: 'works' })
+  expect(await checkAcme({ acmeDirectory, acmeCaFile: null })).toMatchObject({
+    verdict: 'fails',
+    what: expect.stringMatching(/which does not answer \(.*CERT.*\)$/),
+  })
+  expect(await checkAcme({ acmeDirectory, acmeCaFile: '/nowhere.pem' })).toMatchObject({
+    verdict: 'fails',
+    what: expect.stringContaining('cannot be read: /nowhere.pem'),
+  })
+  const elsewhere = acmeDirectory.replace(/dir$/, 'elsewhere')
+  expect(await checkAcme({ acmeDirectory: elsewhere, acmeCaFile })).toMatchObject({ verdict: 'fails' })
+  expect(await checkAcme({ acmeDirectory: null, acmeCaFile: null })).toMatchObject({ verdict: 'neither' })
 })
 
 test('an authority that is away is asked again; the account is the same afterwards, though it has forgotten it', async () => {
