@@ -13,7 +13,7 @@ import { ingress, startDomainWorld, storedId, type DomainWorld } from './domains
 
 let world: DomainWorld
 beforeAll(async () => {
-  world = await startDomainWorld({ worker: true })
+  world = await startDomainWorld({}, { worker: true })
 })
 afterAll(() => world.stop())
 

@@ -73,7 +73,10 @@ export type DomainWorld = {
 }
 
 /** Starts one, with a worker that runs no VMs on request; the zones are example.test, elsewhere.test and evil.test. */
-export async function startDomainWorld({ worker = false } = {}): Promise<DomainWorld> {
+export async function startDomainWorld(
+  settings: Record<string, string> = {},
+  { worker = false } = {},
+): Promise<DomainWorld> {
   const dns = await startDnsServer(['example.test', 'elsewhere.test', 'evil.test'])
   const berth = await startBerth({
     worker,
@@ -83,6 +86,7 @@ export async function startDomainWorld({ worker = false } = {}): Promise<DomainW
       BERTH_INGRESS_IPV4: ingress,
       BERTH_DOMAIN: 'berth.test',
       BERTH_RATE_LIMIT_FACTOR: '100',
+      ...settings,
     },
   })
   const { db } = berth.services
