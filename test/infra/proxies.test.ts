@@ -120,6 +120,7 @@ test.each(
     { domain: 'xn--80ak6aa92e.berth.localhost' },
     { domain: 'x.db.berth.localhost' },
     { domain: 'a.b.berth.localhost' },
+    { domain: '80-01h455vb4pex5vsknk084sn02q.berth.localhost' },
     { domain: 'localhost' },
     { domain: '127.0.0.1' },
     { domain: 'shop.berth.localhost:443' },

@@ -192,16 +192,16 @@ describe('a host of previews', () => {
   })
   test.each([
     'berth.localhost',
-    'preview.berth.localhost',
-    '3000.preview.berth.localhost',
+    '3000.berth.localhost',
+    `3000-${host.slice(6)}`,
     `0-${host.slice(5)}`,
     `03000-${host.slice(5)}`,
     `65536-${host.slice(5)}`,
     `x.${host}`,
     `3000-${host}`,
     host.replace('berth', 'other'),
-    `3000-${'z'.repeat(26)}.preview.berth.localhost`,
-    `${'3'.repeat(5_000)}.preview.berth.localhost`,
+    `3000-${'z'.repeat(26)}.berth.localhost`,
+    `${'3'.repeat(5_000)}.berth.localhost`,
   ])('is not %s', (other) => expect(readPreviewHost(config, other)).toBeNull())
 })
 
@@ -278,7 +278,7 @@ describe('an address', () => {
     const { host: shown, hostname, searchParams } = new URL(url ?? '')
     const target = { vmId: decodeId('vm', vm) ?? '', port: 3000 }
     expect([shown, readPreviewHost({ domain: 'berth.localhost' }, hostname)]).toEqual([
-      `3000-${vm.slice(3)}.preview.berth.localhost:8443`,
+      `3000-${vm.slice(3)}.berth.localhost:8443`,
       target,
     ])
     const preview = readPreviewToken(berth.services.sealer, target, searchParams.get('berth_token') ?? '')

@@ -5,6 +5,7 @@ import { decodeId, encodeId, idPrefixes } from '#src/platform/ids.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { isWildcard, readDomainName } from '#src/resources/infra/domains/names.ts'
+import { readPreviewHost } from './preview-tokens.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 
 const hostLength = 253
@@ -103,7 +104,8 @@ export async function isBelowPlatform(
       `domain may have one name below ${domain}, such as my-shop.${domain}, and this one has more.`,
       { field: 'domain' },
     )
-  if (platformLabels.has(name) || name.slice(2, 4) === '--') throw platformsOwn(host)
+  if (platformLabels.has(name) || name.slice(2, 4) === '--' || readPreviewHost({ domain }, host))
+    throw platformsOwn(host)
   if (await isMadeForAnother(tx, name, vm)) throw platformsOwn(host)
   return true
 }

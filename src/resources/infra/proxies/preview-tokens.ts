@@ -51,16 +51,14 @@ export function readPreviewCookie(
   return opened(sealer, purposes.cookie(target, host), value)
 }
 
-const previewLabel = 'preview'
-
-/** The host at which the edge shows a port of a VM to those who have a token, without any entry. */
+/** The host at which the edge shows a port of a VM to those who have a token, without any entry: one level below the platform's domain, as its certificate covers. */
 export function previewHost({ domain }: { domain: string }, { vmId, port }: PreviewTarget): string {
-  return `${port}-${encodeId('vm', vmId).slice(idPrefixes.vm.length + 1)}.${previewLabel}.${domain}`
+  return `${port}-${encodeId('vm', vmId).slice(idPrefixes.vm.length + 1)}.${domain}`
 }
 
 /** The port of a VM that such a host, in lower case, shows; null for any other one. */
 export function readPreviewHost({ domain }: { domain: string }, host: string): PreviewTarget | null {
-  const rest = `.${previewLabel}.${domain}`
+  const rest = `.${domain}`
   if (!host.endsWith(rest) || host.length > rest.length + 32) return null
   const [digits = '', suffix = '', ...more] = host.slice(0, -rest.length).split('-')
   const vmId = decodeId('vm', `${idPrefixes.vm}_${suffix}`)
