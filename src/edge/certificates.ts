@@ -40,6 +40,8 @@ export type EdgeCertificates = {
   challengeTexts(label: string): Promise<readonly string[] | null>
   /** Whether this name is served here, from memory: for a server before the edge that obtains certificates on demand. */
   isServed(name: string): boolean
+  /** Whether a certificate of this name is there that an authority has issued which everybody knows. From memory. */
+  isIssued(name: string): boolean
   close(): void
 }
 
@@ -94,6 +96,11 @@ export function openCertificates({ services, given, hasRoute }: CertificatesOpti
       if (token === '' || token.length > certificateLimits.tokenLength) return null
       const challenge = await findChallenge(plain(host), (one) => one.type === 'http-01' && one.token === token)
       return challenge?.answer ?? null
+    },
+    isIssued(given) {
+      const name = plain(given)
+      const certificate = best(kept.of(name)) ?? best(kept.of(wildcardOf(name)))
+      return certificate !== undefined && certificate.issuer !== ownIssuer
     },
     isServed(given) {
       const name = plain(given)

@@ -1,9 +1,8 @@
 /**
- * The edge process: it lets clients of Postgres in to databases. It listens, and ends within ten seconds after a signal.
+ * The edge process: it lets clients of Postgres in to databases, and serves proxies and domains over HTTP. It listens, and ends within ten seconds after a signal.
  * `npm start` and the Procfile start it.
  */
 import { flushCompileCache } from 'node:module'
-import { setTimeout as pause } from 'node:timers/promises'
 import { nodeClient } from '#src/drivers/node.ts'
 import { projectDoorPlace } from '#src/drivers/project-door.ts'
 import { sqlDoorPlace } from '#src/drivers/sql-door.ts'
@@ -20,7 +19,10 @@ import { openCertificates } from './certificates.ts'
 import { openConfiguredDns, type ChallengeDns } from './challenge-dns.ts'
 import { openDatabases, type Reach } from './databases.ts'
 import { givenCertificate, ownCertificate, type Certificates } from './postgres/logins/certificates.ts'
-import { openProxy, type PostgresProxy, type ProxyOptions } from './postgres/proxy.ts'
+import type { Ingress } from './http/ingress.ts'
+import { openEdgeIngress, openEdgeRoutes } from './ingress.ts'
+import { openWhenFree } from './ports.ts'
+import { openProxy, type PostgresProxy } from './postgres/proxy.ts'
 import { openProjectDoor, type ProjectDoor } from './project-door.ts'
 import { openSqlDoor, type SqlDoor } from './sql/door.ts'
 import { createTokenCheck } from './databases/tokens.ts'
@@ -30,8 +32,6 @@ const stopLimitMs = 9_000 // the supervisor waits 11 s
 /** Clients in the middle of a transaction get so long to finish. */
 const finishLimitMs = 6_000
 const heartbeatMs = 2_000
-/** Where another program has the port, it is tried so often. */
-const portAgainMs = 2_000
 
 async function run(config: Config, databaseUrl: string): Promise<void> {
   const services = await openServices(config, databaseUrl, 'edge')
@@ -42,7 +42,8 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const beating = keepReporting(services, edgeId)
   const checkToken = createTokenCheck(services)
   const directory = openDatabases(services, { reach: reachServer(services), checkToken, edgeId })
-  const shown = openCertificates({ services, given, hasRoute: () => false })
+  const routes = openEdgeRoutes(services)
+  const shown = openCertificates({ services, given, hasRoute: routes.hasHost })
   const metrics = await serveMetrics(config.edgeMetricsPort, {
     path: '/tls-gate',
     isAllowed: (query) => shown.isServed(query.get('domain') ?? ''),
@@ -52,6 +53,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   let door: SqlDoor | null = null
   let projectDoor: ProjectDoor | null = null
   let challengeDns: ChallengeDns | null = null
+  let ingress: Ingress | null = null
 
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
@@ -65,9 +67,10 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
     clearInterval(beating)
     metrics.close()
     projectDoor?.close()
-    await Promise.all([proxy?.close(finishLimitMs), door?.close(finishLimitMs)])
+    await Promise.all([proxy?.close(finishLimitMs), door?.close(finishLimitMs), ingress?.close(finishLimitMs)])
     directory.close()
     shown.close()
+    routes.close()
     challengeDns?.close()
     await forgetEdge(services.db, edgeId)
     await services.close()
@@ -77,10 +80,14 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
 
   challengeDns = await openConfiguredDns(config, shown.challengeTexts)
   const { host, postgresPort: port } = config
-  proxy = await openWhenFree({ host, port, directory, certificates, derive: services.sealer.derive })
+  proxy = await openWhenFree(port, 'the port for clients of Postgres', 'BERTH_POSTGRES_PORT to a free port', () =>
+    openProxy({ host, port, directory, certificates, derive: services.sealer.derive }),
+  )
   door = await openSqlDoor({ databases: directory, checkToken, proxy, socketPath: sqlDoorPlace(config.runDir) })
   projectDoor = await openProjectDoor({ proxy, socketPath: projectDoorPlace(config.runDir) })
   log.info({ port, host, metricsPort: metrics.port }, 'the edge process listens')
+  ingress = await openEdgeIngress(services, routes, shown)
+  log.info({ host, port: ingress.port, securePort: ingress.securePort }, 'the ingress listens')
   flushCompileCache() // now, because there is no chance to do it after kill -9
 }
 
@@ -93,23 +100,6 @@ function givenCertificateOf({ tlsCertificateFile, tlsKeyFile }: Config): Certifi
     throw new ConfigError([
       `BERTH_TLS_CERTIFICATE and BERTH_TLS_KEY must be a certificate and its key in PEM that this user can read: ${error instanceof Error ? error.message : String(error)}.`,
     ])
-  }
-}
-
-/** Opens the proxy, as soon as no other program has its port. */
-async function openWhenFree(options: ProxyOptions): Promise<PostgresProxy> {
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      return await openProxy(options)
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-      if (isFirst)
-        log.error(
-          { port: options.port },
-          'another program has the port for clients of Postgres: stop it, or set BERTH_POSTGRES_PORT to a free port',
-        )
-      await pause(portAgainMs)
-    }
   }
 }
 

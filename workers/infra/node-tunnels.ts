@@ -11,7 +11,7 @@ import { BerthError, publicError } from '#src/platform/errors.ts'
 import { isStoredId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import { joinConnections } from './joined-connections.ts'
+import { joinConnections } from '#src/drivers/joined-connections.ts'
 
 const portMax = 65_535
 

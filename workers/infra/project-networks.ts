@@ -13,7 +13,7 @@ import { log } from '#src/platform/log.ts'
 import type { Background } from '#src/platform/services.ts'
 import { findNetworkNames, findProjectOfVm } from '#src/resources/infra/databases/networks.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
-import { joinConnections } from './joined-connections.ts'
+import { joinConnections } from '#src/drivers/joined-connections.ts'
 
 /** The port of databases, under every name. */
 const postgresPort = 5432

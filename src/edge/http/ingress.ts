@@ -1,0 +1,262 @@
+/**
+ * The ingress: takes requests of anybody over HTTP/1.1 and HTTP/2, with and without TLS, finds out by host and path who they are
+ * for, and passes them on.
+ */
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server as NetServer, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import { log } from '#src/platform/log.ts'
+import { createClientConnections, type ClientConnections, type Place } from './client-connections.ts'
+import type { Incoming, Outgoing } from './exchanges.ts'
+import { createSessions, type Sessions } from './http2.ts'
+import { refused, reportIngress, type IngressCounts } from './metrics.ts'
+import { rawPage } from './pages.ts'
+import { createPeers, type Peer } from './peers.ts'
+import { createPools } from './pools.ts'
+import type { GivenRequest } from './requests.ts'
+import type { RouteTable } from './routes.ts'
+import { createServing, type Serving, type ServingOptions } from './serving.ts'
+import type { Reach } from './targets.ts'
+import { createTenants } from './tenants.ts'
+import { secure, type TlsOptions } from './tls.ts'
+import { createUpgrades, type Upgrades } from './upgrades.ts'
+
+/** The limits of an ingress, in its usual units. */
+export type IngressLimits = { -readonly [Name in keyof typeof ingressLimits]: number }
+
+/** What an ingress needs. */
+export type IngressOptions = Pick<ServingOptions, 'guard' | 'answerChallenge' | 'securePort'> &
+  Omit<TlsOptions, 'greetingSeconds'> & {
+    host: string
+    /** 0 takes any that is free. */
+    port: number
+    securePortNumber: number
+    routes: Pick<RouteTable, 'find' | 'hasHost' | 'size' | 'watch'>
+    reach: Reach
+    trustedProxies?: readonly string[]
+    /** Other limits, for tests. */
+    limits?: Partial<IngressLimits>
+    /** How often it is looked for what takes too long; more often in tests. Unit: ms. */
+    sweepEveryMs?: number
+  }
+
+/** An ingress that listens. */
+export type Ingress = {
+  port: number
+  securePort: number
+  counts(): IngressCounts
+  /** Takes no new connections; what rests ends at once, and what is under way when it is done, or after this time. */
+  close(limitMs: number): Promise<void>
+}
+
+/** What is known of a connection. */
+type Client = { peer: Peer; place: Place; unanswered: number }
+
+const sweepMs = 1_000
+const lookMs = 25
+const keepAliveMs = 60_000
+
+/** Opens an ingress. @throws Error when a port is taken */
+export async function openIngress(options: IngressOptions): Promise<Ingress> {
+  const limits = { ...ingressLimits, ...options.limits } as typeof ingressLimits // numbers, some of them other ones
+  const everyMs = options.sweepEveryMs ?? sweepMs
+  const connections = createClientConnections(limits)
+  const pools = createPools(options.reach, limits, everyMs)
+  const tenants = createTenants(limits)
+  const serving = createServing({ ...options, pools, tenants })
+  const upgrades = createUpgrades({ serving, reach: options.reach, tenants, limits })
+  const unwatch = options.routes.watch((before) => upgrades.cutRoute(before))
+  const { plain, secured, sessions } = openDoors(options, { limits, everyMs, connections, serving, upgrades })
+  await listen(plain, options.port, options.host)
+  try {
+    await listen(secured, options.securePortNumber, options.host)
+  } catch (error) {
+    plain.close()
+    throw error
+  }
+  const counts = (): IngressCounts => ({
+    connections: connections.size,
+    webSockets: tenants.sockets,
+    ...pools.counts(),
+    routes: options.routes.size,
+  })
+  reportIngress(counts)
+  return {
+    port: portOf(plain),
+    securePort: portOf(secured),
+    counts,
+    async close(limitMs) {
+      unwatch()
+      plain.close()
+      secured.close()
+      sessions.close()
+      const untilMs = performance.now() + limitMs
+      upgrades.cutAll()
+      do {
+        plain.closeIdleConnections()
+        connections.cutResting()
+        if (connections.size === 0) break
+        await new Promise((resolve) => setTimeout(resolve, lookMs))
+      } while (performance.now() < untilMs)
+      connections.cutAll()
+      pools.close()
+    },
+  }
+}
+
+type Inside = {
+  limits: typeof ingressLimits
+  everyMs: number
+  connections: ClientConnections
+  serving: Serving
+  upgrades: Upgrades
+}
+type Doors = { plain: Server; secured: NetServer; sessions: Sessions }
+
+/** The two ports, which do not listen yet, and what speaks HTTP on their connections. */
+function openDoors(options: IngressOptions, { limits, everyMs, connections, serving, upgrades }: Inside): Doors {
+  const peerOf = createPeers(options.trustedProxies ?? [])
+  const clients = new WeakMap<Duplex, Client>()
+
+  function serve(request: Incoming, answer: Outgoing, socket: Socket, isHttp2: boolean): void {
+    const client = clients.get(socket)
+    if (!client) return void socket.destroy()
+    if (!isHttp2 && client.unanswered >= limits.pipelinedRequests) {
+      refused.inc({ reason: 'too-many-pipelined' })
+      return void socket.destroy()
+    }
+    if (client.unanswered++ === 0) client.place.busy()
+    serving.serve(request, answer, givenBy(request, client.peer, isHttp2, false), () => {
+      if (--client.unanswered === 0) client.place.resting()
+    })
+  }
+  /** Lets a connection in. */
+  function enter(socket: Socket): Place | null {
+    const peer = peerOf(socket, null)
+    const place = connections.enter(socket, peer)
+    if (place) clients.set(socket, { peer, place, unanswered: 0 })
+    return place
+  }
+
+  const sessions = createSessions((request, answer, socket) => serve(request, answer, socket, true), limits, everyMs)
+  const plain = openPlain(limits, everyMs)
+  const take = (request: IncomingMessage, answer: ServerResponse): void => serve(request, answer, request.socket, false)
+  plain.on('request', take)
+  plain.on('checkContinue', take)
+  plain.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const client = clients.get(socket)
+    if (!client) return void socket.destroy()
+    client.place.busy()
+    upgrades.serve(request, socket, head, givenBy(request, client.peer, false, true))
+  })
+  plain.prependListener('connection', (socket: Socket) => {
+    if (!clients.has(socket)) enter(socket) // a secured one has been let in
+  })
+  const secured = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }, (socket) => {
+    socket.on('error', () => socket.destroy()) // 'close' follows
+    const place = enter(socket)
+    if (!place) return
+    secure(socket, { ...options, greetingSeconds: limits.greetingSeconds }).then(
+      (done) => {
+        if (!done) return
+        clients.set(done.stream, { peer: peerOf(socket, done.serverName), place, unanswered: 0 })
+        if (done.isHttp2) sessions.begin(done.stream)
+        else plain.emit('connection', done.stream)
+      },
+      (error: unknown) => {
+        log.error({ err: error }, 'a TLS connection could not be begun')
+        socket.destroy()
+      },
+    )
+  })
+  return { plain, secured, sessions }
+}
+
+/** The server of HTTP/1.1, with strict parsing and limits on what a client may be slow with. */
+function openPlain(limits: typeof ingressLimits, everyMs: number): Server {
+  const server = createHttpServer({
+    insecureHTTPParser: false,
+    maxHeaderSize: limits.headBytes,
+    headersTimeout: limits.headSeconds * 1000,
+    requestTimeout: 0, // uploads may be large: they have a rate of their own
+    keepAliveTimeout: limits.idleSeconds * 1000,
+    connectionsCheckingInterval: everyMs,
+    requireHostHeader: false, // it is read here, and said more plainly
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveMs,
+    optimizeEmptyRequests: true,
+    shouldUpgradeCallback: (request) =>
+      request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket',
+  })
+  server.maxHeadersCount = 0 // readRequest counts them: Node would leave out the others
+  server.setTimeout((limits.stalledSeconds * 1000) / 2)
+  server.on('timeout', (socket: Socket) => {
+    // Silent both ways: while bytes wait to be sent, that is somebody who does not read.
+    if (socket.writableLength === 0) return
+    refused.inc({ reason: 'unread-answer' })
+    socket.destroy()
+  })
+  server.on('clientError', answerBadHttp)
+  server.on('dropRequest', (_request, socket) => socket.destroy())
+  return server
+}
+
+/** What cannot be read as HTTP. */
+function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  refused.inc({ reason: 'bad-http' })
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const isLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const page = isLate
+    ? { status: 408, title: 'Request Timeout', sentence: 'The request came too slowly.' }
+    : isLarge
+      ? { status: 431, title: 'Request Header Fields Too Large', sentence: 'The headers of the request are too large.' }
+      : { status: 400, title: 'Bad Request', sentence: 'The request is no proper HTTP.' }
+  socket.end(rawPage(page, false), () => socket.destroy())
+}
+
+function givenBy(request: Incoming, peer: Peer, isHttp2: boolean, isUpgrade: boolean): GivenRequest {
+  const { method = 'GET', url = '/', rawHeaders } = request
+  if (!isHttp2 || !('stream' in request)) return { method, url, headers: rawHeaders, peer, isHttp2: false, isUpgrade }
+  return {
+    method,
+    url,
+    headers: plainHeaders(request),
+    peer,
+    isHttp2,
+    isUpgrade,
+    hasBody: !request.stream.endAfterHeaders,
+  }
+}
+
+/** HTTP/2's own headers as those of HTTP/1.1: the authority is the host. */
+function plainHeaders(request: Incoming): string[] {
+  const { rawHeaders } = request
+  const headers: string[] = []
+  const authority = request.headers[':authority']
+  if (typeof authority === 'string') headers.push('host', authority)
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    const value = rawHeaders[at + 1] ?? ''
+    if (name.startsWith(':') || (name === 'host' && value === authority)) continue
+    headers.push(name, value)
+  }
+  return headers
+}
+
+function listen(server: NetServer, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function portOf(server: NetServer): number {
+  const address = server.address()
+  return typeof address === 'object' && address ? address.port : 0
+}

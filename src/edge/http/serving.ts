@@ -1,0 +1,196 @@
+/** What becomes of a request: who it is for, whether it may go there, and its exchange with that target. */
+import { log } from '#src/platform/log.ts'
+import type { Route } from '#src/resources/infra/routes.ts'
+import { Exchange, type ExchangeEnds, type Incoming, type Late, type Outgoing } from './exchanges.ts'
+import { refused } from './metrics.ts'
+import { answerPage, pageOf, pages, type Page } from './pages.ts'
+import type { Pool, Pools } from './pools.ts'
+import type { PreviewRequest, PreviewVerdict } from './previews.ts'
+import { BadRequest, readRequest, type GivenRequest, type ReadRequest } from './requests.ts'
+import type { RouteTable } from './routes.ts'
+import { TargetRefusal, targetOf, type Target } from './targets.ts'
+import type { Tenants } from './tenants.ts'
+
+/** Judges the requests for a preview. */
+export type Guard = (route: Route, request: PreviewRequest) => PreviewVerdict
+
+/** What serving needs. */
+export type ServingOptions = {
+  routes: Pick<RouteTable, 'find' | 'hasHost'>
+  pools: Pools
+  tenants: Tenants
+  guard?: Guard | undefined
+  /** What to answer an ACME authority at `/.well-known/acme-challenge/<token>`; null when nobody asked for that. */
+  answerChallenge?: ((host: string, token: string) => Promise<string | null>) | undefined
+  /** Where a host that came by HTTP is to come by HTTPS: that port. Null to serve it by HTTP. */
+  securePort?: ((host: string, authority: string) => number | null) | undefined
+}
+
+/** Where a request may go, and what it says there. */
+export type Admitted = { route: Route; target: Target; read: ReadRequest }
+/** A request that goes nowhere, and what is said. */
+export type Turned = { page: Page }
+
+/** Serves requests. */
+export type Serving = {
+  serve(request: Incoming, answer: Outgoing, given: GivenRequest, over: () => void): void
+  /** Finds out where a request may go. */
+  admit(given: GivenRequest): Admitted | Turned
+}
+
+const challengePath = '/.well-known/acme-challenge/'
+const tokenLengthMax = 256
+const httpsPort = 443
+
+/** Makes what serves requests. */
+export function createServing(options: ServingOptions): Serving {
+  const { routes, pools, tenants } = options
+  const known = new WeakMap<Route, { target: Target; pool: Pool }>()
+
+  /** The way to a route's target, which is looked up once. */
+  function wayTo(route: Route, target: Target): Pool {
+    const way = known.get(route)
+    if (way && !way.pool.isDropped) return way.pool
+    const pool = pools.of(target)
+    known.set(route, { target, pool })
+    return pool
+  }
+
+  function admit(given: GivenRequest): Admitted | Turned {
+    let read = readRequest(given)
+    const { peer } = given
+    if (peer.serverName !== null && peer.serverName !== read.host) return { page: pages.misdirected }
+    const route = routes.find(read.host, read.path)
+    if (!route || route.access === 'database') return { page: pages.unknown }
+    if (!read.isSecure) {
+      const location = securedAddress(read, options)
+      if (location !== null) return { page: moved(location) }
+    }
+    if (route.access === 'preview') {
+      const judged = judge(options.guard, route, given, read)
+      if ('page' in judged) return judged
+      read = readRequest({ ...given, url: judged.url, headers: judged.headers })
+    }
+    const target = known.get(route)?.target ?? targetOf(route)
+    return target ? { route, target, read } : { page: pages.unlinked }
+  }
+
+  function begin(request: Incoming, answer: Outgoing, given: GivenRequest, over: () => void): void {
+    const admitted = admit(given)
+    if ('page' in admitted) return turn(request, answer, admitted.page, over)
+    const { route, target, read } = admitted
+    const { organizationId } = route
+    if (!tenants.enter(organizationId)) return turn(request, answer, pages.crowded, over)
+    const pool = wayTo(route, target)
+    const ends: ExchangeEnds = {
+      refuse: (exchange, refusal) => answerPage(exchange.request, exchange.answer, pageFor(refusal)),
+      over(exchange) {
+        pool.leave(exchange)
+        tenants.leave(organizationId)
+        over()
+      },
+    }
+    pool.give(new Exchange(request, answer, read, ends))
+  }
+
+  return {
+    admit,
+    serve(request, answer, given, over) {
+      const challenge = given.peer.isSecure ? null : challengeIn(given.url)
+      if (challenge === null || !options.answerChallenge)
+        return guarded(() => begin(request, answer, given, over), request, answer, over)
+      answerAuthority(options.answerChallenge, given, challenge).then(
+        (text) =>
+          text === null
+            ? guarded(() => begin(request, answer, given, over), request, answer, over)
+            : turn(request, answer, { status: 200, title: '', sentence: '', plain: text }, over),
+        (error: unknown) => {
+          log.warn({ err: error }, 'a challenge of a certificate authority could not be answered')
+          turn(request, answer, pages.late, over)
+        },
+      )
+    },
+  }
+}
+
+/** Says so where a request is not as it should be. */
+function guarded(serve: () => void, request: Incoming, answer: Outgoing, over: () => void): void {
+  try {
+    serve()
+  } catch (error) {
+    if (!(error instanceof BadRequest)) log.error({ err: error }, 'a request could not be served')
+    const page = error instanceof BadRequest ? badRequestPage(error) : pages.late
+    turn(request, answer, page, over)
+  }
+}
+
+/** Answers with a page. */
+function turn(request: Incoming, answer: Outgoing, page: Page, over: () => void): void {
+  refused.inc({ reason: String(page.status) })
+  answer.once('close', over)
+  answerPage(request, answer, page)
+}
+
+/** What is said of a request that is not as it should be. */
+export function badRequestPage({ status, message }: BadRequest): Page {
+  return { status, title: 'This request cannot be understood', sentence: message }
+}
+
+/** What is said where a target takes no request, or took too long. */
+export function pageFor(refusal: TargetRefusal | Late): Page {
+  if (refusal instanceof TargetRefusal) return pageOf(refusal)
+  return refusal === 'late-answer' ? pages.late : pages.slow
+}
+
+function judge(
+  guard: Guard | undefined,
+  route: Route,
+  given: GivenRequest,
+  { host, isSecure }: ReadRequest,
+): { url: string; headers: readonly string[] } | Turned {
+  const { method, url, headers, isUpgrade } = given
+  const verdict = guard?.(route, { method, url, headers, host, isSecure, isUpgrade })
+  if (!verdict) return { page: pages.unknown }
+  if (verdict.kind === 'open') return verdict
+  if (verdict.kind === 'refused')
+    return { page: { status: verdict.status, title: 'This preview is private', sentence: verdict.sentence } }
+  const flat = Object.entries(verdict.headers).flat()
+  return {
+    page: { status: 302, title: 'This preview is open', sentence: 'Ask again without the token.', headers: flat },
+  }
+}
+
+/** Where the same is served by HTTPS; null when it is served as it came. */
+function securedAddress({ host, authority, path }: ReadRequest, { securePort }: ServingOptions): string | null {
+  const port = securePort?.(host, authority) ?? null
+  return port === null ? null : `https://${host}${port === httpsPort ? '' : `:${port}`}${path}`
+}
+
+function moved(location: string): Page {
+  return {
+    status: 308,
+    title: 'This service is reached by HTTPS',
+    sentence: 'Ask again there.',
+    headers: ['Location', location],
+  }
+}
+
+/** The token that an ACME authority asks for; null when it is no such request. */
+function challengeIn(url: string): string | null {
+  if (!url.startsWith(challengePath)) return null
+  const token = url.slice(challengePath.length)
+  return /^[A-Za-z0-9_-]+$/.test(token) && token.length <= tokenLengthMax ? token : null
+}
+
+async function answerAuthority(
+  answerChallenge: NonNullable<ServingOptions['answerChallenge']>,
+  given: GivenRequest,
+  token: string,
+): Promise<string | null> {
+  try {
+    return await answerChallenge(readRequest(given).host, token)
+  } catch (error) {
+    if (error instanceof BadRequest) return null // it is said below
+    throw error
+  }
+}

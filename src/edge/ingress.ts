@@ -1,0 +1,61 @@
+/** The ingress of the edge process: its routes, the ways to its targets, and what it shows by TLS. */
+import { createVmReach } from './http/vms.ts'
+import { createVmWaking } from './http/waking.ts'
+import { openIngress, type Ingress } from './http/ingress.ts'
+import { openPreviews } from './http/previews.ts'
+import { followRoutes, type FollowedRoutes } from './http/routes.ts'
+import { TargetRefusal, type Reach } from './http/targets.ts'
+import type { Services } from '#src/platform/services.ts'
+import type { EdgeCertificates } from './certificates.ts'
+import { openWhenFree } from './ports.ts'
+
+/** Opens it, as soon as all routes are known and no other program has its ports. */
+export async function openEdgeIngress(
+  services: Services,
+  routes: FollowedRoutes,
+  certificates: EdgeCertificates,
+): Promise<Ingress> {
+  const { config } = services
+  const previews = openPreviews(services, routes)
+  await Promise.all([routes.ready, certificates.ready])
+  return openWhenFree(
+    `${config.httpPort} or ${config.httpsPort}`,
+    'the ports for proxies and domains',
+    'BERTH_HTTP_PORT and BERTH_HTTPS_PORT to free ports',
+    () =>
+      openIngress({
+        host: config.host,
+        port: config.httpPort,
+        securePortNumber: config.httpsPort,
+        trustedProxies: config.trustedProxies,
+        routes: previews.routes,
+        guard: previews.guard,
+        reach: createReach(services),
+        secureContextOf: certificates.contextOf,
+        challengeContextOf: certificates.challengeContextOf,
+        answerChallenge: certificates.challengeAnswer,
+        securePort: (host, authority) =>
+          certificates.isIssued(host) ? securePortFor(authority, config.httpPort, config.httpsPort) : null,
+      }),
+  )
+}
+
+/** The routes that the ingress follows. */
+export function openEdgeRoutes(services: Services): FollowedRoutes {
+  return followRoutes(services)
+}
+
+const usualSecurePort = 443
+
+/** Whoever names our own port has come here directly; others came by a port that is led to ours. */
+function securePortFor(authority: string, port: number, securePort: number): number {
+  return authority.endsWith(`:${port}`) ? securePort : usualSecurePort
+}
+
+function createReach(services: Services): Reach {
+  const reachVm = createVmReach(services, createVmWaking(services))
+  return async (target) => {
+    if (target.kind === 'vm') return reachVm(target.vmId, target.port, target.wakes)
+    throw new TargetRefusal('failing', 'The function behind this address cannot be run here yet.')
+  }
+}

@@ -1,0 +1,45 @@
+/** The limits of the ingress, which serves proxies, domains and functions over HTTP; each with its unit in its name. */
+export const ingressLimits = {
+  // Requests.
+  headBytes: 32 * 1024, // of a request, its first line included
+  headersMax: 200, // of a request
+  headSeconds: 10, // from a connection's first byte, or the end of the request before, until a request's headers are there
+  greetingBytes: 16 * 1024, // of a TLS ClientHello, which is one record
+  greetingSeconds: 10, // from a connection to the HTTPS port until its TLS handshake is done
+  uploadBytesPerSecondMin: 256, // of a body, over a whole window; one that is slower is cut
+  uploadWindowSeconds: 15,
+  lingerSeconds: 5, // how long a client may go on sending a body that nobody wants, to read the answer
+  lingerBytes: 1024 * 1024,
+  pipelinedRequests: 16, // on one connection, sent before the answers to those before them
+
+  // Connections of clients.
+  idleSeconds: 65, // without a request
+  stalledSeconds: 30, // an answer whose reader accepts nothing for so long is cut
+  connectionsMax: 10_000, // of one process; the one that rests for longest makes room
+  connectionsPerAddress: 1024, // the same, of one address
+  unprovenPerAddress: 256, // connections of an address without a request yet
+  http2Streams: 100, // at once in one session
+  http2HeaderPairs: 200,
+  http2SessionMb: 8, // memory of one session
+  http2IdleSeconds: 120, // a session without a stream
+
+  // What organizations take.
+  requestsPerOrganization: 2048, // that are not answered yet, in one process
+  webSocketsPerOrganization: 4096,
+  webSocketsPerTarget: 256,
+  webSocketIdleSeconds: 900, // one on which nothing is said for so long is cut
+
+  // Targets.
+  connectionsPerTarget: 128,
+  waitingPerTarget: 1024, // requests that wait for one of those
+  waitingSeconds: 30,
+  reachSeconds: 45, // until there is a connection to a target, which may have to wake up
+  answerSeconds: 120, // until a target begins its answer, after it has the request
+  silenceSeconds: 900, // an answer of which nothing comes for so long is cut
+  answerHeadBytes: 64 * 1024,
+  answerHeadersMax: 500,
+  answerNoticesMax: 16, // 1xx before one answer
+  chunkLineBytes: 1024, // the size of a chunk, with its extensions
+  trailerBytes: 16 * 1024,
+  targetIdleSeconds: 4, // a connection to a target that nobody uses; most servers close theirs after five
+} as const
