@@ -122,6 +122,7 @@ function openDoors(options: IngressOptions, { limits, everyMs, connections, serv
   function serve(request: Incoming, answer: Outgoing, socket: Socket, isHttp2: boolean): void {
     const client = clients.get(socket)
     if (!client) return void socket.destroy()
+    if (client.peer.isRefused) return // its connection is closed behind the refusal
     if (!isHttp2 && client.unanswered >= limits.pipelinedRequests) {
       refused.inc({ reason: 'too-many-pipelined' })
       return void socket.destroy()

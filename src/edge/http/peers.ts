@@ -10,6 +10,8 @@ export type Peer = {
   isSecure: boolean
   /** The name that it gave in its TLS greeting; null without TLS. */
   serverName: string | null
+  /** Whether one of its requests could be read in two ways: nothing behind that one is read. */
+  isRefused: boolean
   /** What its requests say of where they come from, by the host that was last asked for. */
   told: { host: string; lines: string }
 }
@@ -20,7 +22,14 @@ export function createPeers(trusted: readonly string[]): (socket: Socket, server
   return (socket, serverName) => {
     const address = plainAddress(socket.remoteAddress ?? '')
     const isTrusted = list !== null && address !== '' && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
-    return { address, isTrusted, isSecure: serverName !== null, serverName, told: { host: '', lines: '' } }
+    return {
+      address,
+      isTrusted,
+      isSecure: serverName !== null,
+      serverName,
+      isRefused: false,
+      told: { host: '', lines: '' },
+    }
   }
 }
 

@@ -20,6 +20,9 @@ export type GivenRequest = {
   hasBody?: boolean
 }
 
+/** How a body ends, where there is one. */
+export type BodyKind = 'none' | 'length' | 'chunked'
+
 /** What was read of it. */
 export type ReadRequest = {
   /** In lower case, without a port. */
@@ -28,7 +31,9 @@ export type ReadRequest = {
   authority: string
   /** The path and the query. */
   path: string
-  body: 'none' | 'length' | 'chunked'
+  body: BodyKind
+  /** Whether nothing more may be read from its connection: behind an upgrade that is not made, Node leaves it out. */
+  isLast: boolean
   /** Whether its client came by HTTPS: to us, or to a trusted proxy. */
   isSecure: boolean
   /** What the target gets, without the end of the headers: more may be added. */
@@ -46,7 +51,17 @@ export class BadRequest extends Error {
   }
 }
 
-type Kind = 'host' | 'connection' | 'length' | 'encoding' | 'expect' | 'origin' | 'cookie' | 'dropped' | 'plain'
+type Kind =
+  | 'host'
+  | 'connection'
+  | 'length'
+  | 'encoding'
+  | 'expect'
+  | 'origin'
+  | 'cookie'
+  | 'upgrade'
+  | 'dropped'
+  | 'plain'
 
 const originNames = [
   'x-forwarded-for',
@@ -64,6 +79,7 @@ const kinds = new Map<string, Kind>([
   ['transfer-encoding', 'encoding'],
   ['expect', 'expect'],
   ['cookie', 'cookie'],
+  ['upgrade', 'upgrade'],
   ...originNames.map((name) => [name, 'origin'] as const),
 ])
 /** As most clients write them. */
@@ -92,6 +108,11 @@ function kindOf(name: string): Kind {
   return 'plain'
 }
 
+/** Whether all characters are bytes, and none of them ends a line: what HTTP/2 can carry, and HTTP/1.1 cannot. */
+function isOfBytes(headers: readonly string[]): boolean {
+  return headers.every((text) => !/[\r\n]|[^ -\xff\t]/.test(text))
+}
+
 type Parts = {
   hosts: number
   authority: string
@@ -102,6 +123,7 @@ type Parts = {
   connection: string
   expects: string
   cookies: string
+  asksUpgrade: boolean
   origin: GivenOrigin | null
   lines: string
 }
@@ -111,8 +133,11 @@ export function readRequest(given: GivenRequest): ReadRequest {
   const { method, headers, peer, isHttp2, isUpgrade } = given
   if (headers.length > limits.headersMax * 2) throw new BadRequest('The request has too many headers.', 431)
   const parts = readHeaders(given, null)
+  if (isHttp2 && !isOfBytes(headers)) throw new BadRequest('The request has a header that is no text.')
   const { authority } = parts
   const path = readTarget(given, authority)
+  if (isHttp2 && !/^[!-~\x80-\xff]+$/.test(path)) throw new BadRequest('The request asks for no proper path.')
+  if (isHttp2 && !/^[A-Z-]{1,32}$/.test(method)) throw new BadRequest('The request has an unknown method.', 501)
   const host = hostOf(authority)
   const body = bodyOf(given, parts)
   const named = isHttp2 ? null : namedByConnection(parts.connection.toLowerCase())
@@ -132,6 +157,7 @@ export function readRequest(given: GivenRequest): ReadRequest {
     authority,
     path,
     body,
+    isLast: parts.asksUpgrade && !isUpgrade,
     isSecure: peer.isSecure || (peer.isTrusted && parts.origin?.proto === 'https'),
     head: `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${lines}${cookies}${framing}${expect}${hop}${origin}`,
   }
@@ -151,6 +177,7 @@ function readHeaders({ headers, isHttp2, peer }: GivenRequest, named: ReadonlySe
     connection: '',
     expects: '',
     cookies: '',
+    asksUpgrade: false,
     origin: null,
     lines: '',
   }
@@ -172,6 +199,7 @@ function readHeaders({ headers, isHttp2, peer }: GivenRequest, named: ReadonlySe
       parts.encoding = value
     } else if (kind === 'connection') parts.connection += parts.connection === '' ? value : `,${value}`
     else if (kind === 'expect') parts.expects = value
+    else if (kind === 'upgrade') parts.asksUpgrade = true
     else if (kind === 'origin' && peer.isTrusted)
       parts.origin = noteOrigin(parts.origin ?? { ...noOrigin }, name, value)
   }
@@ -191,7 +219,7 @@ function noteOrigin(origin: GivenOrigin, name: string, value: string): GivenOrig
 function bodyOf(
   { isHttp2, hasBody }: GivenRequest,
   { lengths, length, encodings, encoding, expects }: Parts,
-): ReadRequest['body'] {
+): BodyKind {
   if (expects !== '' && expects.toLowerCase() !== '100-continue')
     throw new BadRequest('The request expects what nobody can do.', 417)
   if (encodings > 0) {

@@ -44,7 +44,7 @@ const httpsPort = 443
 
 /** Makes what serves requests. */
 export function createServing(options: ServingOptions): Serving {
-  const { routes, pools, tenants } = options
+  const { pools, tenants } = options
   const known = new WeakMap<Route, { target: Target; pool: Pool }>()
 
   /** The way to a route's target, which is looked up once. */
@@ -56,30 +56,15 @@ export function createServing(options: ServingOptions): Serving {
     return pool
   }
 
-  function admit(given: GivenRequest): Admitted | Turned {
-    let read = readRequest(given)
-    const { peer } = given
-    if (peer.serverName !== null && peer.serverName !== read.host) return { page: pages.misdirected }
-    const route = routes.find(read.host, read.path)
-    if (!route || route.access === 'database') return { page: pages.unknown }
-    if (!read.isSecure) {
-      const location = securedAddress(read, options)
-      if (location !== null) return { page: moved(location) }
-    }
-    if (route.access === 'preview') {
-      const judged = judge(options.guard, route, given, read)
-      if ('page' in judged) return judged
-      read = readRequest({ ...given, url: judged.url, headers: judged.headers })
-    }
-    const target = known.get(route)?.target ?? targetOf(route)
-    return target ? { route, target, read } : { page: pages.unlinked }
-  }
+  const admit = (given: GivenRequest): Admitted | Turned =>
+    admitBy(options, (route) => known.get(route)?.target ?? targetOf(route), given)
 
   function begin(request: Incoming, answer: Outgoing, given: GivenRequest, over: () => void): void {
     const admitted = admit(given)
     if ('page' in admitted) return turn(request, answer, admitted.page, over)
     const { route, target, read } = admitted
     const { organizationId } = route
+    if (read.isLast) lastOn(answer)
     if (!tenants.enter(organizationId)) return turn(request, answer, pages.crowded, over)
     const pool = wayTo(route, target)
     const ends: ExchangeEnds = {
@@ -93,16 +78,27 @@ export function createServing(options: ServingOptions): Serving {
     pool.give(new Exchange(request, answer, read, ends))
   }
 
+  /** Says so where a request is not as it should be; and reads nothing more of its connection. */
+  function guarded(request: Incoming, answer: Outgoing, given: GivenRequest, over: () => void): void {
+    try {
+      begin(request, answer, given, over)
+    } catch (error) {
+      if (!(error instanceof BadRequest)) log.error({ err: error }, 'a request could not be served')
+      if (!given.isHttp2) given.peer.isRefused = true
+      lastOn(answer)
+      turn(request, answer, error instanceof BadRequest ? badRequestPage(error) : pages.late, over)
+    }
+  }
+
   return {
     admit,
     serve(request, answer, given, over) {
       const challenge = given.peer.isSecure ? null : challengeIn(given.url)
-      if (challenge === null || !options.answerChallenge)
-        return guarded(() => begin(request, answer, given, over), request, answer, over)
+      if (challenge === null || !options.answerChallenge) return guarded(request, answer, given, over)
       answerAuthority(options.answerChallenge, given, challenge).then(
         (text) =>
           text === null
-            ? guarded(() => begin(request, answer, given, over), request, answer, over)
+            ? guarded(request, answer, given, over)
             : turn(request, answer, { status: 200, title: '', sentence: '', plain: text }, over),
         (error: unknown) => {
           log.warn({ err: error }, 'a challenge of a certificate authority could not be answered')
@@ -113,15 +109,33 @@ export function createServing(options: ServingOptions): Serving {
   }
 }
 
-/** Says so where a request is not as it should be. */
-function guarded(serve: () => void, request: Incoming, answer: Outgoing, over: () => void): void {
-  try {
-    serve()
-  } catch (error) {
-    if (!(error instanceof BadRequest)) log.error({ err: error }, 'a request could not be served')
-    const page = error instanceof BadRequest ? badRequestPage(error) : pages.late
-    turn(request, answer, page, over)
+/** Finds out where a request may go. @throws BadRequest */
+function admitBy(
+  options: ServingOptions,
+  targetFor: (route: Route) => Target | null,
+  given: GivenRequest,
+): Admitted | Turned {
+  let read = readRequest(given)
+  const { peer } = given
+  if (peer.serverName !== null && peer.serverName !== read.host) return { page: pages.misdirected }
+  const route = options.routes.find(read.host, read.path)
+  if (!route || route.access === 'database') return { page: pages.unknown }
+  if (!read.isSecure) {
+    const location = securedAddress(read, options)
+    if (location !== null) return { page: moved(location) }
   }
+  if (route.access === 'preview') {
+    const judged = judge(options.guard, route, given, read)
+    if ('page' in judged) return judged
+    read = readRequest({ ...given, url: judged.url, headers: judged.headers })
+  }
+  const target = targetFor(route)
+  return target ? { route, target, read } : { page: pages.unlinked }
+}
+
+/** Closes the connection behind this answer. */
+function lastOn(answer: Outgoing): void {
+  if (!('stream' in answer)) answer.shouldKeepAlive = false
 }
 
 /** Answers with a page. */
