@@ -11,20 +11,24 @@ const handshakeHeadBytes = 4
 const [serverNameExtension, protocolsExtension] = [0, 16]
 const hostNameType = 0
 
+/** How a client of Postgres asks for encryption, before it greets: its SSLRequest. */
+export const postgresRequest = Buffer.from([0, 0, 0, 8, 4, 0xd2, 0x16, 0x2f])
+
 /**
  * Reads the greeting of a client, and puts what was read back, so that TLS begins as if nothing had been read. It must be
  * one record, as that of every client is.
- * @returns null when it is none; then the connection is of no use.
+ * @returns `postgres` for a client of Postgres, which waits to be let greet; null for anybody else: then the connection is of no
+ * use.
  */
-export function readHello(socket: Socket): Promise<Hello | null> {
-  const { promise, resolve } = Promise.withResolvers<Hello | null>()
+export function readHello(socket: Socket): Promise<Hello | 'postgres' | null> {
+  const { promise, resolve } = Promise.withResolvers<Hello | 'postgres' | null>()
   const pieces: Buffer[] = []
   let size = 0
-  const done = (hello: Hello | null): void => {
+  const done = (hello: Hello | 'postgres' | null): void => {
     socket.off('data', take).off('close', gone).off('end', gone)
     socket.pause()
     const all = Buffer.concat(pieces)
-    if (hello && !socket.destroyed) socket.unshift(all)
+    if (hello && hello !== 'postgres' && !socket.destroyed) socket.unshift(all)
     resolve(hello)
   }
   const gone = (): void => done(null)
@@ -32,6 +36,8 @@ export function readHello(socket: Socket): Promise<Hello | null> {
     pieces.push(piece)
     size += piece.length
     const first = pieces[0] ?? piece
+    if (size <= postgresRequest.length && Buffer.concat(pieces).equals(postgresRequest.subarray(0, size)))
+      return size === postgresRequest.length ? done('postgres') : undefined
     if (first[0] !== handshakeRecord || size > limits.greetingBytes + recordHeadBytes) return done(null)
     if (size < recordHeadBytes) return
     if (first.length < recordHeadBytes) pieces.splice(0, pieces.length, Buffer.concat(pieces))
@@ -41,7 +47,7 @@ export function readHello(socket: Socket): Promise<Hello | null> {
     if (size < wanted) return
     done(parseHello(Buffer.concat(pieces).subarray(recordHeadBytes, wanted)))
   }
-  socket.on('data', take).once('close', gone).once('end', gone)
+  socket.on('data', take).once('close', gone).once('end', gone).resume()
   return promise
 }
 

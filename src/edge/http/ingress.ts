@@ -12,6 +12,7 @@ import type { Incoming, Outgoing } from './exchanges.ts'
 import { createSessions, type Sessions } from './http2.ts'
 import { refused, reportIngress, type IngressCounts } from './metrics.ts'
 import { rawPage } from './pages.ts'
+import { createPassage } from './passage.ts'
 import { createPeers, type Peer } from './peers.ts'
 import { createPools } from './pools.ts'
 import type { GivenRequest } from './requests.ts'
@@ -27,7 +28,7 @@ export type IngressLimits = { -readonly [Name in keyof typeof ingressLimits]: nu
 
 /** What an ingress needs. */
 export type IngressOptions = Pick<ServingOptions, 'guard' | 'answerChallenge' | 'securePort'> &
-  Omit<TlsOptions, 'greetingSeconds'> & {
+  Omit<TlsOptions, 'greetingSeconds' | 'passThrough'> & {
     host: string
     /** 0 takes any that is free. */
     port: number
@@ -67,7 +68,11 @@ export async function openIngress(options: IngressOptions): Promise<Ingress> {
   const serving = createServing({ ...options, pools, tenants })
   const upgrades = createUpgrades({ serving, reach: options.reach, tenants, limits })
   const unwatch = options.routes.watch((before) => upgrades.cutRoute(before))
-  const { plain, secured, sessions } = openDoors(options, { limits, everyMs, connections, serving, upgrades })
+  const passThrough = createPassage({ routes: options.routes, reach: options.reach, tenants, limits })
+  const { plain, secured, sessions } = openDoors(
+    { ...options, passThrough },
+    { limits, everyMs, connections, serving, upgrades },
+  )
   await listen(plain, options.port, options.host)
   try {
     await listen(secured, options.securePortNumber, options.host)
@@ -115,7 +120,10 @@ type Inside = {
 type Doors = { plain: Server; secured: NetServer; sessions: Sessions }
 
 /** The two ports, which do not listen yet, and what speaks HTTP on their connections. */
-function openDoors(options: IngressOptions, { limits, everyMs, connections, serving, upgrades }: Inside): Doors {
+function openDoors(
+  options: IngressOptions & TlsOptions,
+  { limits, everyMs, connections, serving, upgrades }: Inside,
+): Doors {
   const peerOf = createPeers(options.trustedProxies ?? [])
   const clients = new WeakMap<Duplex, Client>()
 

@@ -5,6 +5,7 @@ import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import { readHello } from './hello.ts'
 import { refused } from './metrics.ts'
+import type { Passage } from './passage.ts'
 
 /** What is shown to whom. */
 export type TlsOptions = {
@@ -13,7 +14,7 @@ export type TlsOptions = {
   /** The same for an ACME authority, which offers the protocol `acme-tls/1` and no other. */
   challengeContextOf?: ((serverName: string) => Promise<SecureContext | null>) | undefined
   /** Takes a connection as it is, whose TLS is another server's; null when it is for the ingress. */
-  passThrough?: ((serverName: string) => ((socket: Socket) => void) | null) | undefined
+  passThrough?: ((serverName: string) => Passage | null) | undefined
   /** How long a greeting may take. Unit: seconds. */
   greetingSeconds?: number
 }
@@ -34,15 +35,21 @@ export async function secure(socket: Socket, options: TlsOptions): Promise<Secur
     socket.destroy()
   }, limitMs)
   try {
-    const hello = await readHello(socket)
-    if (!hello) return cut(socket)
+    let hello = await readHello(socket)
+    const asksAsPostgres = hello === 'postgres'
+    if (asksAsPostgres) {
+      socket.write('S')
+      hello = await readHello(socket)
+    }
+    if (!hello || hello === 'postgres') return cut(socket)
     const { serverName } = hello
     if (serverName === null) return refuse(socket)
     const pass = options.passThrough?.(serverName)
     if (pass) {
-      pass(socket)
+      pass(socket, asksAsPostgres)
       return null
     }
+    if (asksAsPostgres) return refuse(socket)
     const isChallenge = hello.protocols.length === 1 && hello.protocols[0] === challengeProtocol
     const context = isChallenge
       ? await options.challengeContextOf?.(serverName)
