@@ -81,7 +81,7 @@ function nearest(
 ): Known | undefined {
   const asked = parts.map((part) => ({
     part,
-    near: words.has(part) || part.length > partLengthMax ? undefined : nearestKey(part, words),
+    near: part.length > partLengthMax ? undefined : nearestKey(part, words.difference(new Set([part]))), // a word of one path may be misspelt in another
   }))
   let best: { known: Known; cost: number } | undefined
   for (const one of known) {

@@ -185,7 +185,7 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
 
 /** A proxy entry of the VM, and its route. */
 async function makeProxyTarget(db: Db, organizationId: string, vmId: string): Promise<string> {
-  const earlier = sql`service_name = ${canary} and created_at < now() - interval '30 seconds'` // so that the many targets of a test are not too many entries
+  const earlier = sql`service_name = ${canary} and created_at < now() - interval '5 seconds'` // so that the many targets of a test are not too many entries
   await sql`delete from proxies where organization_id = ${organizationId} and ${earlier}`.execute(db)
   const id = newUuid()
   const host = `${canary}-${id}.berth.localhost`

@@ -22,7 +22,7 @@ import {
   type Target,
 } from './callers.ts'
 import { documentOf } from './documents.ts'
-import { graphqlRows, restRows, type Outcomes } from './matrix.ts'
+import { graphqlRows, restRows, type Outcomes, type RestRow } from './matrix.ts'
 import { startStubNode, type StubNode } from './stub-node.ts'
 
 let berth: Berth
@@ -65,10 +65,10 @@ async function askGraphql(
   }
 }
 
-async function callRest(key: string, body: unknown, token: string, target: Target): Promise<Outcome> {
+async function callRest(key: string, { body, query = '' }: RestRow, token: string, target: Target): Promise<Outcome> {
   const [method = '', path = ''] = key.split(' ')
   const leaving = new AbortController()
-  const answer = await fetch(berth.url + fill(path, target), {
+  const answer = await fetch(berth.url + fill(path + query, target), {
     method,
     signal: leaving.signal,
     headers: {
@@ -118,12 +118,13 @@ describe('a private VM of one person', () => {
     await tryColleagues(outcomes, (token, target) => askGraphql(field, args, token, target))
   })
 
-  test.each(Object.entries(restRows).filter(([key]) => namesVm(key)))(
-    '%s is for its owner only',
-    async (key, { body, outcomes }) => {
-      await tryColleagues(outcomes, (token, target) => callRest(key, body, token, target))
-    },
-  )
+  test.each(Object.entries(restRows).filter(([key]) => namesVm(key)))('%s is for its owner only', async (key, row) => {
+    const [owner, member, viewer, stranger, ...others] = row.outcomes
+    // This one reads the VM before it makes an address: a viewer is told, as a stranger is, that there is none.
+    const isReadFirst = key.endsWith('/preview-url')
+    const outcomes: Outcomes = [owner, member, isReadFirst ? stranger : viewer, stranger, ...others]
+    await tryColleagues(outcomes, (token, target) => callRest(key, row, token, target))
+  })
 
   test('is in no list except its owner’s', async () => {
     const vm = await makeVmRow(berth.services.db, callers.owner, node)

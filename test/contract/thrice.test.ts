@@ -314,6 +314,8 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(project.slice(-26), 'PROJECT')
       .replaceAll(`-${vm.slice(-8)}.`, '-VM.')
       .replaceAll(vm, 'VM')
+      .replaceAll(vm.slice(-26), 'VM')
+      .replaceAll(/berth_token=[\w.-]+/g, 'berth_token=TOKEN')
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
