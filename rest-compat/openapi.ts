@@ -29,7 +29,7 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
     add(key, (method, path) => describeRoute(method, path, route, operation, { schema: runner.schema, components }))
   }
   for (const [key, written] of Object.entries(surface.handlers))
-    add(key, () => describeHandWritten(written, components))
+    add(key, (method, path) => describeHandWritten(method, path, written, components))
   const finished = components.finish(paths)
   return {
     openapi: '3.1.0',
@@ -76,7 +76,7 @@ type Parts = { schema: GraphQLSchema; components: Components }
 
 function describeRoute(method: string, path: string, route: Route, operation: Operation, parts: Parts): Json {
   const { definition } = operation
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+  const inPath = namesInPath(path)
   const declared = definition.variableDefinitions ?? []
   const isSpecial = (name: string): boolean =>
     (name === 'filter' && route.filter !== undefined) || (route.list !== undefined && listVariables.has(name))
@@ -97,7 +97,7 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
     ...(route.additive ? { 'x-berth-additive': true } : {}),
     ...(route.open ? { security: [] } : {}),
     parameters: [
-      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      ...parametersInPath(path),
       ...inQuery.map((one) => ({
         name: route.queryNames?.[one.variable.name.value] ?? one.variable.name.value,
         in: 'query',
@@ -119,6 +119,14 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
       ...describeErrors(route.errors, method === 'POST'),
     },
   }
+}
+
+function namesInPath(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+}
+
+function parametersInPath(path: string): Json[] {
+  return namesInPath(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
 }
 
 function filterParameters(
@@ -186,21 +194,24 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
-function describeHandWritten(written: HandWritten, components: Components): Json {
-  const { status, errors, summary, request, responses, headers } = written
-  const content = Object.fromEntries(
-    Object.entries(responses).map(([mediaType, schema]) => [mediaType, { schema: addTitled(schema, components) }]),
-  )
+function describeHandWritten(method: string, path: string, written: HandWritten, components: Components): Json {
+  const { status, errors, summary, requests, responses, headers, parameters = [], otherAnswers = {} } = written
+  const contentOf = (schemas: HandWritten['responses']): Json =>
+    Object.fromEntries(
+      Object.entries(schemas).map(([mediaType, schema]) => [mediaType, { schema: addTitled(schema, components) }]),
+    )
   const shown = Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
   )
   return {
     summary,
-    parameters: [idempotencyKey],
-    requestBody: { required: true, content: { 'application/json': { schema: addTitled(request, components) } } },
+    ...(written.additive ? { 'x-berth-additive': true } : {}),
+    parameters: [...parametersInPath(path), ...parameters, ...(method === 'POST' ? [idempotencyKey] : [])],
+    ...(Object.keys(requests).length > 0 ? { requestBody: { required: true, content: contentOf(requests) } } : {}),
     responses: {
-      [status]: { description: 'Success', headers: shown, content },
-      ...describeErrors(errors, true),
+      [status]: { description: 'Success', headers: shown, content: contentOf(responses) },
+      ...Object.fromEntries(Object.entries(otherAnswers).map(([other, description]) => [other, { description }])),
+      ...describeErrors(errors, method === 'POST'),
     },
   }
 }

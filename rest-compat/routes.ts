@@ -103,11 +103,20 @@ export type HandWritten = {
   status: 200
   errors: readonly number[]
   summary: string
-  request: JsonSchema
+  /** The body, by media type; empty when there is none. */
+  requests: Readonly<Record<string, JsonSchema>>
   /** By media type. */
   responses: Readonly<Record<string, JsonSchema>>
   /** Headers of the answer, each with a sentence. */
   headers: Readonly<Record<string, string>>
+  /** Further answers without an error's body, by status, each with a sentence. */
+  otherAnswers?: Readonly<Record<number, string>>
+  /** Parameters besides those in the path, as OpenAPI writes them. */
+  parameters?: readonly JsonSchema[]
+  /** Its body is a stream of any length and type, which the handler reads. */
+  takesStream?: true
+  /** An addition of ours to the documented interface, marked so in OpenAPI. */
+  additive?: true
   /**
    * `admit` runs before the body is read, so that a refused request's 32 MB are never read; what it throws is the
    * answer.

@@ -52,15 +52,26 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
   for (const [key, written] of Object.entries(surface.handlers)) {
     const [method = '', path = ''] = key.split(' ')
     const { admit, handle } = written.make({ ...parts, stopping: scope.stopping })
-    scope.route({
-      method,
-      url: (surface.mount + path).slice(surface.prefix.length),
-      bodyLimit: surface.bodyBytes,
-      config: { neverCompressed: true },
-      onRequest: admit,
-      handler: handle,
-    })
+    const add = (to: FastifyInstance): void =>
+      void to.route({
+        method: method === 'GET' ? ['GET', 'HEAD'] : method,
+        exposeHeadRoute: false, // the handler knows what a GET would answer without making its body
+        url: (surface.mount + path).slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
+        bodyLimit: surface.bodyBytes,
+        config: { neverCompressed: true, takesFiles: written.takesStream ?? false },
+        onRequest: admit,
+        handler: handle,
+      })
+    if (written.takesStream) scope.register(async (own) => add(takingStreams(own)))
+    else add(scope)
   }
+}
+
+/** The scope, in which bodies of every type are handed on as streams. */
+function takingStreams(scope: FastifyInstance): FastifyInstance {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  return scope
 }
 
 /** The status that makes a browser's EventSource stop coming back. */

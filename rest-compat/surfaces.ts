@@ -5,7 +5,7 @@ import { wireSchema } from '#schema/schema.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentsRoutes } from './agents/routes.ts'
-import { infraRoutes } from './infra/routes.ts'
+import { infraHandlers, infraRoutes } from './infra/routes.ts'
 import { errorType } from './error-types.ts'
 import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
 import { llmHandlers, llmRoutes } from './llm/routes.ts'
@@ -34,7 +34,7 @@ export const surfaces: readonly Surface[] = [
     prefix: '/api/v1',
     openapiPath: '/api/v1/openapi.json',
     routes: infraRoutes,
-    handlers: {},
+    handlers: infraHandlers, // streams of files: each says why it is answered by hand
     bodyBytes: limits.infraBodyBytes,
     takesUnknownKeys: false,
     envelope: (error) => ({ error: error.code, message: error.message, ...documentedDetails(error) }),

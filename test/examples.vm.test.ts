@@ -55,11 +55,17 @@ test('the README’s sandbox, chat and agent answer what it says', async () => {
 describe.concurrent('side by side', () => {
   test('the walk through a VM runs a command, follows a process to its end, and deletes the VM', async () => {
     const blocks = [...shellBlocks('docs/vms.md'), 'echo $VM\n']
-    const [sandbox = '', , command = '', , process = '', deleted = '', vm = ''] = await runAll(blocks)
+    const [sandbox = '', , command = '', , process = '', copied, resumed = '', archive, part, deleted = '', vm = ''] =
+      await runAll(blocks)
     expect(JSON.parse(sandbox)).toMatchObject({ command: { stdout: '45\n' } })
     expect(JSON.parse(command)).toMatchObject({ exit_code: 0, stdout: expect.stringMatching(/^hello from \S+\n$/) })
     expect(eventsOf<{ output?: string }>(process).length).toBeGreaterThan(0)
     expect(process).toContain('tick 3')
+    expect(copied).toMatch(/the same\n$/)
+    expect(resumed).toContain('"size_bytes":2000000,"complete":false')
+    expect(resumed).toContain('"size_bytes":5000000,"complete":true')
+    expect(archive).toMatch(/"complete":true\}\.\/\n\.\/index\.html\n$/)
+    expect(part?.trim()).toBe('1000')
     expect(deleted.trim()).toBe('')
     expect(vm.trim()).toMatch(/^vm_/)
     const path = `/api/v1/vms/${vm.trim()}`

@@ -1,5 +1,5 @@
 /** Every path of the infrastructure service, by noun. */
-import type { Routes } from '../routes.ts'
+import type { HandWritten, Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
 import { databaseRoutes } from './databases.ts'
 import { domainRoutes } from './domains.ts'
@@ -10,6 +10,7 @@ import { usageRoutes } from './usage.ts'
 import { vmCommandRoutes } from './vm-commands.ts'
 import { vmEnvRoutes } from './vm-env.ts'
 import { vmFileRoutes } from './vm-files.ts'
+import { getFileRoute, putFileRoute } from './vm-files/streams.ts'
 import { vmRoutes } from './vms.ts'
 
 /** The routes of the infrastructure surface. */
@@ -25,4 +26,10 @@ export const infraRoutes: Routes = {
   ...proxyRoutes,
   ...uploadRoutes,
   ...usageRoutes,
+}
+
+/** The paths that are answered by hand. */
+export const infraHandlers: Readonly<Record<string, HandWritten>> = {
+  'GET /api/v1/vms/{vm_id}/files': getFileRoute,
+  'PUT /api/v1/vms/{vm_id}/files': putFileRoute,
 }

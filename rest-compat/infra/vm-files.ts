@@ -31,4 +31,11 @@ export const vmFileRoutes: Routes = {
     summary: 'Lists a folder: 1000 entries at most',
     operation: `query listVmFolder ($vm_id: ID!, $path: String!) { body: vmFolder(vmId: $vm_id, path: $path) { path entries { name type size_bytes: sizeBytes modified_at: modifiedAt } } }`,
   },
+  'POST /api/v1/vms/{vm_id}/file-urls': {
+    status: 201,
+    errors: [400, 401, 404],
+    additive: true,
+    summary: 'Creates a signed URL that gets or puts a file of any size without a token',
+    operation: `mutation createVmFileUrl ($input: CreateVmFileUrlInput!) { createVmFileUrl(input: $input) { body: fileUrl { url method expires_at: expiresAt } } }`,
+  },
 }

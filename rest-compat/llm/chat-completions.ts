@@ -16,7 +16,7 @@ export const chatCompletionsRoute: HandWritten = {
   status: 200,
   errors: [400, 402, 403, 404, 409, 502, 503, 504],
   summary: 'A chat with a model: answered as a whole, or streamed with stream: true',
-  request: chatCompletionsBody,
+  requests: { 'application/json': chatCompletionsBody },
   responses: { 'application/json': chatCompletion, 'text/event-stream': chatCompletionEvent },
   headers: chatHeaders,
   make: chatHandler({

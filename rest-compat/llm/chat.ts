@@ -16,7 +16,7 @@ export const chatRoute: HandWritten = {
   status: 200,
   errors: [400, 402, 403, 404, 409, 502, 503, 504],
   summary: 'A chat of UI messages with a model, streamed',
-  request: chatBody,
+  requests: { 'application/json': chatBody },
   responses: { 'text/event-stream': uiMessageChunk },
   headers: { ...chatHeaders, 'x-sdk-ui-message-stream': 'v1', 'x-vercel-ai-ui-message-stream': 'v1' },
   make: chatHandler({

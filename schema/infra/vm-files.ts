@@ -3,7 +3,11 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import type { FileEntry } from '#src/drivers/node.ts'
+import type { FileFormat } from '#src/drivers/node/file-transfers.ts'
+import { fileLimits } from '#src/platform/limits/files.ts'
 import { listFolder, readFile, removePath, writeFile } from '#src/resources/infra/vm-files.ts'
+import { createFileUrl, type FileUrl, type FileUrlMethod } from '#src/resources/infra/vm-files/urls.ts'
+import { mutationOf } from '../mutations.ts'
 import { vmType } from './vms.ts'
 
 const fileEntryType = enumOf('VmFileEntryType', 'The kind of a folder’s entry.', {
@@ -46,7 +50,8 @@ const pathArgument = { required: true, description: 'An absolute path.' } as con
 builder.queryFields((t) => ({
   vmFile: t.field({
     type: fileContent,
-    description: 'Reads a file of at most 700 KiB as `user`. Errors: NOT_FOUND, INVALID_REQUEST.',
+    description:
+      'Reads a file of at most 700 KiB as `user`; `createVmFileUrl` leads to larger ones. Errors: NOT_FOUND, INVALID_REQUEST.',
     args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument) },
     resolve: (_, { vmId, path }, call) => readFile(call, vmId, path),
   }),
@@ -70,7 +75,7 @@ builder.relayMutationField(
   },
   {
     description:
-      'Writes a file of at most 700 KiB as `user`, creating the folders above it. Errors: NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE.',
+      'Writes a file of at most 700 KiB as `user`, creating the folders above it; `createVmFileUrl` takes larger ones. Errors: NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE.',
     resolve: async (_, { input: { vmId, path, content } }, call) => ({
       vmId,
       ...(await writeFile(call, vmId, path, content)),
@@ -120,4 +125,37 @@ builder.relayMutationField(
       success: t.exposeBoolean('success', { description: 'False when there was nothing at the path.' }),
     }),
   },
+)
+
+const fileUrlMethod = enumOf('VmFileUrlMethod', 'What a signed URL of a file is for.', {
+  GET: 'Getting it, as a whole or a part; and HEAD.',
+  PUT: 'Putting it, as a whole or in parts; and HEAD, which says how much has arrived.',
+} satisfies Record<FileUrlMethod, string>)
+const fileFormat = enumOf('VmFileFormat', 'How a file passes through a signed URL.', {
+  file: 'A file as it is.',
+  tar: 'A folder as a tar archive.',
+} satisfies Record<FileFormat, string>)
+const fileUrl = builder.objectRef<FileUrl>('VmFileUrl').implement({
+  description: 'A signed URL of a file in a VM. Whoever has it needs no token.',
+  fields: (t) => ({
+    url: t.exposeString('url', { description: 'The URL. It is a secret until it expires.' }),
+    method: t.field({ type: fileUrlMethod, description: 'What it is for.', resolve: ({ method }) => method }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When it expires.' }),
+  }),
+})
+
+mutationOf(
+  'createVmFileUrl',
+  { field: 'fileUrl', type: fileUrl },
+  'Creates a signed URL that gets or puts a file of any size without a token, or a folder as a tar archive. It also ends when the VM is deleted, and when its creator may no longer do this. Errors: NOT_FOUND, INVALID_REQUEST.',
+  (t) => ({
+    vmId: t.id(vmIdArgument),
+    path: t.string(pathArgument),
+    method: t.field({ type: fileUrlMethod, required: true, description: 'What the URL is for.' }),
+    format: t.field({ type: fileFormat, description: 'How the file passes; `FILE` by default.' }),
+    ttlSeconds: t.int({
+      description: `How long the URL is valid, in seconds: ${fileLimits.urlSecondsDefault} by default, ${fileLimits.urlSecondsMax} at most; one made with the token inside a VM ends with that token.`,
+    }),
+  }),
+  (call, input) => createFileUrl(call, input),
 )

@@ -2,10 +2,12 @@
  * The client of a node's worker, which alone has connections to its VMs: HTTP on the node's own socket, one POST for
  * each operation, JSON both ways. The worker's side is workers/infra/node-agent.ts.
  */
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { Agent, request, type Dispatcher } from 'undici'
 import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
+import type { FileAnswer, FileQuestion, FileUpload, UploadResult } from './node/file-transfers.ts'
+import { openFile, sendFile } from './node/files.ts'
 import { Away, createWaiting, refusalOf } from './node/retries.ts'
 import { openTunnel, type TunnelEnd } from './node/tunnels.ts'
 
@@ -97,6 +99,10 @@ export type NodeClient = {
    * capacity_unavailable when the VM or the node has too many tunnels.
    */
   tunnel(input: TunnelEnd): Promise<Duplex>
+  /** A file, or a folder as a tar archive, as a stream. @throws BerthError as openFile of node/files.ts. */
+  openFile(question: FileQuestion): Promise<{ answer: FileAnswer; body: Readable | null }>
+  /** Stores a stream as a file, or unpacks it into a folder. @throws BerthError as sendFile of node/files.ts. */
+  sendFile(upload: FileUpload, body: Readable): Promise<UploadResult>
 }
 
 const answerBytesMax = 16 * 1024 * 1024
@@ -166,6 +172,8 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
       }
     },
     tunnel: (end) => openTunnel(agentUrl, token, end),
+    openFile: (question) => openFile({ agentUrl, token }, question),
+    sendFile: (upload, body) => sendFile({ agentUrl, token }, upload, body),
   }
 }
 

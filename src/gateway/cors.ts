@@ -19,6 +19,8 @@ const exposed = [
   'etag',
   'content-range',
   'content-disposition',
+  'accept-ranges',
+  'upload-offset',
   'x-sdk-ui-message-stream',
   'x-vercel-ai-ui-message-stream',
 ].join(', ')

@@ -98,6 +98,19 @@ export const restRows: Readonly<Record<string, RestRow>> = {
     body: { signal: 'TERM' },
   },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': { outcomes: readsInside('200', absent) },
+  'GET /api/v1/vms/{vm_id}/files': {
+    outcomes: readsInside('502 vm_unreachable', absent),
+    query: '?path=/home/user/x',
+  },
+  'PUT /api/v1/vms/{vm_id}/files': {
+    outcomes: writes('502 vm_unreachable', absent),
+    query: '?path=/home/user/x',
+    body: {},
+  },
+  'POST /api/v1/vms/{vm_id}/file-urls': {
+    outcomes: readsInside('201', absent),
+    body: { path: '/home/user/x', method: 'GET' },
+  },
   'POST /api/v1/vms/{vm_id}/envd/read': {
     outcomes: readsInside('502 vm_unreachable', absent),
     body: { path: '/home/user/x' },
@@ -233,6 +246,10 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation writeVmFile': {
     outcomes: writes('502 vm_unreachable', absent),
     args: `${inVm}, path: "/home/user/x", content: "eA=="`,
+  },
+  'mutation createVmFileUrl': {
+    outcomes: readsInside('200', absent),
+    args: `${inVm}, path: "/home/user/x", method: GET`,
   },
   'mutation removeVmPath': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x"` },
   'mutation syncVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },

@@ -189,6 +189,7 @@ const openToVmTokens = [
   'mutation deleteVmEnvVariable',
   'mutation writeVmFile',
   'mutation removeVmPath',
+  'mutation createVmFileUrl',
   'mutation refreshVmSystemEnv',
   'mutation deleteFolder',
   'query build',

@@ -29,7 +29,9 @@ export async function startStubNode(db: Db): Promise<StubNode> {
       .setEncoding('utf8')
       .on('data', (piece: string) => (text += piece))
       .on('end', () => {
-        node.asked.push({ name: request.url?.slice(1) ?? '', input: JSON.parse(text) as Record<string, unknown> })
+        const { pathname, searchParams } = new URL(request.url ?? '/', 'http://node')
+        const input = searchParams.get('request') ?? text // with a stream as its body, the input is in the URL
+        node.asked.push({ name: pathname.slice(1), input: JSON.parse(input) as Record<string, unknown> })
         void gate.then(() => {
           const { answer } = node
           if ('refuse' in answer)

@@ -22,6 +22,7 @@ import { sameDigest, sha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { GuestEnv } from './guest-env.ts'
+import { serveFiles } from './node-files.ts'
 import { serveTunnels } from './node-tunnels.ts'
 import { machineId } from './machine-specs.ts'
 
@@ -86,6 +87,7 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders()
     await pour(parts.compute, input, reply.raw, left)
   })
+  await serveFiles(app, (vmId) => findMachine(parts.compute, vmId))
   await atPrivateSocket(parts.socketPath, () => app.listen({ path: parts.socketPath }))
   return {
     async close() {

@@ -45,7 +45,7 @@ export async function writeFile(
   if (Buffer.byteLength(content, 'base64') > limits.fileBytes)
     throw new BerthError(
       'request_too_large',
-      `A file written here may have at most ${limits.fileBytes / 1024} KiB; clone or download larger ones inside the VM.`,
+      `A file written here may have at most ${limits.fileBytes / 1024} KiB. Send a larger one as a stream: PUT /api/v1/vms/${vmId}/files?path=… (docs/vms.md).`,
     )
   const { sizeBytes } = await vm.node.call('writeFile', { vmId: vm.id, path, content }, { silenceMs })
   return { path, sizeBytes }
@@ -63,7 +63,8 @@ export async function listFolder(
   return { path, entries }
 }
 
-function checkPath(path: string): void {
+/** @throws BerthError invalid_request for a path that is not absolute, or that no file can have. */
+export function checkPath(path: string): void {
   if (!path.startsWith('/'))
     throw new BerthError('invalid_request', 'path must be absolute, such as /home/user/notes.txt.')
   if (path.includes('\0') || Buffer.byteLength(path) > pathBytesMax)

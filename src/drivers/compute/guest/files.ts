@@ -57,7 +57,7 @@ export async function readFile(machine: Machine, path: string): Promise<{ conten
   if (bytes.length > limits.fileBytes)
     throw new BerthError(
       'invalid_request',
-      `The file is larger than ${limits.fileBytes / 1024} KiB; read it in parts with a command.`,
+      `The file is larger than ${limits.fileBytes / 1024} KiB. Get it as a stream: GET /api/v1/vms/{vm_id}/files?path=… (docs/vms.md).`,
     )
   return { content: bytes.toString('base64'), sizeBytes: bytes.length }
 }
