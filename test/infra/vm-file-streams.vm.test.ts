@@ -1,7 +1,7 @@
 /** Files of a real VM as streams: whole, in parts, cut and resumed, as archives, and by signed URLs. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -154,3 +154,163 @@ async function breakOff(path: string, begin: Buffer, length: number): Promise<vo
     30_000,
   )
 }
+
+test('a folder goes in and comes out as an archive that is resumed by its version, and a broken archive changes nothing', async () => {
+  const made = join(folder, 'site')
+  mkdirSync(join(made, 'deep'), { recursive: true })
+  writeFileSync(join(made, 'deep', 'data.bin'), bytesOf(200_000, 7))
+  writeFileSync(join(made, "it's a name.txt"), 'text')
+  const archive = join(folder, 'site.tar.gz')
+  await promisify(execFile)('tar', ['-czf', archive, '-C', made, '.'])
+  const put = await call('PUT', '/home/user/site', { body: new Uint8Array(readFileSync(archive)), format: 'tar' })
+  expect([put.status, await put.json()]).toMatchObject([200, { complete: true }])
+  expect(await exec('cd ~/site && find . -type f | sort; stat -c %U deep')).toBe(
+    "./deep/data.bin\n./it's a name.txt\nuser\n",
+  )
+  const got = await call('GET', '/home/user/site', { format: 'tar' })
+  const whole = Buffer.from(await got.bytes())
+  const etag = got.headers.get('etag')!
+  expect([got.headers.get('content-type'), whole.length]).toEqual([
+    'application/x-tar',
+    Number(got.headers.get('content-length')),
+  ])
+  const rest = await call('GET', '/home/user/site', {
+    format: 'tar',
+    headers: { range: 'bytes=150001-', 'if-range': etag },
+  })
+  expect(rest.status).toBe(206)
+  expect(digest(await rest.bytes())).toBe(digest(whole.subarray(150_001)))
+  const middle = await call('GET', '/home/user/site', { format: 'tar', headers: { range: 'bytes=1000-2999' } })
+  expect(digest(await middle.bytes())).toBe(digest(whole.subarray(1000, 3000)))
+  writeFileSync(join(folder, 'got.tar'), whole)
+  const { stdout } = await promisify(execFile)('tar', ['-tf', join(folder, 'got.tar')])
+  expect(stdout.split('\n')).toContain('./deep/data.bin')
+  await exec('echo more >> ~/site/deep/data.bin')
+  const changed = await call('GET', '/home/user/site', {
+    format: 'tar',
+    headers: { range: 'bytes=150001-', 'if-range': etag },
+  })
+  expect([changed.status, changed.headers.get('etag') === etag]).toEqual([200, false])
+  await changed.bytes()
+  const before = await exec('cd ~/site && find . | sort | sha256sum; ls -A')
+  const broken = await call('PUT', '/home/user/site', { body: 'this is no archive', format: 'tar' })
+  expect([broken.status, ((await broken.json()) as { message: string }).message]).toEqual([
+    400,
+    expect.stringContaining('tar archive'),
+  ])
+  expect(await exec('cd ~/site && find . | sort | sha256sum; ls -A')).toBe(before)
+}, 60_000)
+
+test('what cannot be read or written is refused with a sentence, and holds nothing up', async () => {
+  await exec(
+    'mkfifo ~/pipe; ln -s ~/nowhere ~/dangling; mkdir -p ~/empty; echo secret | sudo tee /root/closed > /dev/null; truncate -s 0 ~/zero',
+  )
+  const cases: [method: string, path: string, format: string, status: number, message: RegExp][] = [
+    ['GET', '/home/user/nothing', '', 404, /nothing at/],
+    ['GET', '/home/user/dangling', '', 404, /nothing at/],
+    ['GET', '/root/closed', '', 400, /Permission denied/],
+    ['GET', '/home/user/pipe', '', 400, /pipe/],
+    ['GET', '/home/user', '', 400, /format=tar/],
+    ['GET', '/home/user/zero', 'tar', 400, /not a folder/],
+    ['GET', '/proc/self/status', '', 400, /system/],
+    ['GET', '/home/user/../../proc/version', '', 400, /system/],
+    ['GET', '/dev/zero', '', 400, /device|system/],
+    ['GET', 'relative', '', 400, /absolute/],
+    ['GET', '/a\0b', '', 400, /NUL/],
+    ['GET', `/${'x'.repeat(5000)}`, '', 400, /longer/],
+    ['GET', '/home/user/x', 'zip', 400, /format must be/],
+    ['PUT', '/home/user', '', 400, /folder/],
+    ['PUT', '/home/user/new/', '', 400, /folder/],
+    ['PUT', '/home/user/pipe', '', 400, /pipe/],
+    ['PUT', '/root/mine', '', 400, /Permission denied/],
+    ['PUT', '/proc/mine', '', 400, /system/],
+    ['PUT', `/home/user/${'x'.repeat(300)}`, '', 400, /name too long/],
+    ['PUT', '/home/user/zero', 'tar', 400, /not a folder/],
+  ]
+  for (const [method, path, format, status, message] of cases) {
+    const answer = await call(method, path, { format, ...(method === 'PUT' ? { body: 'x' } : {}) })
+    const body = (await answer.json()) as { message: string }
+    expect([method, path, format, answer.status, body.message]).toEqual([
+      method,
+      path,
+      format,
+      status,
+      expect.stringMatching(message),
+    ])
+  }
+  expect(await (await call('GET', '/home/user/zero')).text()).toBe('')
+  const put = await call('PUT', '/home/user/zero', { body: '' })
+  expect([put.status, await exec('stat -c %s ~/zero')]).toEqual([200, '0\n'])
+  for (const headers of [
+    { 'content-range': 'bytes 5-1/9' },
+    { 'content-range': 'bytes 0-3/9' },
+    { 'if-match': '"x"' },
+  ] as Record<string, string>[])
+    expect((await call('PUT', '/home/user/zero', { headers, body: 'x' })).status).toBe(400)
+  expect((await call('PUT', '/home/user/zero', { headers: { 'content-encoding': 'gzip' }, body: 'x' })).status).toBe(
+    415,
+  )
+  expect(await exec('mkdir -p ~/small && sudo mount -t tmpfs -o size=1m,uid=1000 none ~/small && echo mounted')).toBe(
+    'mounted\n',
+  )
+  const full = await call('PUT', '/home/user/small/large', { body: new Uint8Array(3_000_000) })
+  expect([full.status, await exec('ls -A ~/small')]).toEqual([413, ''])
+  const chunked = await call('PUT', '/home/user/small/large', { body: new Blob([new Uint8Array(3_000_000)]).stream() })
+  expect([chunked.status, await exec('ls -A ~/small')]).toEqual([413, ''])
+}, 90_000)
+
+test('a mode and a link stay, and of two uploads to one path one is there as a whole', async () => {
+  await exec('cd ~ && echo old > script && chmod 755 script && ln -sf script link')
+  expect((await call('PUT', '/home/user/link', { body: 'new' })).status).toBe(200)
+  expect(await exec('cd ~ && cat script; stat -c "%a %F" script link')).toBe('new755 regular file\n777 symbolic link\n')
+  const [one, other] = [bytesOf(700_000, 11), bytesOf(700_000, 13)]
+  const answers = await Promise.all(
+    [one, other].map(async (bytes) => (await call('PUT', '/home/user/both', { body: new Uint8Array(bytes) })).status),
+  )
+  expect(answers.toSorted()).toEqual([200, 409])
+  const winner = answers[0] === 200 ? one : other
+  expect(digest(await (await call('GET', '/home/user/both')).bytes())).toBe(digest(winner))
+}, 60_000)
+
+test('a signed URL opens one file in one way, for curl without a token', async () => {
+  await exec('echo -n signed > ~/signed.txt; mkdir -p ~/tree && echo x > ~/tree/x')
+  const make = async (
+    method: string,
+    path: string,
+    more: Record<string, unknown> = {},
+    as = token,
+  ): Promise<string> => {
+    const { status, body } = await berth.call<{ url: string }>('POST', `/api/v1/vms/${vmId}/file-urls`, {
+      token: as,
+      body: { path, method, ...more },
+    })
+    expect(status, JSON.stringify(body)).toBe(201)
+    return body.url
+  }
+  const get = await make('GET', '/home/user/signed.txt')
+  expect(await curl(get)).toBe('signed')
+  expect(await curl('--range', '2-4', get)).toBe('gne')
+  expect((await fetch(get, { method: 'PUT', body: 'x' })).status).toBe(403)
+  const other = new URL(get)
+  other.searchParams.set('path', '/home/user/.bashrc')
+  const later = new URL(get)
+  later.searchParams.set('expires', '9999999999')
+  const noVm = get.replace(vmId, 'vm_01m83v7dpkfdnaqrfg1ksjt14e')
+  const bodies = await Promise.all(
+    [other, later, noVm].map(async (url) => {
+      const answer = await fetch(url)
+      return [answer.status, await answer.json()]
+    }),
+  )
+  expect(new Set(bodies.map((one) => JSON.stringify(one))).size).toBe(1)
+  expect(bodies[0]?.[0]).toBe(403)
+  const put = await make('PUT', '/home/user/sent.txt')
+  const file = join(folder, 'sent.txt')
+  writeFileSync(file, 'sent without a token')
+  expect((await fetch(put, { method: 'HEAD' })).headers.get('upload-offset')).toBe('0')
+  expect(JSON.parse(await curl('-T', file, put))).toMatchObject({ complete: true })
+  expect(await exec('cat ~/sent.txt')).toBe('sent without a token')
+  expect((await fetch(put)).status).toBe(403)
+  const tar = await make('GET', '/home/user/tree', { format: 'tar' })
+  expect((await fetch(tar)).headers.get('content-disposition')).toContain('filename="tree.tar"')
+}, 60_000)

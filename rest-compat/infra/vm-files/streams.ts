@@ -165,6 +165,7 @@ async function sendFile(asked: FileRequest, request: FastifyRequest, reply: Fast
     ifRange: textOf(request.headers['if-range']),
     ifNoneMatch: textOf(request.headers['if-none-match']),
     headOnly,
+    progressOnly: false,
   })
   const { facts, part, uploadedBytes } = answer
   if (uploadedBytes !== null) reply.header(offsetHeader, uploadedBytes)

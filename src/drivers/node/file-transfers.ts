@@ -6,12 +6,16 @@ export type FileFormat = 'file' | 'tar'
 /** Where a transfer leads; `organizationId` is the VM's, for the limits. */
 export type FilePlace = { vmId: string; organizationId: string; path: string; format: FileFormat }
 
-/** A request for a file: the headers Range, If-Range and If-None-Match as they came, and whether only they are answered. */
+/**
+ * A request for a file: the headers Range, If-Range and If-None-Match as they came. `headOnly`: what they ask is answered
+ * without the bytes; `progressOnly`: only how much of an upload has arrived, for who need not be able to read.
+ */
 export type FileQuestion = FilePlace & {
   range: string | null
   ifRange: string | null
   ifNoneMatch: string | null
   headOnly: boolean
+  progressOnly: boolean
 }
 
 /** What is at a path: its size in bytes, in `etag` the version, and since when it has it. */

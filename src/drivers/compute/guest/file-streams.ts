@@ -35,8 +35,9 @@ export class ChangedWhileRead extends Error {}
  * invalid_request when it cannot be read; vm_unreachable; timeout when the guest does not say in time what is there.
  */
 export async function openFile(machine: Machine, question: FileQuestion, signal: AbortSignal): Promise<OpenedFile> {
-  const { path, format, headOnly } = question
+  const { path, format, headOnly, progressOnly } = question
   const uploadedBytes = headOnly ? await findProgress(machine, question) : null
+  if (progressOnly) return { answer: nothingYet(uploadedBytes), bytes: null }
   const channel = await machine.run(
     {
       argv: script(format === 'tar' ? readFolderScript : readFileScript, 'read', path),
@@ -189,7 +190,7 @@ async function findProgress(machine: Machine, { path, format }: FilePlace): Prom
   return exitCode === 0 && /^\d{1,15}\n$/.test(stdout) ? Number(stdout) : null
 }
 
-function nothingYet(uploadedBytes: number): FileAnswer {
+function nothingYet(uploadedBytes: number | null): FileAnswer {
   return { facts: null, part: { status: 200, startByte: 0, lengthBytes: 0 }, uploadedBytes }
 }
 

@@ -39,7 +39,14 @@ export async function findUploadProgress(call: Call, { vmId, path, format }: Fil
   const vm = await reachVm(call, vmId, 'vms:write')
   checkPath(path)
   const place = { vmId: vm.id, organizationId: vm.scope.organizationId, path, format }
-  const { answer } = await vm.node.openFile({ ...place, range: null, ifRange: null, ifNoneMatch: null, headOnly: true })
+  const { answer } = await vm.node.openFile({
+    ...place,
+    range: null,
+    ifRange: null,
+    ifNoneMatch: null,
+    headOnly: true,
+    progressOnly: true,
+  })
   return answer.uploadedBytes
 }
 
