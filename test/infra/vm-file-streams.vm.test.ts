@@ -8,22 +8,43 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSha256 } from '#src/platform/secrets.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
+import { startCommand, type Command } from '../support/command.ts'
+import { endQemus } from '../support/qemu-processes.ts'
 import { until } from '../support/until.ts'
 
 let berth: Berth
 let token: string
 let vmId: string
+let worker: Command
 const folder = mkdtempSync(join(tmpdir(), 'berth-files-'))
 
 beforeAll(async () => {
-  berth = await startBerth({ worker: true, pool: 1 })
+  berth = await startBerth()
   token = await berth.token()
-  vmId = (await berth.call<{ vm_id: string }>('POST', '/api/v1/vms', { token, body: {} })).body.vm_id
+  worker = await startWorker()
+  const made = await berth.call<{ vm_id: string }>('POST', '/api/v1/vms', { token, body: {} })
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  vmId = made.body.vm_id
 }, 180_000)
 afterAll(async () => {
+  worker?.child.kill('SIGKILL')
+  await worker?.ended
+  await endQemus(berth.services.config.dataDir)
   await berth.stop()
   rmSync(folder, { recursive: true, force: true })
 })
+
+/** A worker as a process of its own, so that it can be killed. */
+async function startWorker(): Promise<Command> {
+  const started = startCommand(['workers/main.ts'], {
+    DATABASE_URL: berth.services.database.url,
+    PORT: String(berth.port),
+    BERTH_DATA_DIR: berth.dataDir,
+    BERTH_VM_POOL: '1',
+  })
+  await until('the worker is ready', () => started.lines.some((line) => line.includes('the worker is ready')), 150_000)
+  return started
+}
 
 const urlOf = (path: string, format = ''): string =>
   `${berth.url}/api/v1/vms/${vmId}/files?path=${encodeURIComponent(path)}${format && `&format=${format}`}`
@@ -132,6 +153,12 @@ test('a file of unknown size arrives in parts, and is there when its size is kno
   expect(await exec('cat ~/parts.bin')).toBe('over written')
 })
 
+/** Resolves when a part of an upload to the home folder is in the VM. */
+async function arrived(): Promise<void> {
+  const look = 'stat -c %s ~/.berth-upload-* 2> /dev/null || echo 0'
+  await until('something has arrived', async () => Number(await exec(look)) > 500_000, 30_000)
+}
+
 /** Sends the beginning of an upload, waits until it is in the VM, and breaks the connection. */
 async function breakOff(path: string, begin: Buffer, length: number): Promise<void> {
   const { port } = new URL(berth.url)
@@ -142,11 +169,7 @@ async function breakOff(path: string, begin: Buffer, length: number): Promise<vo
     `PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: ${length}\r\n\r\n`,
   )
   socket.write(begin)
-  await until(
-    'something has arrived',
-    async () => Number(await exec(`stat -c %s ~/.berth-upload-* 2> /dev/null || echo 0`)) > 500_000,
-    30_000,
-  )
+  await arrived()
   socket.destroy()
   await until(
     'the guest has heard of it',
@@ -314,3 +337,45 @@ test('a signed URL opens one file in one way, for curl without a token', async (
   const tar = await make('GET', '/home/user/tree', { format: 'tar' })
   expect((await fetch(tar)).headers.get('content-disposition')).toContain('filename="tree.tar"')
 }, 60_000)
+
+test('a download outlives its worker, and an upload is continued with the next one', async () => {
+  await exec('head -c 12000000 /dev/urandom > ~/random.bin')
+  const [wanted = ''] = (await exec('sha256sum ~/random.bin')).split(' ')
+  const answer = await call('GET', '/home/user/random.bin')
+  const pieces: Uint8Array[] = []
+  let killed: Promise<Command> | undefined
+  for await (const piece of answer.body!) {
+    pieces.push(piece)
+    if (killed) continue
+    worker.child.kill('SIGKILL')
+    killed = startWorker()
+  }
+  worker = await killed!
+  const bytes = Buffer.concat(pieces)
+  expect([bytes.length, digest(bytes)]).toEqual([12_000_000, wanted])
+
+  const path = '/home/user/again.bin'
+  let sentBytes = 0
+  const upload = call('PUT', path, {
+    body: new ReadableStream({
+      async pull(controller) {
+        if (sentBytes === 3_000_000) {
+          await arrived()
+          worker.child.kill('SIGKILL')
+          await worker.ended
+        }
+        if (sentBytes >= bytes.length) return controller.close()
+        controller.enqueue(new Uint8Array(bytes.subarray(sentBytes, (sentBytes += 1_000_000))))
+      },
+    }),
+  })
+  expect((await upload).status).toBe(502)
+  worker = await startWorker()
+  const offset = Number((await call('HEAD', path)).headers.get('upload-offset'))
+  expect([offset > 0, offset < bytes.length]).toEqual([true, true])
+  const rest = await call('PUT', path, {
+    headers: { 'content-range': `bytes ${offset}-${bytes.length - 1}/${bytes.length}` },
+    body: new Uint8Array(bytes.subarray(offset)),
+  })
+  expect([rest.status, (await exec('sha256sum ~/again.bin')).split(' ')[0]]).toEqual([200, wanted])
+}, 120_000)
