@@ -79,6 +79,8 @@ export type Route = {
   deletes?: string
   /** An API key is refused here with 401, whatever its scopes allow elsewhere. */
   peopleOnly?: true
+  /** A second path that is answered the same, and that OpenAPI does not name. */
+  alias?: string
   /** An addition of ours to the documented interface, marked so in OpenAPI. */
   additive?: true
 }

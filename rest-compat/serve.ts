@@ -37,17 +37,21 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
     const [method = '', path = ''] = key.split(' ')
     const operation = runner.prepare(route.operation)
     const isStream = operation.definition.operation === 'subscription'
-    const full = surface.mount + path
-    scope.route({
-      method,
-      url: full.slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
-      bodyLimit: route.bodyBytes ?? surface.bodyBytes,
-      config: { refusesUnknownKeys: !surface.takesUnknownKeys },
-      ...(isStream || route.open ? {} : { onRequest: admission(route, parts.authenticator) }),
-      handler: isStream
-        ? streamHandler(scope, surface, method, path, route, operation, runner, parts)
-        : answerHandler(surface, method, path, route, operation, runner, parts),
-    })
+    const admit = isStream || route.open ? {} : { onRequest: admission(route, parts.authenticator) }
+    const handler = isStream
+      ? streamHandler(scope, surface, method, path, route, operation, runner, parts)
+      : answerHandler(surface, method, path, route, operation, runner, parts)
+    for (const one of [path, ...(route.alias ? [route.alias] : [])]) {
+      const full = surface.mount + one
+      scope.route({
+        method,
+        url: full.slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
+        bodyLimit: route.bodyBytes ?? surface.bodyBytes,
+        config: { refusesUnknownKeys: !surface.takesUnknownKeys },
+        ...admit,
+        handler,
+      })
+    }
   }
   for (const [key, written] of Object.entries(surface.handlers)) {
     const [method = '', path = ''] = key.split(' ')

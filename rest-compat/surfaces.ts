@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { keepText, sendKept } from '#src/platform/compression.ts'
 import { wireSchema } from '#schema/schema.ts'
-import type { BerthError } from '#src/platform/errors.ts'
+import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentsRoutes } from './agents/routes.ts'
 import { infraHandlers, infraRoutes } from './infra/routes.ts'
@@ -19,6 +19,9 @@ import { serveRoutes } from './serve.ts'
 function documentedDetails({ details }: BerthError): Record<string, unknown> {
   return 'current_target' in details ? { current_target: details['current_target'] } : {}
 }
+
+/** Errors of the code host, whose body is documented to have nothing but the code. */
+const codesAlone: ReadonlySet<string> = new Set<ErrorCode>(['provider_token_invalid', 'provider_not_connected'])
 
 function agentsType({ code, status }: BerthError): string {
   if (code === 'authentication_invalid') return code
@@ -37,7 +40,10 @@ export const surfaces: readonly Surface[] = [
     handlers: infraHandlers, // streams of files: each says why it is answered by hand
     bodyBytes: limits.infraBodyBytes,
     takesUnknownKeys: false,
-    envelope: (error) => ({ error: error.code, message: error.message, ...documentedDetails(error) }),
+    envelope: (error) =>
+      codesAlone.has(error.code)
+        ? { error: error.code }
+        : { error: error.code, message: error.message, ...documentedDetails(error) },
   },
   {
     name: 'agents',

@@ -8,6 +8,7 @@ const kinds = {
   Backup: 'backup',
   BackupSchedule: 'backupSchedule',
   Build: 'build',
+  CodeHostAccount: 'codeHostLink',
   Database: 'database',
   DatabaseRestore: 'restore',
   Domain: 'domain',

@@ -42,6 +42,7 @@ export const slowTests = [
   'test/infra/certificates/of-domains.test.ts', // Debian's pebble and knot
   'test/infra/certificates/refusals.test.ts', // Debian's pebble and dnsmasq
   'test/infra/certificates/wildcards.test.ts', // Debian's pebble, dnsmasq and unbound
+  'test/infra/code-host/faults.test.ts', // a code host that does not answer, with its time limits
   'test/infra/compute/disk-images.test.ts', // qemu-img
   'test/infra/compute/ssh-hostile.test.ts', // gigabytes over SSH
   'test/infra/domains.test.ts', // a DNS server

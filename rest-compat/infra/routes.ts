@@ -1,6 +1,7 @@
 /** Every path of the infrastructure service, by noun. */
 import type { HandWritten, Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
+import { codeHostRoutes } from './code-host.ts'
 import { databaseRoutes } from './databases.ts'
 import { domainRoutes } from './domains.ts'
 import { databaseBackupRoutes } from './database-backups.ts'
@@ -20,6 +21,7 @@ export const infraRoutes: Routes = {
   ...vmCommandRoutes,
   ...vmFileRoutes,
   ...buildRoutes,
+  ...codeHostRoutes,
   ...databaseRoutes,
   ...domainRoutes,
   ...databaseBackupRoutes,

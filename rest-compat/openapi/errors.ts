@@ -57,9 +57,13 @@ export function errorSchema(surface: Pick<Surface, 'name' | 'envelope'>, compone
     description: 'The error code, for programs.',
   })
   if (surface.name === 'infra') {
+    const message = {
+      ...text,
+      description: 'What is wrong, and what to do. Absent with `provider_token_invalid` and `provider_not_connected`.',
+    }
     const current_target = { ...text, description: 'With `domain_already_linked`: the current target.' }
     return {
-      ...object({ error: code, message: sentence }, { current_target }),
+      ...object({ error: code }, { message, current_target }),
       examples: [{ error: 'not_found', message: 'The VM does not exist, or is not yours.' }],
     }
   }

@@ -5,6 +5,7 @@ const nouns: Readonly<Record<string, string>> = {
   agents: 'Versioned definitions of agents.',
   builds: 'Builds of repositories and uploads, with their logs.',
   chat: 'Chats with models.',
+  codehost: 'A person’s account at the code host, and its repositories.',
   databases: 'Managed Postgres, with its backups and the access of clients to it.',
   domains: 'Names of your own that lead to VMs or functions.',
   environments: 'Where sessions work: the configurations of their VMs.',

@@ -10,7 +10,8 @@ import { roleType } from './members.ts'
 import { organizationType } from './organizations.ts'
 import { userType } from './users.ts'
 
-const viewer = builder.objectRef<Viewer>('Viewer').implement({
+/** The authenticated caller. */
+export const viewerType = builder.objectRef<Viewer>('Viewer').implement({
   description: 'The authenticated caller: a person or an organization’s API key.',
   fields: (t) => ({
     ...linkTo(t, 'user', {
@@ -54,7 +55,7 @@ const viewer = builder.objectRef<Viewer>('Viewer').implement({
 
 builder.queryFields((t) => ({
   viewer: t.field({
-    type: viewer,
+    type: viewerType,
     description: 'The authenticated caller; a good place to start. Errors: UNAUTHORIZED.',
     resolve: (_, _arguments, call) => getViewer(call),
   }),

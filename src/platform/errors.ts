@@ -41,6 +41,7 @@ export const errorStatuses = {
   secret_name_immutable: 400,
   unauthorized: 401,
   authentication_invalid: 401,
+  provider_token_invalid: 401,
   key_missing: 401,
   key_invalid: 401,
   key_expired: 401,

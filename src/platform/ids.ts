@@ -24,6 +24,7 @@ export const idPrefixes = {
   service: 'svc',
   function: 'fn',
   functionVersion: 'fnv',
+  codeHostLink: 'chl',
   agent: 'agt',
   environment: 'env',
   vault: 'vlt',

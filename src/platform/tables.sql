@@ -145,7 +145,9 @@ create table build_jobs (
   log_end_seq integer,
   event_position bigint not null default 0,
   submitted_role text,
+  code_host_link_id uuid,
   constraint build_jobs_pkey PRIMARY KEY (id),
+  constraint build_jobs_code_host_link_id_fkey FOREIGN KEY (code_host_link_id) REFERENCES code_host_links(id) ON DELETE SET NULL,
   constraint build_jobs_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint build_jobs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint build_jobs_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -160,6 +162,7 @@ create table build_jobs (
   constraint build_jobs_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
 CREATE INDEX build_jobs_artifacts ON public.build_jobs USING btree (finished_at) WHERE (((output ->> 'type'::text) = 'artifact'::text) AND ((output ->> 'key'::text) IS NOT NULL));
+CREATE INDEX build_jobs_code_host_link ON public.build_jobs USING btree (code_host_link_id);
 CREATE INDEX build_jobs_created_by ON public.build_jobs USING btree (created_by);
 CREATE INDEX build_jobs_kept ON public.build_jobs USING btree (organization_id) WHERE ((output ->> 'key'::text) IS NOT NULL);
 CREATE INDEX build_jobs_node ON public.build_jobs USING btree (node_id);
@@ -243,6 +246,38 @@ create table certificates (
 CREATE INDEX certificates_domain ON public.certificates USING btree (domain_id);
 CREATE INDEX certificates_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 CREATE INDEX certificates_host ON public.certificates USING btree (host);
+
+create table code_host_links (
+  id uuid not null,
+  user_id uuid not null,
+  url text not null,
+  account_id bigint not null,
+  username text not null,
+  scopes text[] not null,
+  token_preview text not null,
+  installed boolean not null,
+  sealed_tokens bytea not null,
+  expires_at timestamp with time zone,
+  token_generation integer not null default 1,
+  refused_generation integer,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint code_host_links_user_id_key UNIQUE (user_id),
+  constraint code_host_links_pkey PRIMARY KEY (id),
+  constraint code_host_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint code_host_links_token_preview_check CHECK ((length(token_preview) <= 9)),
+  constraint code_host_links_url_check CHECK ((length(url) <= 2048)),
+  constraint code_host_links_username_check CHECK (((length(username) >= 1) AND (length(username) <= 255)))
+);
+
+create table code_host_states (
+  digest bytea not null,
+  user_id uuid not null,
+  expires_at timestamp with time zone not null,
+  constraint code_host_states_pkey PRIMARY KEY (digest),
+  constraint code_host_states_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX code_host_states_user ON public.code_host_states USING btree (user_id, expires_at);
 
 create table credit_leases (
   process_id uuid not null,
@@ -1189,7 +1224,9 @@ create table vms (
   owner_user_id uuid,
   purpose text,
   project_id uuid,
+  code_host_link_id uuid,
   constraint vms_pkey PRIMARY KEY (id),
+  constraint vms_code_host_link_id_fkey FOREIGN KEY (code_host_link_id) REFERENCES code_host_links(id) ON DELETE SET NULL,
   constraint vms_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),
   constraint vms_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint vms_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -1206,6 +1243,7 @@ create table vms (
   constraint vms_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'starting'::text, 'pausing'::text, 'paused'::text, 'resuming'::text, 'deleting'::text, 'deleted'::text, 'error'::text]))),
   constraint vms_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
+CREATE INDEX vms_code_host_link ON public.vms USING btree (code_host_link_id);
 CREATE INDEX vms_expiring ON public.vms USING btree (expires_at) WHERE ((status <> 'deleted'::text) AND (expires_at IS NOT NULL));
 CREATE INDEX vms_id_end ON public.vms USING btree ("right"((id)::text, 10));
 CREATE INDEX vms_node ON public.vms USING btree (node_id) WHERE (status <> 'deleted'::text);

@@ -22,6 +22,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/infra/builds': ['build_caches', 'build_events', 'build_jobs', 'build_runs', 'build_secrets'],
   'src/resources/infra/certificates': ['acme_accounts', 'certificate_orders', 'certificates'],
   'src/resources/infra/database-auth-issuers': ['database_auth_issuers'],
+  'src/resources/infra/code-host': ['code_host_links', 'code_host_states'],
   'src/resources/infra/databases': [
     'database_events',
     'database_metrics',

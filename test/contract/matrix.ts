@@ -178,6 +178,17 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'DELETE /api/v1/proxies/{id}': { outcomes: writes('204', absent), of: 'proxy' },
   'GET /api/v1/vms/{vm_id}/preview-url': { outcomes: writes('200', absent), query: '?port=8080' },
   'GET /api/v1/usage': { outcomes: peopleRead('200') },
+  'GET /api/v1/codehost/app-info': { outcomes: peopleRead('200') },
+  'DELETE /api/v1/codehost/disconnect': { outcomes: peopleRead('200') },
+  'GET /api/v1/codehost/repos': { outcomes: peopleRead('400 provider_not_connected') },
+  'GET /api/v1/codehost/repos/{owner}/{repo}/branches': { outcomes: peopleRead('400 provider_not_connected') },
+  'POST /api/v1/codehost/repositories/create': {
+    outcomes: peopleRead('400 provider_not_connected'),
+    body: { name: 'x' },
+  },
+  'POST /api/v1/codehost/save-token': { outcomes: peopleRead('400 invalid_request'), body: { code: 'x' } },
+  'GET /api/v1/codehost/status': { outcomes: peopleRead('200') },
+  'GET /api/v1/codehost/token-info': { outcomes: peopleRead(absent) },
 }
 
 /** Every REST operation of the inference gateway; statuses only, its codes are tested in test/llm. The key without `compute:use` has the gateway's scopes. */
@@ -321,6 +332,24 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation unlinkDomain': { outcomes: adminsWrite('200', absent), args: domainArgument },
   'mutation deleteDomain': { outcomes: adminsWrite('200', absent), args: domainArgument },
   'subscription domainEvents': { outcomes: peopleReads('200', absent), args: domainArgument },
+  'query codeHostApp': { outcomes: peopleRead('200') },
+  'query codeHostStatus': { outcomes: peopleRead('200') },
+  'query codeHostAccount': { outcomes: peopleRead(absent) },
+  'query codeHostRepositories': { outcomes: peopleRead('400 provider_not_connected'), args: 'page: 1' },
+  'query codeHostBranches': {
+    outcomes: peopleRead('400 provider_not_connected'),
+    args: 'owner: "someone", repo: "something"',
+  },
+  'mutation startCodeHostAuthorization': {
+    outcomes: peopleRead('400 invalid_request'),
+    args: 'redirectUrl: null',
+  },
+  'mutation connectCodeHost': { outcomes: peopleRead('400 invalid_request'), args: 'code: "x"' },
+  'mutation disconnectCodeHost': { outcomes: peopleRead('200'), args: 'id: null' },
+  'mutation createCodeHostRepository': {
+    outcomes: peopleRead('400 provider_not_connected'),
+    args: 'name: "x"',
+  },
   'query build': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'query builds': { outcomes: reads('200', '200'), args: 'first: 5' },
   'query buildSecrets': { outcomes: reads('200', '200') },

@@ -35,7 +35,7 @@ export type Tables = {
     outputType: string; outputName: string; error: string | null; exitCode: number | null; failingStep: number | null
     output: unknown; cancelRequested: boolean; nodeId: string | null; queuedAt: string; startedAt: string | null
     claimedAt: string | null; finishedAt: string | null; tail: string[]; logEndMs: number | null
-    logEndSeq: number | null; eventPosition: number; submittedRole: string | null
+    logEndSeq: number | null; eventPosition: number; submittedRole: string | null; codeHostLinkId: string | null
   }
   build_log_lines: {
     jobId: string; ms: number; seq: number; output: string
@@ -55,6 +55,14 @@ export type Tables = {
     notAfter: string | null; attempts: number; nextAttemptAt: string | null; heldUntil: string | null
     queuedUntil: string | null; claim: number; claimedUntil: string | null; orderUrl: string | null
     sealedOrderKey: Buffer | null; challenges: unknown; createdAt: string; updatedAt: string
+  }
+  code_host_links: {
+    id: string; userId: string; url: string; accountId: number; username: string; scopes: string[]; tokenPreview: string
+    installed: boolean; sealedTokens: Buffer; expiresAt: string | null; tokenGeneration: number
+    refusedGeneration: number | null; createdAt: string; updatedAt: string
+  }
+  code_host_states: {
+    digest: Buffer; userId: string; expiresAt: string
   }
   credit_leases: {
     processId: string; organizationId: string; amountNanoUsd: number
@@ -267,6 +275,6 @@ export type Tables = {
     wantsFolder: boolean; metadata: unknown; networkPolicy: unknown; sealedGitRepos: Buffer | null; warnings: unknown
     bootFailures: number; envGeneration: number; eventPosition: number; createdAt: string; updatedAt: string
     startedAt: string | null; stoppedAt: string | null; expiresAt: string | null; deletedAt: string | null
-    ownerUserId: string | null; purpose: string | null; projectId: string | null
+    ownerUserId: string | null; purpose: string | null; projectId: string | null; codeHostLinkId: string | null
   }
 }

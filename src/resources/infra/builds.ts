@@ -21,6 +21,7 @@ import { checkBuildSecrets } from './builds/secrets.ts'
 import { readSource } from './builds/sources.ts'
 import { readSpec, readSpecBytes, sealSpec, type BuildSpec } from './builds/specs.ts'
 import { addBuildEvent, finishBuild, isFinished } from './builds/states.ts'
+import { findOwnLink } from './code-host/rows.ts'
 import { readTemplate } from './templates.ts'
 import { useUpload } from './uploads.ts'
 
@@ -60,13 +61,14 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
     await checkQueue(tx, scope)
     await checkTemplates(tx, scope, spec)
     const template = await readTemplate(tx, scope, spec.template)
+    const link = source.repoUrl === null ? undefined : await findOwnLink(tx, call.config, scope, sql`for key share`)
     const build = await getOne<Build>(
       tx,
       sql`
       insert into build_jobs (id, organization_id, created_by, submitted_role, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
-        template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, event_position)
+        template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, event_position, code_host_link_id)
       values (${id}, ${scope.organizationId}, ${scope.userId}, ${role}, 'queued', ${source.repoUrl}, ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
-        ${template.id}, ${spec.resources.vcpu}, ${spec.resources.memory_mb}, ${spec.timeout_seconds}, ${spec.output.type}, ${spec.output.name}, 1)
+        ${template.id}, ${spec.resources.vcpu}, ${spec.resources.memory_mb}, ${spec.timeout_seconds}, ${spec.output.type}, ${spec.output.name}, 1, ${link?.id ?? null})
       returning *`,
     )
     await addBuildEvent(tx, build)

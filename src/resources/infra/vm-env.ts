@@ -222,6 +222,16 @@ export function asMap(variables: readonly EnvVariable[]): Record<string, string>
   return Object.fromEntries(variables.map(({ key, value }) => [key, value]))
 }
 
+/** The value of a stored variable. */
+export function openVariable(
+  sealer: Background['sealer'],
+  vmId: string,
+  source: EnvSource,
+  { key, sealedValue }: Pick<EnvRow, 'key' | 'sealedValue'>,
+): string {
+  return sealer.open(sealedValue, placeOf(vmId, source, key))
+}
+
 function placeOf(vmId: string, source: EnvSource, key: string): string {
   return `vm_env.value:${vmId}:${source}:${key}`
 }

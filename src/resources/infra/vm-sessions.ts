@@ -1,11 +1,17 @@
 /** The caller's session in a VM, and the VM's system credentials. */
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import { identityOf } from '#src/resources/identity/memberships.ts'
 import { signVmToken } from '#src/resources/identity/access-tokens.ts'
+import { findLinkOfVm, findOwnLink } from './code-host/rows.ts'
+import { linkVariables } from './code-host/variables.ts'
+import { setSystemVariables } from './vm-env/system.ts'
 import { reachVm } from './vms/access.ts'
+import { setCodeHostLink } from './vms/code-host.ts'
+import { lockVm, noteEnvChange } from './vms/rows.ts'
 
 /** The outcome of a request. */
 export type SessionStatus = 'synced' | 'removed' | 'not_present' | 'refreshed' | 'unchanged'
@@ -51,12 +57,27 @@ export async function removeSession(call: Call, vmId: string): Promise<SessionCh
   }
 }
 
-/** Refreshes the VM's system credentials. Until a code-hosting account can be linked there are none. */
+/**
+ * Brings the variables of a linked account at the code host up to date in the VM. The person who ordered the VM also
+ * gives it the account that they have connected since; others only refresh what it has.
+ */
 export async function refreshSystem(call: Call, vmId: string): Promise<SessionChange> {
   const vm = await reachVm(call, vmId, 'env:write', 'service_unavailable')
-  await vm.node.call('pushEnv', { vmId: vm.id, envGeneration: vm.envGeneration }, { silenceMs: callSilenceMs })
+  const { isNew, link, envGeneration } = await transaction(call.db, async (tx) => {
+    const row = await lockVm(tx, vm.scope, vmId, 'update')
+    const isOwn = vm.scope.userId !== null && vm.scope.userId === row.userId
+    const own = isOwn ? await findOwnLink(tx, call.config, vm.scope, sql`for key share`) : undefined
+    const link = own ?? (await findLinkOfVm(tx, call.config, row.id))
+    await setCodeHostLink(tx, row.id, link?.id ?? null)
+    const isNew = await setSystemVariables(call, tx, row.id, link ? linkVariables(link) : {})
+    if (isNew) await noteEnvChange(tx, row.id)
+    return { isNew, link, envGeneration: row.envGeneration + (isNew ? 1 : 0) }
+  })
+  await vm.node.call('pushEnv', { vmId: vm.id, envGeneration }, { silenceMs: callSilenceMs })
   return {
-    status: 'unchanged',
-    warning: 'No code-hosting account is linked, so there are no system credentials to refresh.',
+    status: isNew ? 'refreshed' : 'unchanged',
+    warning: link
+      ? null
+      : 'No code-hosting account is linked by the person who ordered this VM, so there are no system credentials.',
   }
 }

@@ -17,6 +17,8 @@ export type GitServer = {
     files: Record<string, string>,
     branches?: Record<string, Record<string, string>>,
   ) => void
+  /** Lets whoever may read a repository push to it. */
+  allowPushes: (name: string) => void
   stop: () => void
 }
 
@@ -105,6 +107,9 @@ export async function startGitServer({ password }: { password?: string } = {}): 
       git('checkout', 'main')
       execFileSync('git', ['clone', '--bare', '--quiet', work, join(root, `${name}.git`)], { stdio: 'pipe' })
       rmSync(work, { recursive: true })
+    },
+    allowPushes(name) {
+      execFileSync('git', ['-C', join(root, `${name}.git`), 'config', 'http.receivepack', 'true'])
     },
     stop() {
       server.close()

@@ -8,12 +8,15 @@ import { limits } from '#src/platform/limits.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import { findOwnLink } from '#src/resources/infra/code-host/rows.ts'
+import { linkVariables } from '#src/resources/infra/code-host/variables.ts'
 import { folderSizeMb, readFolder, setFolderUse } from '#src/resources/infra/folders.ts'
 import { readGitRepos } from '#src/resources/infra/git-repos.ts'
 import { defaultVm, reserveRoom } from '#src/resources/infra/organization-room.ts'
 import { readProject } from '#src/resources/infra/projects.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
 import { checkEnv, writeVariables } from '#src/resources/infra/vm-env.ts'
+import { setSystemVariables } from '#src/resources/infra/vm-env/system.ts'
 import { reconcileVm } from './lifecycle.ts'
 import { readNetworkPolicy } from './network-policies.ts'
 import type { NetworkPolicy, Vm } from './rows.ts'
@@ -94,18 +97,21 @@ export async function insertVm(
     nodeOf(folder, template),
   )
   if (folder) await setFolderUse(tx, folder.id, 0)
+  // The VM's own person may use their account in it; what Berth makes for a session of an agent gets none.
+  const link = own ? undefined : await findOwnLink(tx, call.config, scope, sql`for key share`)
   const sealedRepos = repos.length > 0 ? call.sealer.seal(JSON.stringify(repos), `vms.git_repos:${id}`) : null
   const vm = await getOne<Vm>(
     tx,
     sql`
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
-      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at, project_id)
+      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at, project_id, code_host_link_id)
     values (${id}, ${scope.organizationId}, ${scope.userId}, ${own?.userId ?? null}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
       ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${policy},
-      ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second', ${project?.id ?? null})
+      ${sealedRepos}, ${Object.keys(env).length > 0 || link ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second', ${project?.id ?? null}, ${link?.id ?? null})
     returning *`,
   )
   await writeVariables(call, tx, id, 'provision', env, 'secret')
+  if (link) await setSystemVariables(call, tx, id, linkVariables(link))
   await addEvent(tx, vm)
   await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
   return vm
