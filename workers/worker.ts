@@ -9,7 +9,6 @@ import { templateStatus } from '#src/drivers/compute/templates.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
-import { findSecretHosts, findSecretUses } from '#src/resources/agents/credentials/use.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleAll } from './handlers.ts'
@@ -21,7 +20,8 @@ import { openNodeAgent } from './infra/node-agent.ts'
 import { reportMachines } from './infra/machine-metrics.ts'
 import { holdNode, readNodeId } from './infra/node.ts'
 import { openProjectNetworks } from './infra/project-networks.ts'
-import { vmIdOf, type VmWork } from './infra/vms.ts'
+import { machineSecrets, type Checkouts } from './infra/machine-secrets.ts'
+import type { VmWork } from './infra/vms.ts'
 
 /** A running worker. */
 export type Worker = { readonly nodeId: string; readonly compute: Compute | null; stop: () => Promise<void> }
@@ -128,18 +128,20 @@ function prepareDatabases(compute: Compute): void {
 function createVmWork(services: Services, nodeId: string, workerNumber: number): VmWork {
   const { config } = services
   const authority = createAuthority(config.dataDir)
+  const checkouts: Checkouts = new Map()
   const egress = createEgress({
     hostPorts: config.vmHostPorts,
     log,
     authority,
-    findSecrets: async (id) => findSecretUses(services, vmIdOf(id)),
-    findSecretHosts: async (id) => findSecretHosts(services, vmIdOf(id)),
+    ...machineSecrets(services, checkouts),
   })
   const work: VmWork = {
     services,
     nodeId,
     workerNumber,
     egress,
+    authority,
+    checkouts,
     env: createGuestEnv(services, authority),
     networks: openProjectNetworks(services),
     compute: createCompute({

@@ -16,7 +16,7 @@ import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import { openNodeAgent, type NodeAgent } from '#workers/infra/node-agent.ts'
 import type { GuestEnv } from '#workers/infra/guest-env.ts'
-import { vmIdOf } from '#workers/infra/vms.ts'
+import { vmIdOf } from '#workers/infra/machine-specs.ts'
 import { until } from '../support/until.ts'
 
 const sealer = createSealer([Buffer.alloc(32, 1)])

@@ -10,8 +10,8 @@ import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { vmsOfNode, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { buildMachineId, requeueUnclaimedBuilds } from './build-machines.ts'
-import { machineId } from './machine-specs.ts'
-import { joinProject, vmIdOf, type VmWork } from './vms.ts'
+import { machineId, vmIdOf } from './machine-specs.ts'
+import { joinProject, type VmWork } from './vms.ts'
 
 /**
  * Adopts the live machines.

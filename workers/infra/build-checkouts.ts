@@ -5,7 +5,10 @@ import { BerthError } from '#src/platform/errors.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { openSource, type GitSource } from '#src/resources/infra/builds/sources.ts'
 import { setBuildCommit } from '#src/resources/infra/builds/states.ts'
+import { findCheckout } from '#src/resources/infra/code-host/machines.ts'
+import { checkoutArguments } from '#src/resources/infra/code-host/variables.ts'
 import { useUpload } from '#src/resources/infra/uploads.ts'
+import { buildMachineId } from './build-machines.ts'
 import {
   ask,
   begin,
@@ -25,6 +28,9 @@ const codes = { noCommit: 42, noRef: 43, noDefault: 44 } as const
 const silenceSeconds = 60
 const connectSeconds = 30
 
+/** While a checkout uses an account: the authorities that git trusts, and among them the node's. */
+const authorityFile = '/tmp/berth-authorities.crt'
+
 /**
  * The URL is not written into the checkout, because it may contain a credential, and the checkout may be published. A
  * commit is first requested by its id, which is one small request; only if the server refuses that is everything
@@ -33,6 +39,9 @@ const connectSeconds = 30
 const cloneScript = `export GIT_TERMINAL_PROMPT=0 GIT_ASKPASS=/bin/true GIT_ALLOW_PROTOCOL=https:http:ssh
 export GIT_SSH_COMMAND='ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o ConnectTimeout=${connectSeconds} -o ServerAliveInterval=${silenceSeconds / 4} -o ServerAliveCountMax=4'
 export GIT_HTTP_LOW_SPEED_LIMIT=1 GIT_HTTP_LOW_SPEED_TIME=${silenceSeconds}
+if [ -n "$6" ]; then # the account of whoever ordered the build, for this host; it stays on the way out
+  export CODEHOST_TOKEN="$6" GIT_SSL_CAINFO=${authorityFile} GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="credential.$7.helper" GIT_CONFIG_VALUE_0="$8"
+fi
 said=$(mktemp)
 fetch() { git fetch --quiet --no-recurse-submodules "$@" 2> "$said"; }
 tell() { cat "$said"; exit "$1"; }
@@ -112,30 +121,55 @@ async function clone(run: BuildRun, source: GitSource): Promise<string> {
       ? ['ref', source.ref]
       : ['default', '']
   await begin(run, `Cloning ${build.repoUrl ?? ''}${how === 'default' ? '' : ` at ${value}`}`)
-  const { exitCode } = await cloneWhole(run, [
-    '/bin/dash',
-    '-c',
-    cloneScript,
-    'clone',
-    checkoutFolder,
-    build.repoUrl ?? '',
-    source.url,
-    how,
-    value,
-  ])
+  const { exitCode } = await withAccount(run, source.url, (account) =>
+    cloneWhole(run, [
+      '/bin/dash',
+      '-c',
+      cloneScript,
+      'clone',
+      checkoutFolder,
+      build.repoUrl ?? '',
+      source.url,
+      how,
+      value,
+      ...account,
+    ]),
+  )
   if (exitCode === codes.noCommit)
     throw failed(`The repository has no commit ${value}, or no branch or tag contains it.`)
   if (exitCode === codes.noRef) throw failed(`The repository has no branch or tag named ${value}.`)
   if (exitCode === codes.noDefault) throw failed('The repository is empty: it has no default branch.')
   if (exitCode !== 0)
     throw failed(
-      `The repository could not be cloned; the log says why. ${isSsh(source.url) ? 'Builds have no SSH key: if it is private, use its https:// URL with a credential in it.' : 'If it is private, its URL must contain a credential.'}`,
+      `The repository could not be cloned; the log says why. ${isSsh(source.url) ? 'Builds have no SSH key: if it is private, use its https:// URL with a credential in it.' : 'If it is private, its URL must contain a credential, or whoever orders the build must have connected an account that can read it.'}`,
     )
   const { stdout } = await ask(run, 'git -C "$1" rev-parse HEAD', [checkoutFolder])
   const commitSha = stdout.trim()
   if (!/^[0-9a-f]{40,64}$/.test(commitSha)) throw failed('The repository could not be checked out; the log says why.')
   await patiently(() => setBuildCommit(work.services.db, claim, commitSha))
   return commitSha
+}
+
+/**
+ * Clones with the account that the build was ordered with, if it has one for this URL. The machine's way out inserts the
+ * token, into requests that read this repository, and only until the clone is done: what the build runs never has it.
+ * @param work gets the script's arguments for the account.
+ */
+async function withAccount<Result>(
+  run: BuildRun,
+  url: string,
+  work: (account: readonly string[]) => Promise<Result>,
+): Promise<Result> {
+  const { work: node, build } = run
+  const checkout = await patiently(() => findCheckout(node.services, build.id, url))
+  if (!checkout) return work([])
+  const machineId = buildMachineId(build.id)
+  const certificate = await node.authority.certificate()
+  await ask(run, `{ cat /etc/ssl/certs/ca-certificates.crt; printf %s "$1"; } > ${authorityFile}`, [certificate])
+  node.checkouts.set(machineId, checkout)
+  const result = await work(checkoutArguments(checkout.link)).finally(() => node.checkouts.delete(machineId))
+  await ask(run, `rm -f ${authorityFile}`, [])
+  return result
 }
 
 /** A worker's end cuts its machines' egress connections, so a clone that failed because of that is repeated. */

@@ -3,9 +3,9 @@ import type { EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { trustAuthority } from '#src/drivers/compute/guest/trust.ts'
 import { pushEnv } from '#src/drivers/compute/guest/env.ts'
-import type { Background } from '#src/platform/services.ts'
-import { findSecretHosts } from '#src/resources/agents/credentials/use.ts'
+import type { Services } from '#src/platform/services.ts'
 import { openEnv } from '#src/resources/infra/vm-env.ts'
+import { findVmSecretHosts } from './machine-secrets.ts'
 
 /** Keeps guests' environments up to date. */
 export type GuestEnv = {
@@ -19,12 +19,12 @@ export type GuestEnv = {
  * Makes the node's keeper. A restarted worker pushes again, which changes nothing. A guest with a placeholder is made
  * to trust the node's authority before any command can use it.
  */
-export function createGuestEnv(services: Background, authority: EgressAuthority): GuestEnv {
+export function createGuestEnv(services: Services, authority: EgressAuthority): GuestEnv {
   const pushed = new Map<string, { machine: Machine; generation: number }>()
   const trusting = new WeakMap<Machine, Record<string, string>>()
   const trust = async (vmId: string, machine: Machine): Promise<Record<string, string>> => {
     const known = trusting.get(machine)
-    if (known || (await findSecretHosts(services, vmId)).length === 0) return known ?? {}
+    if (known || (await findVmSecretHosts(services, vmId)).length === 0) return known ?? {}
     const variables = await trustAuthority(machine, await authority.certificate())
     trusting.set(machine, variables)
     return variables

@@ -1,6 +1,6 @@
 /** What the machine of a VM must be like. */
 import type { MachineSpec } from '#src/drivers/compute/machine.ts'
-import { encodeId } from '#src/platform/ids.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { withoutBeginning, withoutEnding } from '#src/platform/texts.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
@@ -31,4 +31,11 @@ export function hostnameOf(vm: Vm): string {
     '-',
   )
   return label || `vm-${machineId(vm).slice(-8)}`
+}
+
+/** The id of the VM with this machine name. */
+export function vmIdOf(machine: string): string {
+  const vmId = decodeId('vm', `vm_${machine}`)
+  if (!vmId) throw new Error('a machine has a name that is not an id')
+  return vmId
 }

@@ -7,7 +7,7 @@ import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
 import { cloneRepos } from '#src/drivers/compute/guest/repos.ts'
 import { folderDiskPlace } from '#src/drivers/compute/places.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
@@ -21,8 +21,10 @@ import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { countBootFailure, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
+import type { EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { isServerUp } from './databases/recovery.ts'
 import type { GuestEnv } from './guest-env.ts'
+import type { Checkouts } from './machine-secrets.ts'
 import { hostnameOf, machineId, specOf } from './machine-specs.ts'
 import type { ProjectNetworks } from './project-networks.ts'
 import { inTurns } from './turns.ts'
@@ -38,6 +40,8 @@ export type VmWork = {
   services: Background
   compute: Compute
   egress: Egress
+  authority: EgressAuthority
+  checkouts: Checkouts
   env: GuestEnv
   networks: ProjectNetworks
   nodeId: string
@@ -236,11 +240,4 @@ async function move(work: VmWork, vm: Vm, to: VmStatus, options: Move = {}): Pro
     if (moved) await noteVmChange(work.services, tx, moved)
     return moved
   })
-}
-
-/** The id of the VM with this machine name. */
-export function vmIdOf(machine: string): string {
-  const vmId = decodeId('vm', `vm_${machine}`)
-  if (!vmId) throw new Error('a machine has a name that is not an id')
-  return vmId
 }

@@ -17,7 +17,7 @@ import { databaseSetup, openLogins, sealNewLogins, serverSetup } from '#src/reso
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { GuestEnv } from '#workers/infra/guest-env.ts'
 import { openNodeAgent } from '#workers/infra/node-agent.ts'
-import { vmIdOf } from '#workers/infra/vms.ts'
+import { vmIdOf } from '#workers/infra/machine-specs.ts'
 import { newSpec, startNode, type TestNode } from '../../support/compute.ts'
 import { until } from '../../support/until.ts'
 

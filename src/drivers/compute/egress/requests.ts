@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Masker } from '#src/platform/masking.ts'
 import { parseAuthority } from '#src/drivers/addresses.ts'
+import { isForGit, type GuestRequest } from './git.ts'
 import { endToEnd, framing } from './headers.ts'
 import { maskedHeaders, maskerOf, maskingStep, unpackingSteps } from './masking.ts'
 import { openPassage, refuseRequest, rest, wake, type Answer, type Guest } from './passages.ts'
@@ -140,11 +141,12 @@ export function bringBack(guest: Guest, { req, answer, res, masker }: Returning,
   last.pipe(res)
 }
 
-/** The secrets for a request, and the masker for its response. A request that names another host than the verified one gets none. */
-export async function guard({ machine, node }: Guest, mayReplace: boolean): Promise<Guarded | Answer> {
+/** The secrets for a request, and the masker for its response. A request that names another host than the verified one, `null`, gets none. */
+export async function guard({ machine, node }: Guest, request: GuestRequest | null): Promise<Guarded | Answer> {
   const secrets = await node.findSecrets(machine.id)
   try {
-    return { secrets: mayReplace ? secrets : [], masker: await maskerOf(machine, secrets) }
+    const used = request ? secrets.filter(({ git }) => !git || isForGit(git, request)) : []
+    return { secrets: used, masker: await maskerOf(machine, secrets) }
   } catch (error) {
     if (!(error instanceof BerthError)) throw error
     return {

@@ -5,12 +5,16 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { decodeId } from '#src/platform/ids.ts'
+import type { GitUse } from './git.ts'
 
 /** What a placeholder stands for. `hosts` are exact names or `*.suffix`; null means every host. */
 export type SecretUse = { secret: string; hosts: readonly string[] | null; inHeaders: boolean; inBody: boolean }
 
-/** A secret of a machine, by the stored uuid of its credential. */
-export type MachineSecret = SecretUse & { credentialId: string }
+/**
+ * A secret of a machine, by the stored uuid of its credential. `git`: it is replaced in such requests of git only, since it
+ * opens more than repositories.
+ */
+export type MachineSecret = SecretUse & { credentialId: string; git?: GitUse }
 
 /** Finds what the placeholders that a machine was given stand for. */
 export type FindSecrets = (machineId: string) => Promise<readonly MachineSecret[]>
@@ -21,8 +25,8 @@ export type FindSecretHosts = (machineId: string) => Promise<readonly (readonly 
 /** Bodies up to this size are searched; larger ones, compressed ones and those of unknown length are forwarded unchanged. */
 export const searchedBodyBytesMax = 64 * 1024
 
-const mark = 'berth-secret-vcrd_'
-const placeholder = /berth-secret-(vcrd_[0-7][0-9a-hjkmnp-tv-z]{25})/g
+const mark = 'berth-secret-'
+const placeholder = /berth-secret-((?:vcrd|chl)_[0-7][0-9a-hjkmnp-tv-z]{25})/g
 
 /** What is forwarded: headers as a flat list, and the body when it was read. */
 export type Outgoing = { headers: string[]; body: Buffer | null }
@@ -82,7 +86,7 @@ function replaceIn(
   encode = (secret: string): string => secret,
 ): string {
   return text.replaceAll(placeholder, (whole, publicId: string) => {
-    const use = find(decodeId('credential', publicId) ?? '')
+    const use = find(decodeId('credential', publicId) ?? decodeId('codeHostLink', publicId) ?? '')
     return use && where(use) && isFor(use.hosts, host) ? encode(use.secret) : whole
   })
 }

@@ -199,7 +199,8 @@ async function addressed(
 ): Promise<(Pick<Onward, 'host' | 'hostHeader'> & { guarded: Guarded }) | Answer> {
   const named = req.headers.host
   const mayReplace = named === undefined || parseAuthority(named, httpsPort)?.host === passage.host
-  const guarded = await guard(guest, mayReplace)
+  const request = { port: passage.port, method: req.method ?? '', url: req.url ?? '' }
+  const guarded = await guard(guest, mayReplace ? request : null)
   return 'rule' in guarded
     ? guarded
     : { host: passage.host, guarded, hostHeader: mayReplace ? hostHeader(passage, httpsPort) : named }
