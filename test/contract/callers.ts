@@ -109,6 +109,8 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     model: 'berth%2Fdemo',
     provider: 'berth',
     name: 'demo',
+    owner: 'octocat',
+    repo: 'hello-world',
     apikey: apiKey,
     membership,
     agent: target.agent,

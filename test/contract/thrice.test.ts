@@ -217,6 +217,7 @@ const values: Readonly<Record<string, unknown>> = {
   git_repo_url: '',
   git_repos: [],
   initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'x' }] }],
+  id: undefined, // the account that is connected, and there is none
   input: 'x',
   language: undefined, // `command` is given
   mcp_servers: [{ type: 'url', name: 'x', url: 'https://example.com/mcp' }],
@@ -235,6 +236,7 @@ const values: Readonly<Record<string, unknown>> = {
   network_policy: { type: 'limited', allowed_hosts: ['example.com'] },
   organization_id: '{org}',
   path: '/',
+  private: true,
   project_id: '{project}',
   recursive: true,
   repo_url: 'https://example.com/x',
@@ -246,6 +248,7 @@ const values: Readonly<Record<string, unknown>> = {
   skip_folder_create: true,
   sleep_after_seconds: 60,
   spec: [123, 125],
+  state: undefined, // belongs to an authorization that was begun
   system: 'You are short.',
   template_id: 'base',
   timeout: 5,
