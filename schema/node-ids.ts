@@ -14,6 +14,8 @@ const kinds = {
   Domain: 'domain',
   Environment: 'environment',
   Folder: 'folder',
+  Function: 'function',
+  FunctionVersion: 'functionVersion',
   InferenceRequest: 'inferenceRequest',
   Machine: 'node',
   Member: 'membership',

@@ -145,10 +145,12 @@ create table build_jobs (
   log_end_seq integer,
   event_position bigint not null default 0,
   submitted_role text,
+  key_id text,
   code_host_link_id uuid,
   constraint build_jobs_pkey PRIMARY KEY (id),
   constraint build_jobs_code_host_link_id_fkey FOREIGN KEY (code_host_link_id) REFERENCES code_host_links(id) ON DELETE SET NULL,
   constraint build_jobs_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint build_jobs_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(key_id),
   constraint build_jobs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint build_jobs_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint build_jobs_template_id_fkey FOREIGN KEY (template_id) REFERENCES templates(id),
@@ -165,6 +167,7 @@ CREATE INDEX build_jobs_artifacts ON public.build_jobs USING btree (finished_at)
 CREATE INDEX build_jobs_code_host_link ON public.build_jobs USING btree (code_host_link_id);
 CREATE INDEX build_jobs_created_by ON public.build_jobs USING btree (created_by);
 CREATE INDEX build_jobs_kept ON public.build_jobs USING btree (organization_id) WHERE ((output ->> 'key'::text) IS NOT NULL);
+CREATE INDEX build_jobs_key ON public.build_jobs USING btree (key_id);
 CREATE INDEX build_jobs_node ON public.build_jobs USING btree (node_id);
 CREATE INDEX build_jobs_organization ON public.build_jobs USING btree (organization_id, id DESC);
 CREATE INDEX build_jobs_queued ON public.build_jobs USING btree (organization_id, queued_at, id) WHERE (status = 'queued'::text);
@@ -465,9 +468,11 @@ create table databases (
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
   purge_after timestamp with time zone,
+  function_id uuid,
   constraint databases_pg_user_key UNIQUE (pg_user),
   constraint databases_pkey PRIMARY KEY (id),
   constraint databases_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),
+  constraint databases_function_id_fkey FOREIGN KEY (function_id) REFERENCES functions(id),
   constraint databases_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint databases_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint databases_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
@@ -481,6 +486,7 @@ create table databases (
   constraint databases_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
 CREATE INDEX databases_deleted ON public.databases USING btree (purge_after) WHERE (purge_after IS NOT NULL);
+CREATE INDEX databases_function ON public.databases USING btree (function_id);
 CREATE INDEX databases_organization ON public.databases USING btree (organization_id, id DESC);
 CREATE INDEX databases_project ON public.databases USING btree (project_id);
 CREATE INDEX databases_unsteady ON public.databases USING btree (updated_at) WHERE (status = ANY (ARRAY['creating'::text, 'updating'::text, 'deleting'::text]));
@@ -637,6 +643,121 @@ CREATE INDEX folders_node ON public.folders USING btree (node_id);
 CREATE INDEX folders_organization ON public.folders USING btree (organization_id, created_at DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX folders_used ON public.folders USING btree (node_id, organization_id) INCLUDE (used_mb) WHERE ((deleted_at IS NULL) AND (used_mb > 0));
 CREATE INDEX folders_user ON public.folders USING btree (user_id);
+
+create table function_events (
+  function_id uuid not null,
+  position bigint not null,
+  status text not null,
+  status_reason text,
+  version_number integer,
+  created_at timestamp with time zone not null default now(),
+  constraint function_events_pkey PRIMARY KEY (function_id, "position"),
+  constraint function_events_function_id_fkey FOREIGN KEY (function_id) REFERENCES functions(id) ON DELETE CASCADE
+);
+
+create table function_instances (
+  vm_id uuid not null,
+  function_id uuid not null,
+  version_id uuid not null,
+  generation integer not null,
+  ends_at timestamp with time zone,
+  ready_at timestamp with time zone,
+  worker_number bigint not null default 0,
+  progress jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  constraint function_instances_pkey PRIMARY KEY (vm_id),
+  constraint function_instances_function_id_fkey FOREIGN KEY (function_id) REFERENCES functions(id),
+  constraint function_instances_version_id_fkey FOREIGN KEY (version_id) REFERENCES function_versions(id),
+  constraint function_instances_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id)
+);
+CREATE INDEX function_instances_function ON public.function_instances USING btree (function_id);
+CREATE INDEX function_instances_version ON public.function_instances USING btree (version_id);
+
+create table function_log_lines (
+  function_id uuid not null,
+  position bigint not null,
+  version_number integer not null,
+  output text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint function_log_lines_pkey PRIMARY KEY (function_id, "position"),
+  constraint function_log_lines_function_id_fkey FOREIGN KEY (function_id) REFERENCES function_logs(function_id) ON DELETE CASCADE
+);
+
+create table function_logs (
+  function_id uuid not null,
+  position bigint not null default 0,
+  bytes bigint not null default 0,
+  dropped_bytes bigint not null default 0,
+  dropped_to bigint not null default 0,
+  constraint function_logs_pkey PRIMARY KEY (function_id),
+  constraint function_logs_function_id_fkey FOREIGN KEY (function_id) REFERENCES functions(id) ON DELETE CASCADE
+);
+
+create table function_versions (
+  id uuid not null,
+  function_id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  number integer not null,
+  object_key text not null,
+  binary_url text not null,
+  build_id uuid,
+  start_command text,
+  port integer not null,
+  created_at timestamp with time zone not null default now(),
+  constraint function_versions_function_id_number_key UNIQUE (function_id, number),
+  constraint function_versions_pkey PRIMARY KEY (id),
+  constraint function_versions_build_id_fkey FOREIGN KEY (build_id) REFERENCES build_jobs(id),
+  constraint function_versions_function_id_fkey FOREIGN KEY (function_id) REFERENCES functions(id),
+  constraint function_versions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint function_versions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint function_versions_number_check CHECK ((number > 0)),
+  constraint function_versions_object_key_check CHECK (((length(object_key) >= 1) AND (length(object_key) <= 512))),
+  constraint function_versions_port_check CHECK (((port >= 1) AND (port <= 65535))),
+  constraint function_versions_start_command_check CHECK (((length(start_command) >= 1) AND (length(start_command) <= 4096)))
+);
+CREATE INDEX function_versions_build ON public.function_versions USING btree (build_id);
+CREATE INDEX function_versions_object ON public.function_versions USING btree (object_key);
+CREATE INDEX function_versions_organization ON public.function_versions USING btree (organization_id);
+CREATE INDEX function_versions_user ON public.function_versions USING btree (user_id);
+
+create table functions (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  name text not null,
+  host text not null,
+  status text not null,
+  status_reason text,
+  event_position bigint not null default 0,
+  version_id uuid,
+  versions_made integer not null default 0,
+  vm_id uuid,
+  sealed_variables bytea,
+  generation integer not null default 1,
+  vcpu_count integer not null,
+  memory_mb integer not null,
+  idle_seconds integer not null,
+  failures integer not null default 0,
+  retry_at timestamp with time zone,
+  active_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint functions_pkey PRIMARY KEY (id),
+  constraint functions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint functions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint functions_idle_seconds_check CHECK ((idle_seconds > 0)),
+  constraint functions_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
+  constraint functions_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,62}$'::text)),
+  constraint functions_status_check CHECK ((status = ANY (ARRAY['stopped'::text, 'starting'::text, 'running'::text, 'stopping'::text, 'error'::text, 'deleting'::text, 'deleted'::text]))),
+  constraint functions_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
+);
+CREATE INDEX functions_organization ON public.functions USING btree (organization_id, id DESC);
+CREATE INDEX functions_running ON public.functions USING btree (active_at) WHERE (status = ANY (ARRAY['running'::text, 'error'::text]));
+CREATE INDEX functions_unsteady ON public.functions USING btree (updated_at) WHERE (status = ANY (ARRAY['starting'::text, 'stopping'::text, 'deleting'::text]));
+CREATE INDEX functions_user ON public.functions USING btree (user_id);
+CREATE UNIQUE INDEX functions_name ON public.functions USING btree (organization_id, name) WHERE (status <> ALL (ARRAY['deleting'::text, 'deleted'::text]));
 
 create table idempotency_keys (
   caller text not null,
@@ -869,7 +990,7 @@ create table routes (
   constraint routes_check CHECK ((num_nonnulls(vm_id, function_id) <= 1)),
   constraint routes_check1 CHECK (((vm_id IS NULL) = (vm_port IS NULL))),
   constraint routes_host_check CHECK (((host = lower(host)) AND ((length(host) >= 1) AND (length(host) <= 253)))),
-  constraint routes_kind_check CHECK ((kind = ANY (ARRAY['proxy'::text, 'domain'::text]))),
+  constraint routes_kind_check CHECK ((kind = ANY (ARRAY['proxy'::text, 'domain'::text, 'function'::text]))),
   constraint routes_path_check CHECK (((path ~~ '/%'::text) AND (length(path) <= 1024))),
   constraint routes_vm_port_check CHECK (((vm_port >= 1) AND (vm_port <= 65535)))
 );
@@ -1239,7 +1360,7 @@ create table vms (
   constraint vms_external_ref_check CHECK (((length(external_ref) >= 1) AND (length(external_ref) <= 255))),
   constraint vms_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
   constraint vms_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
-  constraint vms_purpose_check CHECK ((purpose = 'database'::text)),
+  constraint vms_purpose_check CHECK ((purpose = ANY (ARRAY['database'::text, 'function'::text]))),
   constraint vms_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'starting'::text, 'pausing'::text, 'paused'::text, 'resuming'::text, 'deleting'::text, 'deleted'::text, 'error'::text]))),
   constraint vms_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );

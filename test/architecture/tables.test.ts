@@ -62,6 +62,7 @@ test('every table has a primary key, and every status column a check', async () 
     'database_events',
     'database_restore_events',
     'environment_events',
+    'function_events',
     'vm_events',
   ]) // copies of what their nouns check
 })

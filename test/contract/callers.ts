@@ -71,6 +71,8 @@ export type Target = {
   project: string
   proxy: string
   domain: string
+  function: string
+  functionVersion: string
   externalRef: string
   build: string
   secret: string
@@ -81,7 +83,7 @@ export type Target = {
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
 export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof AgentsTarget = 'build'): string {
-  const { vm, process, folder, database, backup, restore, schedule, project, proxy, domain } = target
+  const { vm, process, folder, database, backup, restore, schedule, project, proxy, domain, functionVersion } = target
   const { externalRef, build, secret, organization, apiKey, membership } = target
   const names: Readonly<Record<string, string>> = {
     vm,
@@ -99,6 +101,8 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     proxy,
     domain,
     org_id: organization,
+    function: target.function,
+    version: functionVersion,
     ref: externalRef,
     external_ref: externalRef,
     key: 'KEPT',
@@ -178,6 +182,7 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
     proxy: await makeProxyTarget(db, organizationId, vmId),
     ...(await makeDatabaseTarget(berth, owner, nodeId)),
     domain: await makeDomainTarget(berth, organizationId),
+    ...(await makeFunctionTarget(berth, owner)),
     externalRef,
     organization: encodeId('organization', organizationId),
     ...(await makeBuildTarget(berth, organizationId, nodeId)),
@@ -198,6 +203,31 @@ async function makeProxyTarget(db: Db, organizationId: string, vmId: string): Pr
     db,
   )
   return encodeId('proxy', id)
+}
+
+/** A function with a version, a variable and a line in its log. */
+async function makeFunctionTarget(
+  { services: { db, sealer } }: Berth,
+  owner: string,
+): Promise<Pick<Target, 'function' | 'functionVersion'>> {
+  const { organizationId, userId } = idsOf(owner)
+  const [id, versionId] = [newUuid(), newUuid()]
+  const variables = sealer.seal(JSON.stringify({ KEPT: canary }), `functions.variables:${id}`)
+  await sql`insert into functions (id, organization_id, user_id, name, host, status, status_reason, event_position, version_id, versions_made, sealed_variables, vcpu_count, memory_mb, idle_seconds)
+    values (${id}, ${organizationId}, ${userId}, ${`f-${id}`}, ${`f-${id}.localhost`}, 'stopped', ${canary}, 1, ${versionId}, 1, ${variables}, 2, 2048, 300)`.execute(
+    db,
+  )
+  await sql`insert into function_versions (id, function_id, organization_id, number, object_key, binary_url, start_command, port) values (${versionId}, ${id}, ${organizationId}, 1, 'x', ${canary}, ${canary}, 8080)`.execute(
+    db,
+  )
+  await sql`insert into function_events (function_id, position, status, status_reason, version_number) values (${id}, 1, 'stopped', ${canary}, 1)`.execute(
+    db,
+  )
+  await sql`insert into function_logs (function_id, position, bytes) values (${id}, 1, 10)`.execute(db)
+  await sql`insert into function_log_lines (function_id, position, version_number, output) values (${id}, 1, 1, ${canary})`.execute(
+    db,
+  )
+  return { function: encodeId('function', id), functionVersion: encodeId('functionVersion', versionId) }
 }
 
 /** A database with a measurement, a backup, a restore and a schedule, and a project without anything in it. */

@@ -210,6 +210,7 @@ export const gatewayRows: Readonly<Record<string, RestRow>> = {
 /** The key without `compute:use` has the gateway's scopes. */
 const chats: Outcomes = ['200', '200', tooLittle, '200', '200', noScope]
 const vmArgument = 'id: "{vm}"'
+const functionArgument = 'id: "{function}"'
 const databaseArgument = 'id: "{database}"'
 const domainArgument = 'domain: "{domain}"'
 const inVm = 'vmId: "{vm}"'
@@ -279,6 +280,16 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
     args: `${inVm}, serviceName: "web", vmPort: 8080`,
   },
   'mutation deleteProxy': { outcomes: writes('200', absent), args: 'id: "{proxy}"' },
+  'query function': { outcomes: reads('200', absent), args: functionArgument },
+  'query functions': { outcomes: reads('200', '200'), args: 'first: 5' },
+  'mutation createFunction': { outcomes: writes('200', '200'), args: 'idleSeconds: 60' },
+  'mutation updateFunction': { outcomes: writes('200', absent), args: `${functionArgument}, idleSeconds: 60` },
+  'mutation deployFunction': { outcomes: writes('400 invalid_request', absent), args: functionArgument },
+  'mutation rollBackFunction': { outcomes: writes('200', absent), args: `${functionArgument}, to: "{version}"` },
+  'mutation startFunction': { outcomes: writes('503 capacity_unavailable', absent), args: functionArgument },
+  'mutation deleteFunction': { outcomes: writes('200', absent), args: functionArgument },
+  'subscription functionEvents': { outcomes: reads('200', absent), args: functionArgument },
+  'subscription functionLog': { outcomes: reads('200', absent), args: `${functionArgument}, after: "0"` },
   'query database': { outcomes: peopleReads('200', absent), args: databaseArgument },
   'query databases': { outcomes: peopleRead('200'), args: 'first: 5' },
   'mutation createDatabase': {

@@ -35,7 +35,8 @@ export type Tables = {
     outputType: string; outputName: string; error: string | null; exitCode: number | null; failingStep: number | null
     output: unknown; cancelRequested: boolean; nodeId: string | null; queuedAt: string; startedAt: string | null
     claimedAt: string | null; finishedAt: string | null; tail: string[]; logEndMs: number | null
-    logEndSeq: number | null; eventPosition: number; submittedRole: string | null; codeHostLinkId: string | null
+    logEndSeq: number | null; eventPosition: number; submittedRole: string | null; keyId: string | null
+    codeHostLinkId: string | null
   }
   build_log_lines: {
     jobId: string; ms: number; seq: number; output: string
@@ -107,6 +108,7 @@ export type Tables = {
     pgUser: string; tokenVerifier: string | null; tokenHash: Buffer | null; sealedLogins: Buffer | null
     vcpuCount: number; memoryMb: number; diskMb: number; settings: unknown; sleepAfterSeconds: number | null
     activeAt: string; createdAt: string; updatedAt: string; deletedAt: string | null; purgeAfter: string | null
+    functionId: string | null
   }
   domain_events: {
     domainId: string; position: number; status: string; statusReason: string | null; target: string | null
@@ -139,6 +141,31 @@ export type Tables = {
   folders: {
     id: string; organizationId: string; userId: string | null; name: string; nodeId: string; sizeMb: number
     createdAt: string; deletedAt: string | null; usedMb: number; purpose: string | null
+  }
+  function_events: {
+    functionId: string; position: number; status: string; statusReason: string | null; versionNumber: number | null
+    createdAt: string
+  }
+  function_instances: {
+    vmId: string; functionId: string; versionId: string; generation: number; endsAt: string | null
+    readyAt: string | null; workerNumber: number; progress: unknown; createdAt: string
+  }
+  function_log_lines: {
+    functionId: string; position: number; versionNumber: number; output: string; createdAt: string
+  }
+  function_logs: {
+    functionId: string; position: number; bytes: number; droppedBytes: number; droppedTo: number
+  }
+  function_versions: {
+    id: string; functionId: string; organizationId: string; userId: string | null; number: number; objectKey: string
+    binaryUrl: string; buildId: string | null; startCommand: string | null; port: number; createdAt: string
+  }
+  functions: {
+    id: string; organizationId: string; userId: string | null; name: string; host: string; status: string
+    statusReason: string | null; eventPosition: number; versionId: string | null; versionsMade: number
+    vmId: string | null; sealedVariables: Buffer | null; generation: number; vcpuCount: number; memoryMb: number
+    idleSeconds: number; failures: number; retryAt: string | null; activeAt: string; createdAt: string
+    updatedAt: string; deletedAt: string | null
   }
   idempotency_keys: {
     caller: string; key: string; requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null

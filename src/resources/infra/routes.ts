@@ -7,7 +7,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 
 /** A route as it is stored. Without a VM and a function it leads nowhere yet. */
-export type Route = Row<'routes', { kind: 'proxy' | 'domain'; access: 'public' | 'preview' | 'database' }>
+export type Route = Row<'routes', { kind: 'proxy' | 'domain' | 'function'; access: 'public' | 'preview' | 'database' }>
 
 /** The topic of notices about routes; the id is the route's. */
 export const routesTopic = 'route'
@@ -56,4 +56,13 @@ export async function findRoutesAfter(db: Db, afterId: string | null): Promise<R
     db,
     sql`select * from routes where ${afterId}::uuid is null or id > ${afterId} order by id limit ${pageRows}`,
   )
+}
+
+/** Takes away what the routes of domains to a function lead to. */
+export async function unlinkFunctionRoutes(tx: Tx, functionId: string): Promise<void> {
+  const routes = await findAll<Pick<Route, 'id'>>(
+    tx,
+    sql`update routes set function_id = null where function_id = ${functionId} returning id`,
+  )
+  for (const { id } of routes) await publish(tx, routesTopic, id)
 }

@@ -18,7 +18,7 @@ export type Template = Pick<
 >
 
 /** The template `base`, which the first migration of VMs inserts. */
-const baseTemplateId = '00000000-0000-7000-8000-000000000001'
+export const baseTemplateId = '00000000-0000-7000-8000-000000000001'
 /** The template `postgres`, which databases start from, and nothing else. */
 export const postgresTemplateId = '00000000-0000-7000-8000-000000000002'
 /**

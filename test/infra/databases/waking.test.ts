@@ -1,7 +1,7 @@
 /** Waking on request: what is on its way is left alone, what failed is started again. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql, transaction } from '#src/platform/postgres.ts'
-import { noteVmChange } from '#src/resources/infra/databases/jobs.ts'
+import { noteVmChange } from '#src/resources/infra/vms/purposes.ts'
 import { moveDatabase } from '#src/resources/infra/databases/states.ts'
 import { findVmRow } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'

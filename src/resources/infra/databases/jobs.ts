@@ -52,12 +52,11 @@ export async function findNodeOf(
 }
 
 /** Tells the database that runs in this VM, if one does, that its VM has changed. */
-export async function noteVmChange(
+export async function noteVmOfDatabase(
   { jobs }: { jobs: Pick<Jobs, 'enqueue'> },
   tx: Tx,
-  vm: { id: string; nodeId: string; purpose: string | null },
+  vm: { id: string; nodeId: string },
 ): Promise<void> {
-  if (vm.purpose !== 'database') return
   const database = await findOne<Pick<Database, 'id'>>(tx, sql`select id from databases where vm_id = ${vm.id}`)
   if (!database) return
   await jobs.enqueue(tx, onNode(reconcileDatabase, vm.nodeId), { databaseId: database.id })

@@ -2,12 +2,12 @@
 import { job, onNode } from '#src/platform/jobs.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { noteVmChange } from '#src/resources/infra/databases/jobs.ts'
 import { setFolderUse } from '#src/resources/infra/folders.ts'
 import { holdsMemory, reserveRoom } from '#src/resources/infra/organization-room.ts'
 import type { EndReason } from '#src/resources/infra/usage.ts'
 import { forgetVariables } from '#src/resources/infra/vm-env.ts'
 import { forgetProcessesOf } from './processes.ts'
+import { noteVmChange } from './purposes.ts'
 import type { Vm, VmStatus } from './rows.ts'
 import { moveVm } from './states.ts'
 

@@ -31,7 +31,7 @@ export type Vm = Row<
     status: VmStatus
     desiredStatus: 'running' | 'stopped' | 'paused' | 'deleted'
     endReason: EndReason | null
-    purpose: 'database' | null
+    purpose: 'database' | 'function' | null
     metadata: Record<string, unknown>
     networkPolicy: NetworkPolicy
     warnings: string[]
@@ -73,7 +73,8 @@ export async function vmsOfNode(db: Db, nodeId: string): Promise<Vm[]> {
 /**
  * The condition for VMs that a caller may see: those shared in the organization, and their own private ones. The token
  * inside a VM sees only that one of its owner's private VMs, because others may run commands in the VM. Nobody sees the
- * VMs of databases here: whoever ran a command in one would be the database's superuser.
+ * VMs of databases and functions here: whoever ran a command in one would be the database's superuser, or know the
+ * function's variables.
  */
 export function knownVms(scope: Scope | Reach): RawBuilder<boolean> {
   return sql<boolean>`${ownedByCaller(scope)} and purpose is null and (owner_user_id is null or ${scope.vmId}::uuid is null or id = ${scope.vmId})`

@@ -1,0 +1,212 @@
+/**
+ * Functions: programs that the edge starts in a VM of their own at the first request, and that sleep when nobody asks. The
+ * work itself is done by nodes: workers/infra/functions.ts.
+ */
+import { allow, allowAnywhere, allowIn, owned, type Scope } from '#src/platform/access.ts'
+import type { Config } from '#src/platform/config.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { functionLimits } from '#src/platform/limits/functions.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
+import { isGiven, type Direction, type Loaded, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+import { readBinary } from './functions/binaries.ts'
+import { removeInstances, replaceInstance } from './functions/instances.ts'
+import { enqueueFunction } from './functions/jobs.ts'
+import { beginFunctionLog, removeFunctionLog } from './functions/logs.ts'
+import {
+  hostOfFunction,
+  readFunctionName,
+  readFunctionSize,
+  readIdleSeconds,
+  toldOfFunctionName,
+  type FunctionSize,
+} from './functions/orders.ts'
+import {
+  functionRows,
+  lockFunction,
+  notDeleted,
+  type FunctionStatus,
+  type ShownFunction,
+  type StoredFunction,
+} from './functions/rows.ts'
+import { addFunctionEvent, changeFunction, moveFunction } from './functions/states.ts'
+import { changeVariables, shownVariables, type FunctionVariable } from './functions/variables.ts'
+import { addVersion, type Deployment } from './functions/versions.ts'
+import { externalUrl } from './routes/urls.ts'
+import { putRoute, removeRoute, unlinkFunctionRoutes } from './routes.ts'
+
+/** How much of an id's end is in a name that is made from it. */
+const suffixLength = 6
+
+/** What may be said of a function at its creation and later; absent and null mean the default, or as it is. */
+export type FunctionSettings = { [Part in keyof FunctionSize]?: number | null } & {
+  name?: string | null
+  variables?: Readonly<Record<string, string | null>> | null
+  idleSeconds?: number | null
+}
+
+/** The input to create a function: with a binary it is deployed at once. */
+export type FunctionOrder = FunctionSettings & Deployment
+
+/** Conditions of a list of functions. */
+export type FunctionFilter = { statuses?: readonly FunctionStatus[] | null }
+
+/**
+ * Creates a function. It starts at its first request.
+ * @throws BerthError invalid_request, invalid_env_key, invalid_env_value; rate_limited when the organization may have no more.
+ */
+export async function createFunction(call: Call, order: FunctionOrder): Promise<StoredFunction> {
+  const scope = allow(call.caller, 'functions:write')
+  const { organizationId, userId } = scope
+  try {
+    return await transaction(call.db, async (tx) => {
+      const one = await insertFunction(call, tx, { organizationId, userId }, order)
+      if (!order.binaryUrl && !order.buildId) return one
+      const binary = await readBinary(call, tx, organizationId, order)
+      return addVersion(call, tx, one, userId, { ...order, ...binary })
+    })
+  } catch (error) {
+    throw toldOfFunctionName(error)
+  }
+}
+
+/** Creates a function without a version in the caller's transaction. @throws as createFunction; the unique violation of its name. */
+export async function insertFunction(
+  services: Background,
+  tx: Tx,
+  { organizationId, userId }: Pick<Scope, 'organizationId' | 'userId'>,
+  order: FunctionSettings,
+): Promise<StoredFunction> {
+  const id = newUuid()
+  const name = readFunctionName(order.name ?? `fn-${encodeId('function', id).slice(-suffixLength)}`)
+  const size = readFunctionSize(order)
+  const idle = readIdleSeconds(order.idleSeconds, functionLimits.idleSecondsDefault)
+  const variables = changeVariables(services.sealer, { id, sealedVariables: null }, order.variables ?? {})
+  await checkCount(tx, organizationId, {
+    rows: sql`functions where organization_id = ${organizationId} and status <> 'deleted'`,
+    nouns: 'functions',
+    most: functionLimits.functionsMax,
+    advice: 'Delete those that nobody needs.',
+  })
+  const host = hostOfFunction(services.config, { id, name })
+  const one = await getOne<StoredFunction>(
+    tx,
+    sql`
+    insert into functions (id, organization_id, user_id, name, host, status, event_position, sealed_variables, vcpu_count, memory_mb, idle_seconds)
+    values (${id}, ${organizationId}, ${userId}, ${name}, ${host}, 'stopped', 1, ${variables}, ${size.vcpuCount}, ${size.memoryMb}, ${idle}) returning *`,
+  )
+  await addFunctionEvent(tx, one)
+  await beginFunctionLog(tx, id)
+  const route = { id, organizationId, kind: 'function', host, path: '/', access: 'public', functionId: id } as const
+  const isRouted = await putRoute(tx, { ...route, vmId: null, vmPort: null })
+  if (!isRouted) throw new Error('the host name of a new function is taken')
+  return one
+}
+
+/** The function of this id. @throws BerthError not_found. */
+export async function getFunction(call: Call, publicId: string): Promise<ShownFunction> {
+  return functionRows.read(call.db, publicId, sql`${owned(allow(call.caller, 'functions:read'))} and ${notDeleted}`)
+}
+
+/** The functions of these stored ids, of the caller's organizations. */
+export async function findFunctions(call: Call, ids: readonly string[]): Promise<ShownFunction[]> {
+  return functionRows.find(call.db, ids, sql`${owned(allowAnywhere(call.caller, 'functions:read'))} and ${notDeleted}`)
+}
+
+/** The organization's functions, newest first. @throws BerthError invalid_request. */
+export async function pageFunctions(
+  call: Call,
+  window: PageWindow,
+  filter?: FunctionFilter | null,
+  direction?: Direction,
+): Promise<Page<ShownFunction>> {
+  const scope = allow(call.caller, 'functions:read')
+  const statuses = filter?.statuses ?? null
+  const chosen = sql`${owned(scope)} and ${notDeleted} and (${statuses}::text[] is null or status = any(${statuses}::text[]))`
+  return functionRows.page(call.db, window, chosen, direction)
+}
+
+/** The variables of a function, as the caller may see them. @throws BerthError not_found. */
+export async function readVariables(
+  call: Call,
+  { id, organizationId }: Pick<StoredFunction, 'id' | 'organizationId'>,
+): Promise<Loaded<FunctionVariable[]>> {
+  const scope = allowIn(call.caller, 'functions:read', organizationId)
+  const one = await findOne<Pick<StoredFunction, 'id' | 'sealedVariables'>>(
+    call.db,
+    sql`select id, sealed_variables from functions where id = ${id} and ${owned(scope)}`,
+  )
+  if (!one) throw notFound('function')
+  return { loaded: shownVariables(call.sealer, scope, one), bytes: one.sealedVariables?.length ?? 0 }
+}
+
+/**
+ * Changes a function. Other variables, memory or processors need another instance, which takes the place of one that runs.
+ * @throws BerthError not_found, invalid_request, invalid_env_key, invalid_env_value.
+ */
+export async function updateFunction(call: Call, publicId: string, input: FunctionSettings): Promise<StoredFunction> {
+  const scope = allow(call.caller, 'functions:write')
+  try {
+    return await transaction(call.db, async (tx) => {
+      const before = await lockFunction(tx, scope, publicId)
+      const name = isGiven(input.name) ? readFunctionName(input.name) : before.name
+      const size = readFunctionSize(input, before)
+      const idle = readIdleSeconds(input.idleSeconds, before.idleSeconds)
+      const variables = input.variables ? changeVariables(call.sealer, before, input.variables) : before.sealedVariables
+      const needsAnother =
+        isGiven(input.variables) || size.vcpuCount !== before.vcpuCount || size.memoryMb !== before.memoryMb
+      const changed = await changeFunction(
+        tx,
+        before.id,
+        sql`name = ${name}, vcpu_count = ${size.vcpuCount}, memory_mb = ${size.memoryMb}, idle_seconds = ${idle},
+          sealed_variables = ${variables}, generation = generation + ${needsAnother ? 1 : 0}`,
+      )
+      return needsAnother ? replaceInstance(call, tx, changed) : changed
+    })
+  } catch (error) {
+    throw toldOfFunctionName(error)
+  }
+}
+
+/** Deletes a function: it is unreachable at once, then its VMs, versions and log go. Domains lead nowhere then. @throws BerthError not_found. */
+export async function deleteFunction(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'functions:write')
+  await transaction(call.db, async (tx) => {
+    const { id } = await functionRows.read(tx, publicId, sql`${owned(scope)} and ${notDeleted}`, sql`for no key update`)
+    if (!(await moveFunction(tx, id, 'deleting'))) return // it is on its way
+    await removeRoute(tx, id)
+    await unlinkFunctionRoutes(tx, id)
+    const hasInstances = await removeInstances(call, tx, id)
+    if (hasInstances) await enqueueFunction(call.jobs, tx, id)
+    else await endFunction(tx, id)
+  })
+}
+
+/** Forgets a deleted function whose instances are gone: its versions and its log. Its row and events stay for the history. */
+export async function endFunction(tx: Tx, id: string): Promise<void> {
+  if (!(await moveFunction(tx, id, 'deleted', { set: sql`vm_id = null` }))) return
+  await change(tx, sql`delete from function_versions where function_id = ${id}`)
+  await removeFunctionLog(tx, id)
+}
+
+/** The organization's function of this public id, for whoever links something to it; it stays until the transaction ends. */
+export async function findFunctionOfOrganization(
+  tx: Tx,
+  organizationId: string,
+  publicId: string,
+): Promise<StoredFunction | undefined> {
+  const id = decodeId('function', publicId)
+  if (id === undefined) return undefined
+  return findOne<StoredFunction>(
+    tx,
+    sql`
+    select * from functions where id = ${id} and organization_id = ${organizationId} and status not in ('deleting', 'deleted') for share`,
+  )
+}
+
+/** Where a function is reached without a domain. */
+export function urlOf(config: Pick<Config, 'httpsPort'>, { host }: Pick<StoredFunction, 'host'>): string {
+  return externalUrl(config, host, '/')
+}

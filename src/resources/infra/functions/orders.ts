@@ -1,0 +1,76 @@
+/** What callers say of a function: read, and checked. */
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { functionLimits } from '#src/platform/limits/functions.ts'
+import { wholeNumber } from '#src/platform/pages.ts'
+import { isSqlState, sqlState } from '#src/platform/postgres.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
+
+/** The size of a function's VM. */
+export type FunctionSize = { vcpuCount: number; memoryMb: number }
+
+/** That of the machines that a node keeps warm: a function of another size waits longer for its first start. */
+export const defaultFunctionSize: FunctionSize = { vcpuCount: 2, memoryMb: 2048 }
+
+const namePattern = /^[a-z][a-z0-9-]*$/
+const labelMax = 63
+const suffixLength = 8
+
+/** A name of a function. @throws BerthError invalid_request. */
+export function readFunctionName(given: string): string {
+  if (given.length <= functionLimits.nameLength && namePattern.test(given)) return given
+  throw new BerthError(
+    'invalid_request',
+    `name must be 1 to ${functionLimits.nameLength} lower-case letters, digits and hyphens, and begin with a letter.`,
+    { field: 'name' },
+  )
+}
+
+/** The host name at which a new function is reached without a domain. */
+export function hostOfFunction({ domain }: { domain: string }, { id, name }: { id: string; name: string }): string {
+  const suffix = encodeId('function', id).slice(-suffixLength)
+  return `${withoutEnding(name.slice(0, labelMax - suffixLength - 1), '-')}-${suffix}.${domain}`
+}
+
+/** The size that is asked for; what is not named is as before. @throws BerthError invalid_request. */
+export function readFunctionSize(
+  given: { [Part in keyof FunctionSize]?: number | null },
+  before: FunctionSize = defaultFunctionSize,
+): FunctionSize {
+  const { vcpuMax, memoryMbMin, memoryMbMax } = functionLimits
+  return {
+    vcpuCount: wholeNumber('vcpuCount', given.vcpuCount ?? before.vcpuCount, 1, vcpuMax),
+    memoryMb: wholeNumber('memoryMb', given.memoryMb ?? before.memoryMb, memoryMbMin, memoryMbMax),
+  }
+}
+
+/** After how many seconds without a request it sleeps. @throws BerthError invalid_request. */
+export function readIdleSeconds(given: number | null | undefined, before: number): number {
+  const { idleSecondsMin, idleSecondsMax } = functionLimits
+  return wholeNumber('idleSeconds', given ?? before, idleSecondsMin, idleSecondsMax)
+}
+
+/** The port at which a version listens. @throws BerthError invalid_request. */
+export function readPort(given: number | null | undefined, before: number = functionLimits.defaultPort): number {
+  return wholeNumber('port', given ?? before, 1, 65_535)
+}
+
+/** The command that starts a version; null: what the binary itself says. @throws BerthError invalid_request. */
+export function readStartCommand(given: string | null | undefined, before: string | null = null): string | null {
+  if (given === undefined) return before
+  if (given === null || given === '') return null
+  if (given.length <= functionLimits.commandLength && !given.includes('\0') && given.isWellFormed()) return given
+  throw new BerthError(
+    'invalid_request',
+    `startCommand must be text of at most ${functionLimits.commandLength} characters without NUL.`,
+    { field: 'startCommand' },
+  )
+}
+
+/** What a caller is told of an error: one for a name that another function of the organization has is told as that. */
+export function toldOfFunctionName(error: unknown): unknown {
+  if (!isSqlState(error, sqlState.uniqueViolation, 'functions_name')) return error
+  return new BerthError('invalid_request', 'Your organization has a function of this name. Choose another one.', {
+    field: 'name',
+  })
+}

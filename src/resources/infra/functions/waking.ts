@@ -1,0 +1,181 @@
+/** Starting functions: at a request, when their owner asks for it, and again after a failure. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { allow, owned } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { functionLimits } from '#src/platform/limits/functions.ts'
+import { findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+import { waitUntil } from '#src/platform/streams/waits.ts'
+import { markDeleted, moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
+import { lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
+import { findRetry } from './failures.ts'
+import { insertInstance } from './instances.ts'
+import { enqueueFunction, functionTopic } from './jobs.ts'
+import {
+  findFunctionRow,
+  functionRows,
+  lockFunction,
+  lockFunctionRow,
+  type ShownFunction,
+  type StoredFunction,
+} from './rows.ts'
+import { moveFunction } from './states.ts'
+
+/** Where a function answers: the VM of its instance, and the port there. */
+export type FunctionTarget = { vmId: string; port: number }
+
+/** A failure that is over so soon is waited for. */
+const shortWaitSeconds = 3
+/** While other functions of its organization start, one is tried again after so long. */
+const busyMs = 250
+
+/** Too many functions of the organization start right now. */
+class StartsBusy extends Error {}
+
+type Seen = { status: StoredFunction['status']; target: FunctionTarget | null }
+
+/**
+ * Where a function answers; one that does not run is started, and waited for.
+ * @throws BerthError not_found when there is none; service_unavailable when it did not start, or not within 30 s, or
+ * nothing is deployed; as reserveRoom. No sentence says what only its owner may know.
+ */
+export async function wakeFunction(services: Background, functionId: string): Promise<FunctionTarget> {
+  const untilMs = performance.now() + functionLimits.wakeSeconds * 1000
+  for (;;) {
+    const limitSeconds = Math.max(0.1, (untilMs - performance.now()) / 1000)
+    try {
+      const { target } = await waitUntil<Seen>(services.pubsub, {
+        topic: functionTopic,
+        id: functionId,
+        limitSeconds,
+        first: () => begin(services, functionId),
+        again: (before) => goOn(services, functionId, before),
+        isDone: (seen) => seen.target !== null,
+      })
+      if (target) return target
+      throw unavailable(`The function did not start within ${functionLimits.wakeSeconds} s.`, 5)
+    } catch (error) {
+      if (!(error instanceof StartsBusy)) throw error
+      if (performance.now() > untilMs) throw unavailable('Too many functions of its organization start right now.', 2)
+      await pause(busyMs)
+    }
+  }
+}
+
+/** Starts a function and waits for it; one that failed does not wait for its time. @throws BerthError not_found; as wakeFunction. */
+export async function startOwnFunction(call: Call, publicId: string): Promise<ShownFunction> {
+  const scope = allow(call.caller, 'functions:write')
+  const { id } = await transaction(call.db, async (tx) => {
+    const one = await lockFunction(tx, scope, publicId)
+    if (one.versionId === null) throw nothingDeployed()
+    if (one.status === 'error') await moveFunction(tx, one.id, 'stopped', { set: sql`failures = 0, retry_at = null` })
+    return one
+  })
+  try {
+    await wakeFunction(call, id)
+  } catch (error) {
+    const failed = await findFunctionRow(call.db, id)
+    if (failed?.status === 'error' && failed.statusReason) throw unavailable(failed.statusReason, 5)
+    throw error
+  }
+  return functionRows.read(call.db, publicId, owned(scope))
+}
+
+async function begin(services: Background, functionId: string): Promise<Seen> {
+  return look(services, functionId, true)
+}
+
+/** One that fails while it is waited for is not waited for any longer. */
+async function goOn(services: Background, functionId: string, before: Seen): Promise<Seen> {
+  const seen = await look(services, functionId, before.status !== 'starting')
+  if (seen.status === 'error' && before.status === 'starting') throw await whyNot(services, functionId)
+  return seen
+}
+
+async function look(services: Background, functionId: string, starts: boolean): Promise<Seen> {
+  const row = await findOne<StoredFunction & { port: number | null; vmStatus: Vm['status'] | null }>(
+    services.db,
+    sql`
+    select f.*, r.port, v.status as vm_status from functions f left join function_instances i on i.vm_id = f.vm_id
+      left join function_versions r on r.id = i.version_id left join vms v on v.id = f.vm_id
+    where f.id = ${functionId} and f.status not in ('deleting', 'deleted')`,
+  )
+  if (!row) throw notFound('function')
+  if (row.versionId === null) throw nothingDeployed()
+  const { status, vmId, port } = row
+  if (status === 'running' && row.vmStatus === 'running' && vmId !== null && port !== null)
+    return { status, target: { vmId, port } }
+  const isOnItsWay = status === 'starting' || status === 'stopping'
+  if (isOnItsWay || !starts) return { status, target: null }
+  return { status: await startFunction(services, functionId), target: null }
+}
+
+/** Starts a function if that is its turn, in a transaction of its own. @returns its status then */
+async function startFunction(services: Background, functionId: string): Promise<StoredFunction['status']> {
+  return transaction(services.db, async (tx) => {
+    const one = await lockFunctionRow(tx, functionId)
+    if (!one) throw notFound('function')
+    await sql`update functions set active_at = now() where id = ${functionId}`.execute(tx)
+    if (one.status === 'error') {
+      const { waitSeconds, hasRetry } = await findRetry(tx, functionId)
+      if (waitSeconds > shortWaitSeconds) throw failedLately(waitSeconds)
+      if (waitSeconds > 0 && hasRetry) return one.status // its job starts it again
+    }
+    if (one.status !== 'stopped' && one.status !== 'error' && one.status !== 'running') return one.status
+    return (await startLocked(services, tx, one))?.status ?? one.status
+  })
+}
+
+/**
+ * Starts a locked function: its instance goes on where it rests, or starts its program again, or a new one is made.
+ * @throws BerthError as reserveRoom; StartsBusy.
+ */
+export async function startLocked(
+  services: Background,
+  tx: Tx,
+  one: StoredFunction,
+): Promise<StoredFunction | undefined> {
+  const vm = one.vmId === null ? undefined : await lockVmRow(tx, one.vmId)
+  if (one.status === 'running' && vm?.status === 'running') return one
+  await checkStarting(tx, one)
+  if (vm?.status === 'running' || vm?.status === 'paused') {
+    const moved = await moveFunction(tx, one.id, 'starting')
+    if (vm.status === 'paused') await moveTowards(services, tx, vm, 'running')
+    else await enqueueFunction(services.jobs, tx, one.id)
+    return moved
+  }
+  if (vm && vm.status !== 'deleted' && vm.status !== 'deleting') await markDeleted(services, tx, vm, 'request')
+  const vmId = await insertInstance(services, tx, one)
+  return moveFunction(tx, one.id, 'starting', { set: sql`vm_id = ${vmId}` })
+}
+
+/** So that the functions of one organization do not keep those of others waiting. The room is serialized, so this is nearly exact. */
+async function checkStarting(tx: Tx, { organizationId }: StoredFunction): Promise<void> {
+  const { count } = await getOne<{ count: number }>(
+    tx,
+    sql`select count(*) from functions where organization_id = ${organizationId} and status = 'starting'`,
+  )
+  if (count >= functionLimits.startingMax) throw new StartsBusy('too many functions of the organization start')
+}
+
+/** Whether this says that a start has to wait for others of its organization. */
+export function isStartsBusy(error: unknown): boolean {
+  return error instanceof StartsBusy
+}
+
+async function whyNot(services: Background, functionId: string): Promise<BerthError> {
+  const { waitSeconds } = await transaction(services.db, (tx) => findRetry(tx, functionId))
+  return failedLately(waitSeconds)
+}
+
+function failedLately(waitSeconds: number): BerthError {
+  return unavailable('The function failed to start; its owner sees why in its status.', Math.ceil(waitSeconds) || 1)
+}
+
+function nothingDeployed(): BerthError {
+  return unavailable('Nothing is deployed yet, so the function cannot start.', 60)
+}
+
+function unavailable(sentence: string, retryAfterSeconds: number): BerthError {
+  return new BerthError('service_unavailable', `${sentence} Try again later.`, { retryAfterSeconds })
+}
