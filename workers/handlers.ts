@@ -8,10 +8,15 @@ import { createDatabaseTurns } from './infra/databases/turns.ts'
 import { handleDatabaseBackups } from './infra/database-backups.ts'
 import { handleDatabaseRestores } from './infra/database-restores.ts'
 import { handleFolders } from './infra/folders.ts'
+import { handleFunctions, type FunctionRuns } from './infra/functions.ts'
 import { handleVms, type VmWork } from './infra/vms.ts'
 
-/** Starts handling every kind of job. */
-export async function handleAll(work: VmWork, activeBuilds: ActiveBuilds): Promise<void> {
+/** Starts handling every kind of job. @param stopping fires when the worker stops. */
+export async function handleAll(
+  work: VmWork,
+  activeBuilds: ActiveBuilds,
+  stopping: AbortSignal,
+): Promise<{ functions: FunctionRuns }> {
   await handleVms(work)
   const turns = createDatabaseTurns()
   await handleDatabases(work, turns)
@@ -22,4 +27,5 @@ export async function handleAll(work: VmWork, activeBuilds: ActiveBuilds): Promi
   await handleDatabaseBackups(work)
   await handleDatabaseRestores(work)
   await handleFolders(work.services.jobs, work.compute, work.nodeId)
+  return { functions: await handleFunctions(work, stopping) }
 }

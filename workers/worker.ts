@@ -81,9 +81,9 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   await report()
   compute.fillPool()
   const activeBuilds = new Set<string>()
-  await handleAll(work, activeBuilds)
+  const { functions } = await handleAll(work, activeBuilds, stopping.signal)
   prepareDatabases(compute)
-  const stopHousekeeping = startHousekeeping(services, { work, activeBuilds, stopping: stopping.signal })
+  const stopHousekeeping = startHousekeeping(services, { work, activeBuilds, functions, stopping: stopping.signal })
   log.info({ node: nodeId, acceleration: compute.acceleration }, 'the worker is ready')
   return {
     nodeId,
@@ -92,6 +92,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
       stopping.abort()
       stopHousekeeping()
       await services.jobs.stop() // handlers finish before their machines' connections go
+      await functions.settled()
       await agent.close() // last, because new requests now wait for the next worker
       await work.compute.close()
     },

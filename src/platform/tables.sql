@@ -662,6 +662,7 @@ create table function_instances (
   generation integer not null,
   ends_at timestamp with time zone,
   ready_at timestamp with time zone,
+  failed_attempts integer not null default 0,
   worker_number bigint not null default 0,
   progress jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),

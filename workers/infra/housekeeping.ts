@@ -15,6 +15,9 @@ import { forgetProcesses } from '#src/resources/infra/vms/processes.ts'
 import { endVmsOfLostNodes, expireVms, requeueStalledVms } from '#src/resources/infra/vms/upkeep.ts'
 import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/dispatch.ts'
+import { endRetiredInstances } from '#src/resources/infra/functions/instances.ts'
+import { requeueStalledFunctions } from '#src/resources/infra/functions/reconciling.ts'
+import { sleepIdleFunctions } from '#src/resources/infra/functions/sleep.ts'
 import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
 import { forgetCertificateOrders, sweepCertificates } from '#src/resources/infra/certificates/claims.ts'
@@ -24,10 +27,11 @@ import { requeueUnclaimedBuilds, sweepBuildDisks } from './build-machines.ts'
 import type { ActiveBuilds } from './builds.ts'
 import { measureDatabases, sleepIdleDatabases } from './database-upkeep.ts'
 import { createDomainChecks } from './domains.ts'
+import { keepInstances, type FunctionRuns } from './functions.ts'
 import type { VmWork } from './vms.ts'
 
 /** The parts of a worker that runs VMs. */
-export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds; stopping: AbortSignal }
+export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds; functions: FunctionRuns; stopping: AbortSignal }
 
 /**
  * Starts the periodic tasks; the returned function stops them. A worker without VMs only does those of the whole
@@ -72,13 +76,17 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
 }
 
 /** @param stopping fires when the worker stops. */
-function tasksOfNode({ work, activeBuilds, stopping }: NodeWork): ScheduledTask[] {
+function tasksOfNode({ work, activeBuilds, functions, stopping }: NodeWork): ScheduledTask[] {
   const { services, nodeId } = work
   return [
     every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
     every('*/20 * * * * *', 'checking VMs that stand still', () => requeueStalledVms(services, nodeId)),
     every('*/5 * * * * *', 'checking databases that stand still', () => requeueStalledDatabases(services, nodeId)),
     every('*/5 * * * * *', 'putting idle databases to sleep', () => sleepIdleDatabases(work)),
+    every('*/2 * * * * *', 'ending replaced functions', () => endRetiredInstances(services, nodeId)),
+    every('*/5 * * * * *', 'putting idle functions to sleep', () => sleepIdleFunctions(services, nodeId)),
+    every('*/5 * * * * *', 'checking functions that stand still', () => requeueStalledFunctions(services, nodeId)),
+    every('*/10 * * * * *', 'going on with functions', () => keepInstances(work, functions)),
     every('*/20 * * * * *', 'telling VMs the names of databases', () => work.networks.tellNames()),
     every('*/10 * * * * *', 'measuring databases', () => measureDatabases(work)),
     every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),

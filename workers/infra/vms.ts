@@ -112,8 +112,8 @@ async function start(work: VmWork, vm: Vm): Promise<boolean> {
   return attempt(work, vm, async () => {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
     const machine = work.compute.find(machineId(vm)) ?? (await work.compute.boot(specOf(vm)))
-    if (vm.purpose !== 'database') await work.env.push(vm.id, machine, vm.envGeneration)
-    else if (!(await isServerUp(work, vm, machine))) return false
+    if (vm.purpose === null) await work.env.push(vm.id, machine, vm.envGeneration)
+    else if (vm.purpose === 'database' && !(await isServerUp(work, vm, machine))) return false
     await joinProject(work, vm, machine)
     await becomeRunning(work, vm, machine)
     return true
@@ -184,6 +184,7 @@ async function keep(work: VmWork, vm: Vm): Promise<boolean> {
  */
 async function restart(work: VmWork, vm: Vm): Promise<boolean> {
   work.networks.leave(vm.id)
+  if (vm.purpose === 'function') return false // its function gets another one
   if (!holdsMemory(vm)) return false
   await endProcessesOf(work.services.db, vm.id)
   return (await move(work, vm, 'starting', { reason: 'Starting again from its disk.' })) !== undefined

@@ -63,6 +63,7 @@ create table function_instances (
   generation integer not null,           -- the function's, when the instance was made
   ends_at timestamptz,                   -- set once it is no longer its function's
   ready_at timestamptz,                  -- when its program first took a connection
+  failed_attempts integer not null default 0, -- how many ends of its program its function knows of
   worker_number bigint not null default 0, -- the fencing token of the worker that has it
   progress jsonb not null default '{}',  -- of its program and its log: workers/infra/functions/instances.ts
   created_at timestamptz not null default now()

@@ -148,7 +148,7 @@ export type Tables = {
   }
   function_instances: {
     vmId: string; functionId: string; versionId: string; generation: number; endsAt: string | null
-    readyAt: string | null; workerNumber: number; progress: unknown; createdAt: string
+    readyAt: string | null; failedAttempts: number; workerNumber: number; progress: unknown; createdAt: string
   }
   function_log_lines: {
     functionId: string; position: number; versionNumber: number; output: string; createdAt: string

@@ -67,7 +67,7 @@ export async function findVersion(db: Db, id: string): Promise<FunctionVersion |
   return findOne<FunctionVersion>(db, sql`select * from function_versions where id = ${id}`)
 }
 
-const instanceColumns = sql`vm_id, function_id, version_id, generation, ends_at, ready_at, worker_number, created_at`
+const instanceColumns = sql`vm_id, function_id, version_id, generation, ends_at, ready_at, failed_attempts, worker_number, created_at`
 
 /** The instance in this VM. */
 export async function findInstance(db: Db, vmId: string): Promise<FunctionInstance | undefined> {

@@ -6,7 +6,6 @@
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { findVmRow } from '#src/resources/infra/vms/rows.ts'
 import { failFunction } from './failures.ts'
 import {
   findFunctionRow,
@@ -117,33 +116,43 @@ export async function noteReady(
 }
 
 /**
- * Records that the program of an instance has ended, or did not start, and that its next start is another attempt.
- * @returns whether the function, if this is its current instance, has failed by that.
+ * Records that this start of an instance's program has failed, or ended. Recording it again changes nothing.
+ * @returns whether its function has failed by that, of which it is the current instance.
  */
 export async function noteFailure(
   services: Pick<Background, 'db' | 'jobs'>,
   { vmId, functionId, workerNumber }: InstanceClaim,
-  progress: InstanceProgress,
-  { reason, nodeId }: { reason: string; nodeId: string },
+  { attempt, reason, nodeId }: { attempt: number; reason: string; nodeId: string },
 ): Promise<boolean> {
   return transaction(services.db, async (tx) => {
     const one = await lockFunctionRow(tx, functionId)
-    const instance = await findOne<{ isSteady: boolean }>(
+    const before = await findOne<{ isSteady: boolean }>(
       tx,
       sql`
-      update function_instances set progress = ${JSON.stringify(progress)}::jsonb, ready_at = null where vm_id = ${vmId} and worker_number = ${workerNumber}
-        and coalesce((progress ->> 'attempt')::int, 1) < ${progress.attempt}
-      returning coalesce((select i.ready_at < now() - ${functionLimits.steadySeconds} * interval '1 second' from function_instances i where i.vm_id = ${vmId}), false) as is_steady`,
+      select coalesce(ready_at < now() - ${functionLimits.steadySeconds} * interval '1 second', false) as is_steady from function_instances
+      where vm_id = ${vmId} and worker_number = ${workerNumber} and failed_attempts < ${attempt} for no key update`,
     )
-    if (!instance || one?.vmId !== vmId) return false
-    return (await failFunction(services, tx, one, { reason, isSteady: instance.isSteady, nodeId })) !== undefined
+    if (!before) return false
+    await change(
+      tx,
+      sql`update function_instances set failed_attempts = ${attempt}, ready_at = null where vm_id = ${vmId}`,
+    )
+    if (one?.vmId !== vmId) return false
+    return (await failFunction(services, tx, one, { reason, isSteady: before.isSteady, nodeId })) !== undefined
   })
 }
 
-/** What an instance is to do now: nothing once its VM rests, or its function has failed or sleeps. */
-export async function findTask(db: Db, { vmId, functionId }: InstanceClaim): Promise<'start' | 'follow' | 'nothing'> {
-  const [one, vm] = [await findFunctionRow(db, functionId), await findVmRow(db, vmId)]
-  if (vm?.status !== 'running' || !one) return 'nothing'
-  if (one.vmId !== vmId) return 'follow' // it finishes what it has begun
-  return one.status === 'starting' ? 'start' : one.status === 'running' ? 'follow' : 'nothing'
+/**
+ * Whether the program of an instance is to run now: not while its VM rests, nor when its function sleeps or has failed. One
+ * that is no longer its function's finishes what it has begun, and is not started again.
+ */
+export async function isToRun(db: Db, { vmId, functionId }: InstanceClaim): Promise<boolean> {
+  const found = await findOne(
+    db,
+    sql`
+    select 1 from function_instances i join vms v on v.id = i.vm_id join functions f on f.id = i.function_id
+    where i.vm_id = ${vmId} and f.id = ${functionId} and v.status = 'running'
+      and case when f.vm_id = i.vm_id then f.status in ('starting', 'running') else i.ready_at is not null end`,
+  )
+  return found !== undefined
 }

@@ -3,11 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { allow, owned } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
-import { findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { waitUntil } from '#src/platform/streams/waits.ts'
 import { markDeleted, moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
-import { lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
+import { lockVmRow } from '#src/resources/infra/vms/rows.ts'
 import { findRetry } from './failures.ts'
 import { insertInstance } from './instances.ts'
 import { enqueueFunction, functionTopic } from './jobs.ts'
@@ -81,6 +81,16 @@ export async function startOwnFunction(call: Call, publicId: string): Promise<Sh
   return functionRows.read(call.db, publicId, owned(scope))
 }
 
+/** Where a function answers that runs; undefined for any other. */
+export async function findTarget(db: Db, functionId: string): Promise<FunctionTarget | undefined> {
+  return findOne<FunctionTarget>(
+    db,
+    sql`
+    select f.vm_id, r.port from functions f join function_instances i on i.vm_id = f.vm_id join function_versions r on r.id = i.version_id
+      join vms v on v.id = f.vm_id where f.id = ${functionId} and f.status = 'running' and v.status = 'running'`,
+  )
+}
+
 async function begin(services: Background, functionId: string): Promise<Seen> {
   return look(services, functionId, true)
 }
@@ -93,18 +103,15 @@ async function goOn(services: Background, functionId: string, before: Seen): Pro
 }
 
 async function look(services: Background, functionId: string, starts: boolean): Promise<Seen> {
-  const row = await findOne<StoredFunction & { port: number | null; vmStatus: Vm['status'] | null }>(
+  const target = await findTarget(services.db, functionId)
+  if (target) return { status: 'running', target }
+  const row = await findOne<Pick<StoredFunction, 'status' | 'versionId'>>(
     services.db,
-    sql`
-    select f.*, r.port, v.status as vm_status from functions f left join function_instances i on i.vm_id = f.vm_id
-      left join function_versions r on r.id = i.version_id left join vms v on v.id = f.vm_id
-    where f.id = ${functionId} and f.status not in ('deleting', 'deleted')`,
+    sql`select status, version_id from functions where id = ${functionId} and status not in ('deleting', 'deleted')`,
   )
   if (!row) throw notFound('function')
   if (row.versionId === null) throw nothingDeployed()
-  const { status, vmId, port } = row
-  if (status === 'running' && row.vmStatus === 'running' && vmId !== null && port !== null)
-    return { status, target: { vmId, port } }
+  const { status } = row
   const isOnItsWay = status === 'starting' || status === 'stopping'
   if (isOnItsWay || !starts) return { status, target: null }
   return { status: await startFunction(services, functionId), target: null }

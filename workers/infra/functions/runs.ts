@@ -1,0 +1,187 @@
+/**
+ * Runs the program of one instance, from when its VM runs until the VM rests or goes: it is started, its output is stored,
+ * and its end is noted. The program outlives the worker; the node's next worker goes on where this one was.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { GuestRefusal, takeKept, type KeptOutput } from '#src/drivers/compute/guest/kept.ts'
+import type { Exit, Machine } from '#src/drivers/compute/machine.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { functionLimits } from '#src/platform/limits/functions.ts'
+import { log } from '#src/platform/log.ts'
+import { patiently } from '#src/platform/patience.ts'
+import { appendFunctionLog, findLogTail } from '#src/resources/infra/functions/logs.ts'
+import {
+  claimInstance,
+  isToRun,
+  noteFailure,
+  noteReady,
+  type ClaimedInstance,
+  type InstanceProgress,
+} from '#src/resources/infra/functions/runs.ts'
+import { maskedValues } from '#src/resources/infra/functions/variables.ts'
+import { environmentOf } from '#src/resources/infra/functions/environments.ts'
+import { createLogWriter, type LogWriter } from '../logs/writers.ts'
+import { machineId } from '../machine-specs.ts'
+import { terminate } from '../build-runs.ts'
+import type { VmWork } from '../vms.ts'
+import { listens, prepareProgram, startProgram, StartFailure } from './programs.ts'
+
+/** A machine that was not reached is tried again after so long. */
+const againMs = 200
+
+/** Another worker has the instance, or it is gone. */
+class InstanceLost extends Error {}
+
+/** Lets so many programs start at once; each is told when it is its turn. */
+export type StartPlaces = <Result>(start: () => Promise<Result>) => Promise<Result>
+
+type Run = {
+  work: VmWork
+  claimed: ClaimedInstance
+  writer: LogWriter<InstanceProgress>
+  variables: Record<string, string>
+  stopping: AbortSignal
+}
+
+/**
+ * Works on an instance until there is nothing to do: its VM rests, its function sleeps or has failed, or the worker stops.
+ * May be called again at any time.
+ */
+export async function runInstance(
+  work: VmWork,
+  vmId: string,
+  places: StartPlaces,
+  stopping: AbortSignal,
+): Promise<void> {
+  const claimed = await patiently(() => claimInstance(work.services.db, vmId, work))
+  if (!claimed) return
+  const variables = await patiently(() => environmentOf(work.services, claimed.one))
+  const writer = writerOf(work, claimed)
+  writer.hide(maskedValues(variables))
+  const run: Run = { work, claimed, writer, variables, stopping }
+  try {
+    await noteUnnoted(run)
+    while (!stopping.aborted && (await takeTurn(run, places)));
+  } catch (error) {
+    if (!(error instanceof InstanceLost)) throw error
+    log.info({ vm: encodeId('vm', vmId) }, 'another worker has an instance, or it is gone')
+  }
+}
+
+function writerOf({ services: { db } }: VmWork, { claim, progress }: ClaimedInstance): LogWriter<InstanceProgress> {
+  let { batch } = progress
+  return createLogWriter<InstanceProgress>({
+    from: progress,
+    async store(outputs, reached) {
+      const numbered = { ...reached, batch: batch + 1 }
+      const isStored = await patiently(() => appendFunctionLog(db, claim, outputs, numbered))
+      batch++
+      return isStored
+    },
+    lost: () => new InstanceLost('another worker has this instance'),
+  })
+}
+
+/** The worker before may have stored the end of the program, and died before it was noted. */
+async function noteUnnoted(run: Run): Promise<void> {
+  const { attempt } = run.writer.progress
+  if (attempt - 1 > run.claimed.instance.failedAttempts) await fail(run, attempt - 1, 'Its program ended.')
+}
+
+/** Starts or follows the program once, to its end. @returns whether there may be more to do */
+async function takeTurn(run: Run, places: StartPlaces): Promise<boolean> {
+  const { work, claimed } = run
+  const isDue = await patiently(() => isToRun(work.services.db, claimed.claim))
+  const machine = work.compute.find(machineId({ id: claimed.claim.vmId }))
+  if (!isDue || !machine) return false
+  try {
+    if (!run.writer.progress.isPrepared) await places(() => prepare(run, machine))
+    await follow(run, machine)
+  } catch (error) {
+    if (error instanceof StartFailure || error instanceof GuestRefusal) {
+      await endAttempt(run, error.message)
+      return true
+    }
+    if (!(error instanceof BerthError) || error.code !== 'vm_unreachable') throw error
+    await pause(againMs, undefined, { signal: run.stopping }).catch(() => undefined) // its VM rests, or was hard to reach
+  }
+  return true
+}
+
+async function prepare({ work, claimed, writer, variables }: Run, machine: Machine): Promise<void> {
+  await prepareProgram(work.services, machine, claimed.version, variables)
+  writer.say(`Starting version ${claimed.version.number}`, { isPrepared: true })
+}
+
+/** Follows the program from where its output is stored, and notes when it listens. */
+async function follow(run: Run, machine: Machine): Promise<void> {
+  const { claimed, writer, stopping } = run
+  const { version } = claimed
+  const { attempt } = writer.progress
+  const name = programName(claimed.claim.vmId, attempt)
+  await startProgram(machine, name, version.startCommand)
+  const over = new AbortController()
+  const listening = listens(machine, version.port, over.signal)
+  listening.catch(() => undefined) // awaited below
+  const output = await takeKept(machine, name, writer.resumeOutput())
+  writer.onStored((takenBytes) => output.taken(takenBytes))
+  const leave = (): void => output.close()
+  stopping.addEventListener('abort', leave, { once: true })
+  try {
+    const ended = pour(output, writer)
+    ended.catch(() => undefined) // awaited below
+    const isListening = await Promise.race([listening, ended.then(() => null)])
+    if (isListening) await patiently(() => noteReady(run.work.services, claimed.claim))
+    if (isListening === false && !stopping.aborted) {
+      await terminate(machine, name)
+      await Promise.race([ended.catch(() => undefined), pause(functionLimits.endSeconds * 1000)])
+      const late = `It did not listen at port ${version.port} within ${functionLimits.listenSeconds} s.`
+      return await endAttempt(run, `${late} Its program finds the port in the variable PORT.`)
+    }
+    const exit = await ended
+    await endAttempt(run, sentenceOf(exit))
+  } finally {
+    over.abort()
+    writer.onStored(() => undefined)
+    stopping.removeEventListener('abort', leave)
+    output.close()
+  }
+}
+
+async function pour(output: KeptOutput, writer: LogWriter<InstanceProgress>): Promise<Exit> {
+  for await (const piece of output.pieces) {
+    if (!('bytes' in piece)) return piece
+    await writer.pour(piece.bytes)
+  }
+  throw new BerthError('vm_unreachable', 'The output of a program ended without saying how.')
+}
+
+/** Stores the end of a start of the program, then notes it: the next one has the next number. */
+async function endAttempt(run: Run, reason: string): Promise<void> {
+  const { writer } = run
+  const { attempt } = writer.progress
+  writer.endOutput({ attempt: attempt + 1 }, reason)
+  await writer.flush()
+  await fail(run, attempt, reason)
+}
+
+async function fail({ work, claimed }: Run, attempt: number, reason: string): Promise<void> {
+  const { services, nodeId } = work
+  const tail = await patiently(() => findLogTail(services.db, claimed.claim.functionId))
+  const shown = tail === '' || tail.endsWith(reason) ? tail.slice(0, -reason.length).trimEnd() : tail
+  const whole = shown === '' ? reason : `${reason} Before that it printed: ${shown}`
+  await patiently(() => noteFailure(services, claimed.claim, { attempt, reason: whole, nodeId }))
+  log.info({ function: encodeId('function', claimed.claim.functionId), attempt }, 'the program of a function ended')
+}
+
+function sentenceOf({ exitCode }: Exit): string {
+  const signalBase = 128
+  if (exitCode > signalBase) return `Its program was ended by signal ${exitCode - signalBase}.`
+  return `Its program ended with exit code ${exitCode}.`
+}
+
+/** Names a start of a program within its VM. */
+function programName(vmId: string, attempt: number): string {
+  return `${machineId({ id: vmId })}-${attempt}`
+}
