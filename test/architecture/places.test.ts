@@ -113,6 +113,7 @@ const listeners: Readonly<Record<string, string>> = {
     'rows that a process keeps as long as it lives, whether Postgres is there or not',
   'src/platform/jobs.ts': 'queues with new jobs',
   'src/edge/databases/changes.ts': 'clients of databases, who are told to leave',
+  'src/edge/functions.ts': 'functions whose requests go elsewhere from now on',
   'src/edge/http/routes.ts': 'routes, which are all in memory, also while Postgres is away',
   'src/edge/databases/finder.ts': 'users that no database had: any new database may have one',
   'src/resources/llm/billing/accounts.ts':

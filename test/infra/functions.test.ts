@@ -161,18 +161,24 @@ describe('a function', () => {
     expect(await create({ name: 'gone' })).toMatchObject({ name: 'gone' })
   })
 
-  test('of which a domain’s route leads to it leaves that route leading nowhere when it is deleted', async () => {
-    const made = await create()
-    const id = decodeId('function', made.id)
-    const domain = await getOne<{ id: string }>(
-      berth.services.db,
-      sql`
-      insert into routes (id, organization_id, kind, host, function_id) select gen_random_uuid(), organization_id, 'domain', 'shop.example', id from functions where id = ${id} returning id`,
-    )
-    await remove(made.id)
-    expect(await getOne(berth.services.db, sql`select function_id from routes where id = ${domain.id}`)).toEqual({
-      functionId: null,
+  test('is linked to a domain, which another organization’s is not, and deleting it unlinks the domain', async () => {
+    const [made, other] = [await create(), await create({}, await berth.token('eve', 'evil'))]
+    const name = 'shop.example.com'
+    type Shown = { function_id: string | null; target_type: string | null; error?: string }
+    const domain = (method: string, path: string, body?: unknown) =>
+      berth.call<Shown>(method, `/api/v1/domains${path}`, { token, ...(body === undefined ? {} : { body }) })
+    expect((await domain('POST', '', { domain: name })).status).toBe(200)
+    const link = (functionId: string) => domain('POST', `/${name}/link`, { function_id: functionId })
+    expect(await link(other.id)).toMatchObject({ status: 404, body: { error: 'not_found' } })
+    expect((await link(made.id)).status).toBe(200)
+    const again = await link((await create()).id)
+    expect(again).toMatchObject({
+      status: 409,
+      body: { error: 'domain_already_linked', current_target: `function:${made.id}` },
     })
+    expect((await domain('GET', `/${name}`)).body).toMatchObject({ function_id: made.id, target_type: 'serverless' })
+    await remove(made.id)
+    expect((await domain('GET', `/${name}`)).body).toMatchObject({ function_id: null, target_type: null })
   })
 
   test('keeps its last versions, and always the current one', async () => {

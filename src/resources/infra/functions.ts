@@ -5,12 +5,13 @@
 import { allow, allowAnywhere, allowIn, owned, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { notFound } from '#src/platform/errors.ts'
-import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { isGiven, type Direction, type Loaded, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
+import { unlinkDomainsOfFunction } from './domains/links.ts'
 import { readBinary } from './functions/binaries.ts'
 import { removeInstances, replaceInstance } from './functions/instances.ts'
 import { enqueueFunction } from './functions/jobs.ts'
@@ -35,7 +36,7 @@ import { addFunctionEvent, changeFunction, moveFunction } from './functions/stat
 import { changeVariables, shownVariables, type FunctionVariable } from './functions/variables.ts'
 import { addVersion, type Deployment } from './functions/versions.ts'
 import { externalUrl } from './routes/urls.ts'
-import { putRoute, removeRoute, unlinkFunctionRoutes } from './routes.ts'
+import { putRoute, removeRoute } from './routes.ts'
 
 /** How much of an id's end is in a name that is made from it. */
 const suffixLength = 6
@@ -177,7 +178,7 @@ export async function deleteFunction(call: Call, publicId: string): Promise<void
     const { id } = await functionRows.read(tx, publicId, sql`${owned(scope)} and ${notDeleted}`, sql`for no key update`)
     if (!(await moveFunction(tx, id, 'deleting'))) return // it is on its way
     await removeRoute(tx, id)
-    await unlinkFunctionRoutes(tx, id)
+    await unlinkDomainsOfFunction(tx, id)
     const hasInstances = await removeInstances(call, tx, id)
     if (hasInstances) await enqueueFunction(call.jobs, tx, id)
     else await endFunction(tx, id)
@@ -189,21 +190,6 @@ export async function endFunction(tx: Tx, id: string): Promise<void> {
   if (!(await moveFunction(tx, id, 'deleted', { set: sql`vm_id = null` }))) return
   await change(tx, sql`delete from function_versions where function_id = ${id}`)
   await removeFunctionLog(tx, id)
-}
-
-/** The organization's function of this public id, for whoever links something to it; it stays until the transaction ends. */
-export async function findFunctionOfOrganization(
-  tx: Tx,
-  organizationId: string,
-  publicId: string,
-): Promise<StoredFunction | undefined> {
-  const id = decodeId('function', publicId)
-  if (id === undefined) return undefined
-  return findOne<StoredFunction>(
-    tx,
-    sql`
-    select * from functions where id = ${id} and organization_id = ${organizationId} and status not in ('deleting', 'deleted') for share`,
-  )
 }
 
 /** Where a function is reached without a domain. */

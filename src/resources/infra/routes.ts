@@ -57,12 +57,3 @@ export async function findRoutesAfter(db: Db, afterId: string | null): Promise<R
     sql`select * from routes where ${afterId}::uuid is null or id > ${afterId} order by id limit ${pageRows}`,
   )
 }
-
-/** Takes away what the routes of domains to a function lead to. */
-export async function unlinkFunctionRoutes(tx: Tx, functionId: string): Promise<void> {
-  const routes = await findAll<Pick<Route, 'id'>>(
-    tx,
-    sql`update routes set function_id = null where function_id = ${functionId} returning id`,
-  )
-  for (const { id } of routes) await publish(tx, routesTopic, id)
-}

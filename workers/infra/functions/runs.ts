@@ -135,7 +135,7 @@ async function follow(run: Run, machine: Machine): Promise<void> {
     if (isListening) await patiently(() => noteReady(run.work.services, claimed.claim))
     if (isListening === false && !stopping.aborted) {
       await terminate(machine, name)
-      await Promise.race([ended.catch(() => undefined), pause(functionLimits.endSeconds * 1000)])
+      await Promise.race([ended.catch(() => undefined), pause(functionLimits.endSeconds * 1000)]) // how it ended does not matter
       const late = `It did not listen at port ${version.port} within ${functionLimits.listenSeconds} s.`
       return await endAttempt(run, `${late} Its program finds the port in the variable PORT.`)
     }

@@ -1,9 +1,11 @@
 /** What domains lead to: a port of a VM, or a function. The route of an active domain changes in the same transaction. */
+import type { RawBuilder } from 'kysely'
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { isGiven } from '#src/platform/pages.ts'
 import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
+import { findFunctionOfOrganization } from '#src/resources/infra/functions/rows.ts'
 import { lockVm } from '#src/resources/infra/vms/rows.ts'
 import { changeDomain, installRoute } from './states.ts'
 import { targetOf, type Domain } from './rows.ts'
@@ -29,7 +31,9 @@ export async function readTarget(tx: Tx, scope: Scope, given: TargetGiven): Prom
   const { functionId, vmId, vmPort } = given
   if (isGiven(functionId)) {
     if (isGiven(vmId) || isGiven(vmPort)) throw wrongTarget()
-    throw notFound('function') // there are none yet
+    const found = await findFunctionOfOrganization(tx, scope.organizationId, functionId)
+    if (!found) throw notFound('function')
+    return { vmId: null, vmPort: null, functionId: found.id }
   }
   if (!isGiven(vmId) || !isGiven(vmPort)) throw wrongTarget()
   if (!Number.isInteger(vmPort) || vmPort < 1 || vmPort > portMax)
@@ -61,9 +65,15 @@ export async function setTarget(tx: Tx, domain: Domain, target: Target | null, p
 
 /** Unlinks the domains of a locked VM that is deleted. */
 export async function unlinkDomainsOfVm(tx: Tx, vmId: string): Promise<void> {
-  const linked = await findAll<Domain>(
-    tx,
-    sql`select * from domains where vm_id = ${vmId} order by id for no key update`,
-  )
-  for (const domain of linked) await setTarget(tx, domain, null)
+  await unlink(tx, sql`vm_id = ${vmId}`)
+}
+
+/** Unlinks the domains of a locked function that is deleted. */
+export async function unlinkDomainsOfFunction(tx: Tx, functionId: string): Promise<void> {
+  await unlink(tx, sql`function_id = ${functionId}`)
+}
+
+async function unlink(tx: Tx, linked: RawBuilder<unknown>): Promise<void> {
+  const domains = await findAll<Domain>(tx, sql`select * from domains where ${linked} order by id for no key update`)
+  for (const domain of domains) await setTarget(tx, domain, null)
 }

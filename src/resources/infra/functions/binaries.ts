@@ -2,7 +2,7 @@
 import { keyOfUrl } from '#src/drivers/objects/store.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -83,9 +83,4 @@ async function checkFinished(services: Pick<Background, 'config' | 'sealer'>, ke
 
 function refusal(sentence: string, field: string): BerthError {
   return new BerthError('invalid_request', sentence, { field })
-}
-
-/** The public id of a version, for logs. */
-export function versionName({ id }: Pick<FunctionVersion, 'id'>): string {
-  return encodeId('functionVersion', id)
 }

@@ -57,7 +57,7 @@ export async function appendFunctionLog(
     if (held !== 'new' || texts.length === 0) return held !== 'lost'
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
     // The row is locked until the transaction ends, so positions grow in the order in which transactions commit.
-    const log = await findOne<Row<'function_logs'>>(
+    const log = await findOne<Pick<Row<'function_logs'>, 'position' | 'bytes'>>(
       tx,
       sql`
       update function_logs set position = position + ${texts.length}, bytes = bytes + ${bytes} where function_id = ${claim.functionId} returning *`,

@@ -16,10 +16,10 @@ export type StoredFunction = Row<'functions', { status: FunctionStatus }>
 export type ShownFunction = Omit<StoredFunction, 'sealedVariables'>
 
 /** What was deployed; it never changes. */
-export type FunctionVersion = Row<'function_versions'>
+export type FunctionVersion = Row<'function_versions', { startCommand: string | null }>
 
 /** A version in a VM. */
-export type FunctionInstance = Omit<Row<'function_instances'>, 'progress'>
+export type FunctionInstance = Omit<Row<'function_instances', { readyAt: string | null }>, 'progress'>
 
 /** What happened to a function: positions grow by one and resume a subscription. */
 export type FunctionEvent = Row<'function_events', { status: FunctionStatus }>
@@ -62,17 +62,27 @@ export async function lockFunction(tx: Tx, scope: Scope, publicId: string): Prom
   return found
 }
 
+/** The organization's function of this public id, for whoever links something to it; it stays until the transaction ends. */
+export async function findFunctionOfOrganization(
+  tx: Tx,
+  organizationId: string,
+  publicId: string,
+): Promise<StoredFunction | undefined> {
+  const id = decodeId('function', publicId)
+  if (id === undefined) return undefined
+  return findOne<StoredFunction>(
+    tx,
+    sql`
+    select * from functions where id = ${id} and organization_id = ${organizationId} and status not in ('deleting', 'deleted') for share`,
+  )
+}
+
 /** The version of this stored id. */
 export async function findVersion(db: Db, id: string): Promise<FunctionVersion | undefined> {
   return findOne<FunctionVersion>(db, sql`select * from function_versions where id = ${id}`)
 }
 
 const instanceColumns = sql`vm_id, function_id, version_id, generation, ends_at, ready_at, failed_attempts, worker_number, created_at`
-
-/** The instance in this VM. */
-export async function findInstance(db: Db, vmId: string): Promise<FunctionInstance | undefined> {
-  return findOne<FunctionInstance>(db, sql`select ${instanceColumns} from function_instances where vm_id = ${vmId}`)
-}
 
 /** All instances of a function. */
 export async function findInstances(db: Db, functionId: string): Promise<FunctionInstance[]> {
