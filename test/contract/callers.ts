@@ -212,6 +212,10 @@ async function makeFunctionTarget(
 ): Promise<Pick<Target, 'function' | 'functionVersion'>> {
   const { organizationId, userId } = idsOf(owner)
   const [id, versionId] = [newUuid(), newUuid()]
+  const earlier = sql`status_reason = ${canary} and created_at < now() - interval '5 seconds'` // so that the many targets of a test are not too many functions
+  await sql`update functions set status = 'deleted' where organization_id = ${organizationId} and ${earlier}`.execute(
+    db,
+  )
   const variables = sealer.seal(JSON.stringify({ KEPT: canary }), `functions.variables:${id}`)
   await sql`insert into functions (id, organization_id, user_id, name, host, status, status_reason, event_position, version_id, versions_made, sealed_variables, vcpu_count, memory_mb, idle_seconds)
     values (${id}, ${organizationId}, ${userId}, ${`f-${id}`}, ${`f-${id}.localhost`}, 'stopped', ${canary}, 1, ${versionId}, 1, ${variables}, 2, 2048, 300)`.execute(
