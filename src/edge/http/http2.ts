@@ -42,6 +42,7 @@ export function createSessions(
     maxSessionInvalidFrames: invalidFramesMax,
     maxSettings: settingsMax,
     maxOutstandingPings: pingsMax,
+    strictSingleValueFields: false, // what a target sends twice is its own business
     streamResetBurst: resetBurst,
     streamResetRate: resetsPerSecond,
     settings: {
