@@ -10,7 +10,7 @@ import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { vmsOfNode, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { noteVmChange } from '#src/resources/infra/vms/purposes.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
-import { buildMachineId, requeueUnclaimedBuilds } from './build-machines.ts'
+import { buildMachineId, requeueUnclaimedBuilds } from './builds/machines.ts'
 import { machineId, vmIdOf } from './machine-specs.ts'
 import { joinProject, type VmWork } from './vms.ts'
 

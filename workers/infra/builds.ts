@@ -14,11 +14,11 @@ import { findBuildRow, type Build, type Ending } from '#src/resources/infra/buil
 import { BuildClaimLost, claimBuild, type ClaimedBuild } from '#src/resources/infra/builds/runs.ts'
 import { openSpec } from '#src/resources/infra/builds/specs.ts'
 import { finishBuild, isFinished } from '#src/resources/infra/builds/states.ts'
-import { createBuildLogWriter, type BuildLogWriter } from './build-log-writers.ts'
-import { returnMachine } from './build-machines.ts'
-import { isNoRoom, noRoom, watchRoom } from './build-room.ts'
-import { BuildEnd, BuildReleased } from './build-runs.ts'
-import { runRemainingStages } from './build-stages.ts'
+import { createBuildLogWriter, type BuildLogWriter } from './builds/log-writers.ts'
+import { returnMachine } from './builds/machines.ts'
+import { isNoRoom, noRoom, watchRoom } from './builds/room.ts'
+import { BuildEnd, BuildReleased } from './builds/runs.ts'
+import { runRemainingStages } from './builds/stages.ts'
 import type { VmWork } from './vms.ts'
 
 /** More than any node has memory for; the dispatcher decides how many really run. */

@@ -23,7 +23,7 @@ import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/inf
 import { forgetCertificateOrders, sweepCertificates } from '#src/resources/infra/certificates/claims.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
 import { verifyBackups } from './database-verification.ts'
-import { requeueUnclaimedBuilds, sweepBuildDisks } from './build-machines.ts'
+import { requeueUnclaimedBuilds, sweepBuildDisks } from './builds/machines.ts'
 import type { ActiveBuilds } from './builds.ts'
 import { measureDatabases, sleepIdleDatabases } from './database-upkeep.ts'
 import { createDomainChecks } from './domains.ts'

@@ -7,7 +7,7 @@ import type { Machine } from '#src/drivers/compute/machine.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 import { isDatabaseAway } from '#src/platform/postgres.ts'
-import { isNoRoom } from '../build-room.ts'
+import { isNoRoom } from '../builds/room.ts'
 import type { VmWork } from '../vms.ts'
 
 /** Finds the machine of a database, and wakes it if it sleeps. */

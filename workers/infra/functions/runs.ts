@@ -23,7 +23,7 @@ import { maskedValues } from '#src/resources/infra/functions/variables.ts'
 import { environmentOf } from '#src/resources/infra/functions/environments.ts'
 import { createLogWriter, type LogWriter } from '../logs/writers.ts'
 import { machineId } from '../machine-specs.ts'
-import { terminate } from '../build-runs.ts'
+import { terminate } from '../builds/runs.ts'
 import type { VmWork } from '../vms.ts'
 import { listens, prepareProgram, startProgram, StartFailure } from './programs.ts'
 

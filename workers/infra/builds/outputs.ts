@@ -14,8 +14,8 @@ import type { BuildOutput } from '#src/resources/infra/builds/rows.ts'
 import { BuildClaimLost } from '#src/resources/infra/builds/runs.ts'
 import { checkFileRoom, filesHeld, isBelowFloor } from '#src/resources/infra/file-room.ts'
 import { addBuiltTemplate } from '#src/resources/infra/templates.ts'
-import { buildMachineId } from './build-machines.ts'
-import { noRoom } from './build-room.ts'
+import { buildMachineId } from './machines.ts'
+import { noRoom } from './room.ts'
 import {
   ask,
   begin,
@@ -28,7 +28,7 @@ import {
   persevere,
   untilOver,
   type BuildRun,
-} from './build-runs.ts'
+} from './runs.ts'
 
 /**
  * gzip's fastest level: under emulation compression is the slowest part, and a file is stored once and fetched a few

@@ -8,7 +8,7 @@ import { setBuildCommit } from '#src/resources/infra/builds/states.ts'
 import { findCheckout } from '#src/resources/infra/code-host/machines.ts'
 import { checkoutArguments } from '#src/resources/infra/code-host/variables.ts'
 import { useUpload } from '#src/resources/infra/uploads.ts'
-import { buildMachineId } from './build-machines.ts'
+import { buildMachineId } from './machines.ts'
 import {
   ask,
   begin,
@@ -20,7 +20,7 @@ import {
   untilOver,
   type BuildRun,
   type StageEnd,
-} from './build-runs.ts'
+} from './runs.ts'
 
 const codes = { noCommit: 42, noRef: 43, noDefault: 44 } as const
 

@@ -4,7 +4,7 @@ import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { appendBuildLog, createNumbering, lastLines, type LogLine } from '#src/resources/infra/build-logs.ts'
 import { BuildClaimLost, type BuildClaim, type BuildProgress } from '#src/resources/infra/builds/runs.ts'
-import { createLogWriter, type LogWriter } from './logs/writers.ts'
+import { createLogWriter, type LogWriter } from '../logs/writers.ts'
 
 const tooLong = `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n`
 

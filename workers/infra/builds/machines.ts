@@ -19,7 +19,7 @@ import { runBuildJob } from '#src/resources/infra/builds/jobs.ts'
 import type { Build } from '#src/resources/infra/builds/rows.ts'
 import { idleBuilds } from '#src/resources/infra/builds/runs.ts'
 import { markTemplateRemoved, unusedTemplates } from '#src/resources/infra/templates.ts'
-import type { VmWork } from './vms.ts'
+import type { VmWork } from '../vms.ts'
 
 /** A build that was dispatched to this node and not claimed for so long gets a new job. Unit: seconds. */
 const unclaimedSecondsMax = 20

@@ -15,9 +15,9 @@ import { openBuildSecrets } from '#src/resources/infra/builds/secrets.ts'
 import { openSource } from '#src/resources/infra/builds/sources.ts'
 import { openBuildUsage } from '#src/resources/infra/usage.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
-import { checkOut, fetchUpload, isUpload } from './build-checkouts.ts'
-import { buildMachineId, forgetCache, takeCache } from './build-machines.ts'
-import { keepOutput } from './build-outputs.ts'
+import { checkOut, fetchUpload, isUpload } from './checkouts.ts'
+import { buildMachineId, forgetCache, takeCache } from './machines.ts'
+import { keepOutput } from './outputs.ts'
 import {
   ask,
   begin,
@@ -28,7 +28,7 @@ import {
   runStep,
   type BuildRun,
   type StageEnd,
-} from './build-runs.ts'
+} from './runs.ts'
 
 const cacheFolder = '/home/user/workspace/cache'
 /** The environment variables that point tools to the cache, if the build has one. */

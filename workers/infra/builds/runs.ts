@@ -12,9 +12,9 @@ import { log } from '#src/platform/log.ts'
 import type { Build, Ending } from '#src/resources/infra/builds/rows.ts'
 import type { BuildClaim, BuildProgress } from '#src/resources/infra/builds/runs.ts'
 import type { BuildSpec } from '#src/resources/infra/builds/specs.ts'
-import type { BuildLogWriter } from './build-log-writers.ts'
-import { buildMachineId } from './build-machines.ts'
-import type { VmWork } from './vms.ts'
+import type { BuildLogWriter } from './log-writers.ts'
+import { buildMachineId } from './machines.ts'
+import type { VmWork } from '../vms.ts'
 
 /** Where the files of a build are in its machine. */
 export const checkoutFolder = '/home/user/build'
