@@ -8,6 +8,9 @@ const all = [...product, ...readSources(['test'])]
 const linesMax = { product: 300, tests: 500, function: 70 }
 const folderFilesMax = 30
 
+/** It is written by `npm run tables`, a line or more for each table. */
+const generatedTables = 'src/platform/postgres/tables.ts'
+
 /** The page's script is one function because it is sent to the browser as its text. */
 const longerFunctions: readonly string[] = ['src/gateway/graphiql-bar.ts: barScript']
 
@@ -27,6 +30,7 @@ function places(
 describe('files', () => {
   test(`have at most ${linesMax.product} lines, those of tests ${linesMax.tests}`, () => {
     const long = all.filter(({ path, text }) => {
+      if (path === generatedTables) return false
       const lines = text.split('\n').length - 1
       return lines > (path.startsWith('test/') ? linesMax.tests : linesMax.product)
     })
