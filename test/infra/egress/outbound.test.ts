@@ -13,8 +13,8 @@ import {
   refusalOf,
   type OutboundOptions,
 } from '#src/drivers/outbound.ts'
-import { forbiddenHosts, forbiddenNames } from '../support/forbidden-hosts.ts'
-import { startNameServer, type NameServer } from '../support/name-server.ts'
+import { forbiddenHosts, forbiddenNames } from '../../support/forbidden-hosts.ts'
+import { startNameServer, type NameServer } from '../../support/name-server.ts'
 
 /** Stands for the open internet: the one loopback address that the tests' guard lets through. */
 const openAddress = '127.0.0.9'

@@ -13,10 +13,10 @@ import { processName } from '#src/platform/locks/process-marks.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { checkFileRoom } from '#src/resources/infra/file-room.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { organizationOf } from '../support/builds.ts'
-import { idsOf } from '../support/makers.ts'
-import { until } from '../support/until.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { organizationOf } from '../../support/builds.ts'
+import { idsOf } from '../../support/makers.ts'
+import { until } from '../../support/until.ts'
 
 let berth: Berth
 let token: string
