@@ -211,6 +211,7 @@ const values: Readonly<Record<string, unknown>> = {
   execution_identity: { type: 'service_account' },
   external_ref: '{fresh}',
   folder_id: '',
+  format: 'tar',
   function_id: '',
   git_branch: '',
   git_ref: 'main',
@@ -318,6 +319,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(`-${vm.slice(-8)}.`, '-VM.')
       .replaceAll(vm, 'VM')
       .replaceAll(vm.slice(-26), 'VM')
+      .replaceAll(/expires=\d+|signature=[\w-]+/g, 'SIGNED')
       .replaceAll(/berth_token=[\w.-]+/g, 'berth_token=TOKEN')
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
