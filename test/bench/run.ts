@@ -11,6 +11,7 @@ import { builds } from './builds.ts'
 import { chats } from './chats.ts'
 import { databases } from './databases.ts'
 import { jobs } from './jobs.ts'
+import { ingress } from './edge/ingress.ts'
 import { graphql } from './graphql.ts'
 import { postgres } from './postgres.ts'
 import { sessionSteps } from './session-steps.ts'
@@ -30,6 +31,7 @@ const benchmarks: readonly Benchmark[] = [
   builds,
   chats,
   postgres,
+  ingress,
 ]
 const full: Effort = { quick: false, rounds: 7, secondsPerRound: 4 }
 const quick: Effort = { quick: true, rounds: 2, secondsPerRound: 1 }
