@@ -100,6 +100,23 @@ describe('what housekeeping keeps', () => {
     })
   }
 
+  test('of an upload that a function runs from: the file, until no version of it does', async () => {
+    const binaryUrl = await put()
+    const { body } = await berth.ask(
+      'mutation ($input: CreateFunctionInput!) { createFunction(input: $input) { function { id } } }',
+      { token, variables: { input: { binaryUrl } } },
+    )
+    await age(binaryUrl, 31)
+    await sweep()
+    await sweep()
+    expect(await isStored(binaryUrl)).toBe(true)
+    const { id } = (body.data as { createFunction: { function: { id: string } } }).createFunction.function
+    await berth.ask(`mutation { deleteFunction(input: {id: "${id}"}) { deletedId } }`, { token })
+    await age(binaryUrl, 31)
+    await sweep()
+    expect([await isStored(binaryUrl), await hasRow(binaryUrl)]).toEqual([false, false])
+  })
+
   test('of an upload that no build has asked for in 30 days: nothing; of one that a build asks for: the file, for 30 days more', async () => {
     const [unused, young, used] = [await put(), await put(), await put()]
     await age(unused, 31)

@@ -8,7 +8,6 @@ import { readConfig } from '#src/platform/config.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
-import type { OutputType } from '#src/resources/infra/builds/rows.ts'
 import { finishBuild } from '#src/resources/infra/builds/states.ts'
 import type { Berth } from '../../support/berth.ts'
 import { clearBuilds, startWithoutBuilder, submitRunning, uuidOf } from '../../support/builds.ts'
@@ -24,17 +23,14 @@ afterAll(() => berth.stop())
 const keyOf = (id: string): string => `builds/tests/${id}/out.tar.gz`
 
 /** A build that ended so many days ago and left a file behind; its public id. */
-async function makeBuild(
-  days: number,
-  { type = 'artifact', stored = true }: { type?: OutputType; stored?: boolean } = {},
-): Promise<string> {
+async function makeBuild(days: number, { stored = true }: { stored?: boolean } = {}): Promise<string> {
   const job = await submitRunning(berth, token)
   const id = uuidOf(job)
   if (stored) await objectStore(berth.services).put(keyOf(id), Readable.from([Buffer.from('kept')]), 1024)
   await finishBuild(berth.services, id, {
     status: 'succeeded',
     exitCode: 0,
-    output: { type, name: 'out', key: keyOf(id), templateId: null, sizeBytes: 4, sha256: 'ab' },
+    output: { type: 'artifact', name: 'out', key: keyOf(id), templateId: null, sizeBytes: 4, sha256: 'ab' },
   })
   await sql`update build_jobs set finished_at = now() - ${days} * interval '1 day' where id = ${id}`.execute(
     berth.services.db,
@@ -49,15 +45,23 @@ async function outputOf(id: string): Promise<{ url: string | null; sizeBytes: nu
   return (body.data as { build: { output: { url: string | null; sizeBytes: number; name: string } } }).build.output
 }
 
-test('an artifact is deleted after 30 days and its build still describes it; younger ones and functions stay', async () => {
-  const [old, young, callable] = [await makeBuild(31), await makeBuild(29), await makeBuild(400, { type: 'function' })]
+test('an artifact is deleted after 30 days and its build still describes it; younger ones stay, and those that a function runs from', async () => {
+  const [old, young, deployed] = [await makeBuild(31), await makeBuild(29), await makeBuild(400)]
   const url = (await outputOf(old)).url ?? ''
+  const { body } = await berth.ask(
+    'mutation ($input: CreateFunctionInput!) { createFunction(input: $input) { function { id } } }',
+    { token, variables: { input: { buildId: deployed } } },
+  )
   expect((await fetch(url)).status).toBe(200)
   await forgetOldArtifacts(berth.services)
   await forgetOldArtifacts(berth.services)
   expect((await fetch(url)).status).toBe(404)
   expect(await outputOf(old)).toEqual({ url: null, sizeBytes: 4, name: 'out' })
-  for (const id of [young, callable]) expect((await fetch((await outputOf(id)).url ?? '')).status).toBe(200)
+  for (const id of [young, deployed]) expect((await fetch((await outputOf(id)).url ?? '')).status).toBe(200)
+  const { id } = (body.data as { createFunction: { function: { id: string } } }).createFunction.function
+  await berth.ask(`mutation { deleteFunction(input: {id: "${id}"}) { deletedId } }`, { token })
+  await forgetOldArtifacts(berth.services)
+  expect(await outputOf(deployed)).toMatchObject({ url: null })
 })
 
 test('BERTH_ARTIFACT_DAYS sets how long artifacts are kept, and 0 keeps them permanently', async () => {

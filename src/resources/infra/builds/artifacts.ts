@@ -1,12 +1,14 @@
-/** Deleting old artifacts of builds. Functions and templates are kept, because something may run from them. */
+/** Deleting old files of builds. Those that a version of a function runs from stay, and templates are kept. */
 import { objectStore } from '#src/drivers/objects.ts'
-import { change, findAll, sql } from '#src/platform/postgres.ts'
+import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { sweep } from '#src/platform/jobs/sweeps.ts'
 
+const unnamed = sql`not exists (select from function_versions v where v.object_key = b.output ->> 'key')`
+
 /**
- * Deletes the artifacts of builds that ended BERTH_ARTIFACT_DAYS ago (0 keeps them). The build's row still describes
- * them. For housekeeping.
+ * Deletes the files of builds that ended BERTH_ARTIFACT_DAYS ago (0 keeps them), except those that a version of a function
+ * runs from. The build's row still describes them. For housekeeping.
  */
 export async function forgetOldArtifacts(services: Pick<Background, 'config' | 'db' | 'sealer'>): Promise<void> {
   const {
@@ -20,13 +22,21 @@ export async function forgetOldArtifacts(services: Pick<Background, 'config' | '
       findAll<{ id: string; key: string }>(
         db,
         sql`
-    select id, output ->> 'key' as key from build_jobs
-    where output ->> 'type' = 'artifact' and output ->> 'key' is not null and finished_at < now() - ${artifactDays} * interval '1 day' and id <> all(${stuckIds}::uuid[])
+    select id, output ->> 'key' as key from build_jobs b
+    where output ->> 'key' is not null and finished_at < now() - ${artifactDays} * interval '1 day' and ${unnamed} and id <> all(${stuckIds}::uuid[])
     order by finished_at limit ${batchMax}`,
       ),
     async ({ id, key }) => {
-      await objectStore(services).remove(key)
-      await change(db, sql`update build_jobs set output = output || '{"key": null}' where id = ${id}`)
+      await transaction(db, async (tx) => {
+        // Whoever deploys it meanwhile waits for this transaction, and then finds no file. Who was first is seen by the
+        // next statement.
+        await change(tx, sql`select 1 from build_jobs where id = ${id} for update`)
+        const forgotten = await change(
+          tx,
+          sql`update build_jobs b set output = output || '{"key": null}' where id = ${id} and ${unnamed}`,
+        )
+        if (forgotten > 0) await objectStore(services).remove(key)
+      })
     },
   )
 }

@@ -1,4 +1,7 @@
-/** Deleting old uploads: after a day if they were never finished, otherwise some time after a build last used them. */
+/**
+ * Deleting old uploads: after a day if they were never finished, otherwise some time after a build last used them. Those that
+ * a version of a function runs from stay.
+ */
 import { objectStore } from '#src/drivers/objects.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
@@ -36,7 +39,7 @@ export async function forgetUnfinishedUploads(services: Stores): Promise<void> {
 }
 
 /**
- * Deletes finished uploads that no build has used for BERTH_UPLOAD_DAYS (0 keeps them). Even one day is longer than a
+ * Deletes finished uploads that no build, and no version of a function, has used for BERTH_UPLOAD_DAYS (0 keeps them). Even one day is longer than a
  * build may wait and run. For housekeeping.
  */
 export async function forgetUnusedUploads(services: Stores): Promise<void> {
@@ -56,6 +59,10 @@ export async function forgetUnusedUploads(services: Stores): Promise<void> {
       ),
     async ({ id, organizationId }) => {
       await transaction(db, async (tx) => {
+        const isNamed = sql`exists (select from function_versions where object_key = ${uploadKey(organizationId, id)})`
+        await change(tx, sql`select 1 from uploads where id = ${id} for update`) // the next statement sees who was first
+        // It counts as used now, and is looked at again much later.
+        if ((await change(tx, sql`update uploads set used_at = now() where id = ${id} and ${isNamed}`)) > 0) return
         // The row is deleted first: a build that asks for it now waits for this transaction, and then finds no such
         // upload.
         const removed = await change(tx, sql`delete from uploads where id = ${id} and ${unused}`)
