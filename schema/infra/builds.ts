@@ -25,7 +25,8 @@ const buildStatus = enumOf('BuildStatus', 'The status of a build. The last three
   cancelled: 'A user cancelled it.',
 } satisfies Record<BuildStatus, string>)
 
-const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
+/** What a build produced. */
+export const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
   description: 'What a build produced.',
   fields: (t) => ({
     type: t.field({

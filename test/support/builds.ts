@@ -119,5 +119,6 @@ export async function readEvents(answer: Response, most = Infinity): Promise<Ent
 export async function clearBuilds(berth: Berth): Promise<void> {
   await sql`delete from build_caches`.execute(berth.services.db)
   await sql`delete from usage_sessions where build_job_id is not null`.execute(berth.services.db)
+  await sql`update function_versions set build_id = null`.execute(berth.services.db)
   await sql`delete from build_jobs`.execute(berth.services.db)
 }

@@ -8,6 +8,7 @@ import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { isDatabaseAway } from '#src/platform/postgres.ts'
+import { finishDeployment, isDeployment } from '#src/resources/infra/builds/deployments.ts'
 import { dispatchBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { dispatchJob, runBuildJob } from '#src/resources/infra/builds/jobs.ts'
 import { findBuildRow, type Build, type Ending } from '#src/resources/infra/builds/rows.ts'
@@ -17,6 +18,7 @@ import { finishBuild, isFinished } from '#src/resources/infra/builds/states.ts'
 import { createBuildLogWriter, type BuildLogWriter } from './builds/log-writers.ts'
 import { returnMachine } from './builds/machines.ts'
 import { isNoRoom, noRoom, watchRoom } from './builds/room.ts'
+import { forgetFile } from './builds/outputs.ts'
 import { BuildEnd, BuildReleased } from './builds/runs.ts'
 import { runRemainingStages } from './builds/stages.ts'
 import type { VmWork } from './vms.ts'
@@ -94,16 +96,41 @@ async function end(
   writer: BuildLogWriter,
   ending: Ending,
 ): Promise<void> {
-  const line = ending.error
-    ? (sentences[ending.error] ?? ending.error)
-    : ending.status === 'cancelled'
-      ? 'Cancelled.'
-      : undefined
-  if (!writer.progress.ending) writer.endOutput({ ending }, line)
+  if (!writer.progress.ending) writer.endOutput({ ending }, lineOf(ending))
   await writer.flush()
   await patiently(() => returnMachine(work, build, ending.status === 'succeeded'))
-  const finished = await patiently(() => finishBuild(work.services, build.id, ending, ['running'], claim))
-  if (finished) log.info({ build: encodeId('build', build.id), status: ending.status }, 'a build ended')
+  const finished = isDeployment(ending)
+    ? await deploy(work, { build, claim }, writer, ending)
+    : await patiently(() => finishBuild(work.services, build.id, ending, ['running'], claim))
+  if (finished) log.info({ build: encodeId('build', build.id), status: finished.status }, 'a build ended')
+}
+
+/** Ends a build with a new version of its function; one that may not be deployed fails with the reason. */
+async function deploy(
+  work: VmWork,
+  { build, claim }: Pick<ClaimedBuild, 'build' | 'claim'>,
+  writer: BuildLogWriter,
+  ending: Ending,
+): Promise<Build | undefined> {
+  const { services } = work
+  const { output } = openSpec(services.sealer, build)
+  try {
+    return await patiently(() => finishDeployment(services, build, ending, output, claim))
+  } catch (error) {
+    if (!(error instanceof BerthError) || isDatabaseAway(error)) throw error
+    const refused: Ending = { status: 'failed', error: error.message }
+    writer.endOutput({ ending: refused }, error.message)
+    await writer.flush()
+    await forgetFile(work, ending)
+    return patiently(() => finishBuild(services, build.id, refused, ['running'], claim))
+  }
+}
+
+/** The last line of a build's log. */
+function lineOf(ending: Ending): string | undefined {
+  if (ending.error) return sentences[ending.error] ?? ending.error
+  if (ending.status === 'cancelled') return 'Cancelled.'
+  return isDeployment(ending) ? `Deploying it to the function ${ending.output?.name}` : undefined
 }
 
 /** Another worker has the build now, or it has ended: then its machine is removed. */

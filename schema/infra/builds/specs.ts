@@ -7,7 +7,7 @@ import type { OutputType } from '#src/resources/infra/builds/rows.ts'
 export const outputType = enumOf('BuildOutputType', 'What a build produces.', {
   artifact: 'A tar.gz file, stored for some weeks.',
   template: 'A template for VMs.',
-  function: 'A tar.gz that a function runs from.',
+  function: 'A version of a function, which is deployed when the build succeeds.',
 } satisfies Record<OutputType, string>)
 
 const builderKind = enumOf('BuildBuilder', 'How a build makes its output.', {
@@ -23,6 +23,13 @@ const outputInput = builder.inputType('BuildOutputInput', {
       description: 'Its name: lower-case letters, digits and dashes, beginning with a letter, 63 at most.',
     }),
     path: t.string({ description: 'A relative path inside the checkout; the whole checkout by default.' }),
+    startCommand: t.string({
+      description:
+        'Of a function: what starts it, at most 4096 characters. By default as in its version before; at first, and if empty, what the files say.',
+    }),
+    port: t.int({
+      description: 'Of a function: where it listens. By default as in its version before; at first 8080.',
+    }),
   }),
 })
 const resourcesInput = builder.inputType('BuildResourcesInput', {
@@ -62,11 +69,15 @@ export function wireSpec(sent: typeof buildSpecInput.$inferInput | null | undefi
   return {
     ...withoutNulls(same),
     ...withoutNulls({
-      output: output && withoutNulls(output),
+      output: output && wireOutput(output),
       resources: resources && withoutNulls({ vcpu: resources.vcpuCount, memory_mb: resources.memoryMb }),
       timeout_seconds: timeoutSeconds,
     }),
   }
+}
+
+function wireOutput({ startCommand, ...same }: typeof outputInput.$inferInput): object {
+  return withoutNulls({ ...same, start_command: startCommand })
 }
 
 function withoutNulls(object: object): object {

@@ -1,5 +1,13 @@
 /** Build jobs: submit, read, list, cancel. The work itself is done by a node: see workers/infra/builds.ts. */
-import { allow, allowAnywhere, allowIn, owned, type Permission, type Scope } from '#src/platform/access.ts'
+import {
+  allow,
+  allowAnywhere,
+  allowIn,
+  closedToVmTokens,
+  owned,
+  type Permission,
+  type Scope,
+} from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -47,6 +55,7 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
   await spendSubmission(call, scope)
   const id = newUuid()
   const spec = readEither(order)
+  if (spec.output.type === 'function') allowDeployment(call, scope)
   const source = readSource(call.sealer, id, order)
   const role = scope.role ?? 'member' // submitted by an API key
   await checkBuildSecrets(call.db, scope.organizationId, role, spec.secrets)
@@ -65,9 +74,9 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
     const build = await getOne<Build>(
       tx,
       sql`
-      insert into build_jobs (id, organization_id, created_by, submitted_role, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
+      insert into build_jobs (id, organization_id, created_by, key_id, submitted_role, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
         template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, event_position, code_host_link_id)
-      values (${id}, ${scope.organizationId}, ${scope.userId}, ${role}, 'queued', ${source.repoUrl}, ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
+      values (${id}, ${scope.organizationId}, ${scope.userId}, ${scope.keyId}, ${role}, 'queued', ${source.repoUrl}, ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
         ${template.id}, ${spec.resources.vcpu}, ${spec.resources.memory_mb}, ${spec.timeout_seconds}, ${spec.output.type}, ${spec.output.name}, 1, ${link?.id ?? null})
       returning *`,
     )
@@ -152,6 +161,12 @@ function readEither({ spec, specBytes }: BuildOrder): BuildSpec {
   if (spec !== undefined && spec !== null && specBytes !== undefined && specBytes !== null)
     throw new BerthError('invalid_spec', 'Give the spec as an object or as bytes, not both.')
   return spec !== undefined && spec !== null ? readSpec(spec) : readSpecBytes(specBytes)
+}
+
+/** A build that deploys needs the right to deploy, now and when it ends. */
+function allowDeployment({ caller }: Call, scope: Scope): void {
+  if (scope.vmId !== null) throw closedToVmTokens('functions')
+  allowIn(caller, 'functions:write', scope.organizationId)
 }
 
 /** With a repository, the context is a folder in it; without one, it is an upload of the organization, or nothing. */

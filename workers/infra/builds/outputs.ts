@@ -10,7 +10,7 @@ import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { patiently } from '#src/platform/patience.ts'
-import type { BuildOutput } from '#src/resources/infra/builds/rows.ts'
+import type { BuildOutput, Ending } from '#src/resources/infra/builds/rows.ts'
 import { BuildClaimLost } from '#src/resources/infra/builds/runs.ts'
 import { checkFileRoom, filesHeld, isBelowFloor } from '#src/resources/infra/file-room.ts'
 import { addBuiltTemplate } from '#src/resources/infra/templates.ts'
@@ -96,6 +96,19 @@ async function pack(run: BuildRun, place: string): Promise<BuildOutput> {
     if (error instanceof BerthError && error.code === 'request_too_large') throw tooLarge()
     throw error
   }
+}
+
+/** Deletes the stored file of an output that nothing will name. */
+export async function forgetFile(
+  { services }: Pick<BuildRun['work'], 'services'>,
+  { output }: Pick<Ending, 'output'>,
+): Promise<void> {
+  if (!output?.key) return
+  await objectStore(services)
+    .remove(output.key)
+    .catch((reason: Error) =>
+      processLog.warn({ reason: reason.message }, 'the file of an output that nobody needs was not removed'),
+    )
 }
 
 /** Checks before packing that the organization may store it, and that the disk has room. @throws BuildEnd. */

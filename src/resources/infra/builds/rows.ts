@@ -10,7 +10,13 @@ export type BuildStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cance
 /** What a build produces: `artifact` and `function` are files in the object store, `template` is for VMs. */
 export type OutputType = 'artifact' | 'template' | 'function'
 
-/** The output of a build. `key` names the file in the object store; `templateId` is a stored uuid. */
+/** What a build has deployed: the function, and which version of it. Ids are stored uuids. */
+export type DeployedVersion = { functionId: string; versionId: string; number: number }
+
+/**
+ * The output of a build. `key` names the file in the object store; `templateId` is a stored uuid; `deployed` is absent when
+ * it deployed nothing.
+ */
 export type BuildOutput = {
   type: OutputType
   name: string
@@ -18,6 +24,7 @@ export type BuildOutput = {
   templateId: string | null
   sizeBytes: number
   sha256: string | null
+  deployed?: DeployedVersion
 }
 
 /** How a build ended. `error` is `timed_out`, `builder_lost`, `no_capacity`, or a sentence; `failingStep` counts commands from 1. */
@@ -39,7 +46,7 @@ export type Build = Row<
 export type ShownBuild = Omit<Build, 'sealedSource' | 'sealedSpec' | 'tail'>
 
 /** The columns of a ShownBuild. */
-const shownColumns = sql`id, organization_id, created_by, submitted_role, status, repo_url, repo_key, git_ref, commit_sha, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
+const shownColumns = sql`id, organization_id, created_by, key_id, submitted_role, status, repo_url, repo_key, git_ref, commit_sha, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
   error, exit_code, failing_step, output, cancel_requested, node_id, queued_at, started_at, claimed_at, finished_at, log_end_ms, log_end_seq, event_position`
 
 /** Builds as lists show them. */

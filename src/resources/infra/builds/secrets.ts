@@ -2,13 +2,14 @@
  * An organization's secrets for its builds: set by name, never shown again, passed to builds whose spec names them if
  * the submitter has the role that the secret requires. A build's commands can print what they are given.
  */
-import { allow, isAtLeast, lesserRole, owned, type Role } from '#src/platform/access.ts'
+import { allow, isAtLeast, owned, type Role } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Build } from './rows.ts'
+import { roleOfSubmitter } from './submitters.ts'
 import { checkEnv } from '#src/resources/infra/vm-env.ts'
 
 /** A secret as it is shown, without its value. */
@@ -110,19 +111,6 @@ export async function openBuildSecrets(
   return Object.fromEntries(
     rows.map(({ name, sealedValue }) => [name, sealer.open(sealedValue, placeOf(organizationId, name))]),
   )
-}
-
-/** The submitter's current role, but never more than when they submitted the build; null when they left. */
-async function roleOfSubmitter(
-  db: Db,
-  { organizationId, createdBy, submittedRole }: Pick<Build, 'organizationId' | 'createdBy' | 'submittedRole'>,
-): Promise<Role | null> {
-  if (createdBy === null) return 'member'
-  const now = await findOne<Pick<Row<'memberships', { role: Role }>, 'role'>>(
-    db,
-    sql`select role from memberships where organization_id = ${organizationId} and user_id = ${createdBy} and deactivated_at is null`,
-  )
-  return now ? lesserRole(now.role, submittedRole ?? now.role) : null
 }
 
 function refuseBeyond(role: Role | null, secrets: readonly Pick<BuildSecret, 'name' | 'leastRole'>[]): void {

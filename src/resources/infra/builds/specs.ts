@@ -4,12 +4,16 @@ import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { parseJson } from '#src/platform/json/body.ts'
 import { limits } from '#src/platform/limits.ts'
+import { functionLimits } from '#src/platform/limits/functions.ts'
 import { exact, sentenceOf } from '#src/platform/shapes.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Build } from './rows.ts'
 import { checkEnv } from '#src/resources/infra/vm-env.ts'
 
-/** A spec with every default filled in. Paths are relative to the checkout; `path` null means the checkout. */
+/**
+ * A spec with every default filled in. Paths are relative to the checkout; `path` null means the checkout. The start command
+ * and the port of a function's version are as in the version before when they are absent.
+ */
 export type BuildSpec = {
   version: 1
   builder: 'command' | 'static'
@@ -18,7 +22,13 @@ export type BuildSpec = {
   commands: string[]
   env: Record<string, string>
   secrets: string[]
-  output: { type: 'artifact' | 'template' | 'function'; name: string; path: string | null }
+  output: {
+    type: 'artifact' | 'template' | 'function'
+    name: string
+    path: string | null
+    start_command?: string | undefined
+    port?: number | undefined
+  }
   cache: boolean
   resources: { vcpu: number; memory_mb: number }
   timeout_seconds: number
@@ -48,7 +58,17 @@ const shape = exact({
     type: z.enum(['artifact', 'template', 'function']),
     name: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/),
     path: path.nullish().transform((given) => given || null),
-  }).default({ type: 'artifact', name: 'build', path: null }),
+    start_command: text(functionLimits.commandLength)
+      .refine((given) => given.isWellFormed())
+      .nullish()
+      .transform((given) => given ?? undefined),
+    port: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .nullish()
+      .transform((given) => given ?? undefined),
+  }).default({ type: 'artifact', name: 'build', path: null, start_command: undefined, port: undefined }),
   cache: z.boolean().default(true),
   resources: exact({
     vcpu: z.int().min(1).max(16).default(defaultResources.vcpu),
@@ -65,8 +85,7 @@ const hints: Readonly<Record<string, string>> = {
   commands: `must be a list of at most ${limits.buildCommandsMax} texts of 1 to ${limits.buildCommandLength} characters`,
   env: 'must be an object from text to text',
   secrets: `must be a list of at most ${limits.buildSecretsMax} names of build secrets`,
-  output:
-    'must be {"type": "artifact"|"template"|"function", "name", "path"?}: the name begins with a letter and has lower-case letters, digits and dashes, 63 at most; the path is relative and stays inside the checkout',
+  output: `must be {"type": "artifact"|"template"|"function", "name", "path"?, "start_command"?, "port"?}: the name begins with a letter and has lower-case letters, digits and dashes, 63 at most; the path is relative and stays inside the checkout; of a function, the start command is text of at most ${functionLimits.commandLength} characters, and the port 1 to 65535`,
   cache: 'must be true or false',
   resources: 'must be {"vcpu": 1 to 16, "memory_mb": 256 to 65536}',
   timeout_seconds: `must be a whole number from 1 to ${limits.buildTimeoutSecondsMax}`,
@@ -115,6 +134,12 @@ export function readSpec(object: unknown): BuildSpec {
   checkEnv(Object.fromEntries(spec.secrets.map((name) => [name, ''])), 'secret')
   const twice = spec.secrets.find((name) => Object.hasOwn(spec.env, name))
   if (twice) throw new BerthError('invalid_spec', `spec.secrets and spec.env both have ${twice}; keep one.`)
+  const { type, start_command, port } = spec.output
+  if (type !== 'function' && (start_command !== undefined || port !== undefined))
+    throw new BerthError(
+      'invalid_spec',
+      `spec.output has a start_command or a port, which only a function has, and its type is "${type}". Leave them out, or set the type to "function".`,
+    )
   if (spec.builder === 'static' && spec.commands.length > 0)
     throw new BerthError(
       'invalid_spec',
