@@ -23,12 +23,13 @@ const isServed = async (): Promise<void> => expect((await ask(world, 'fast.test'
 const head = (host: string, more = ''): string => `GET / HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`
 
 test('a thousand clients that are slow with their headers are cut, and others are served meanwhile', async () => {
-  await open({ headSeconds: 1, unprovenPerAddress: 2000, connectionsPerAddress: 2000 })
+  await open({ headSeconds: 2, unprovenPerAddress: 2000, connectionsPerAddress: 2000 })
   const slow = Array.from({ length: 1000 }, () => world.dial())
+  const cut = Promise.all(slow.map(textOf))
+  await Promise.all(slow.map((socket) => once(socket, 'connect')))
   for (const socket of slow) socket.write('GET / HTTP/1.1\r\nHost: fast.test\r\nX: ')
-  await until('all are there', () => world.ingress.counts().connections === slow.length)
   await isServed()
-  const answers = await Promise.all(slow.map(textOf))
+  const answers = await cut
   expect(answers.filter((answer) => answer.startsWith('HTTP/1.1 408 ')).length).toBe(slow.length)
   for (const socket of slow) socket.destroy()
   await isServed()
@@ -46,18 +47,20 @@ test('an address has so many connections without a request, and the oldest make 
 
 test('an address has so many connections; those that rest make room, and those with a request do not', async () => {
   await open({ connectionsPerAddress: 3 })
-  await world.serve('hangs.test', () => undefined)
+  let underWay = 0
+  await world.serve('hangs.test', () => void underWay++)
   const busy = [world.dial(), world.dial()]
   for (const socket of busy) socket.write(head('hangs.test'))
-  await until('they are under way', () => world.ingress.counts().targetConnections === 2)
+  await until('they are under way', () => underWay === 2)
   const resting = world.dial()
   resting.write(head('fast.test'))
   await once(resting, 'data')
+  const cut = textOf(resting)
   await isServed()
-  await textOf(resting)
+  await cut
   busy.push(world.dial())
   busy[2]?.write(head('hangs.test'))
-  await until('it is under way', () => world.ingress.counts().targetConnections >= 3)
+  await until('it is under way', () => underWay === 3)
   await expect(ask(world, 'fast.test')).rejects.toThrow() // nobody rests
 })
 
@@ -216,11 +219,12 @@ test.each([
   const clients = Array.from({ length: 20 }, () => dialSecure())
   const dribbling =
     bytes === 'dribble' ? setInterval(() => clients.map((socket) => socket.write('\x16')), 50) : undefined
+  const cut = Promise.all(clients.map(textOf))
   for (const socket of clients) if (typeof bytes !== 'string') socket.write(bytes)
   const secured = await world.dialTls('fast.test', { ALPNProtocols: ['http/1.1'] })
   secured.write(head('fast.test', 'Connection: close\r\n'))
   expect(await textOf(secured)).toMatch(/fine$/)
-  await Promise.all(clients.map(textOf))
+  await cut
   clearInterval(dribbling)
 })
 
