@@ -20,7 +20,7 @@ import type { RouteTable } from './routes.ts'
 import { createServing, type Serving, type ServingOptions } from './serving.ts'
 import type { Reach } from './targets.ts'
 import { createTenants } from './tenants.ts'
-import { secure, type TlsOptions } from './tls.ts'
+import { createSecuring, type TlsOptions } from './tls.ts'
 import { createUpgrades, type Upgrades } from './upgrades.ts'
 
 /** The limits of an ingress, in its usual units. */
@@ -162,11 +162,12 @@ function openDoors(
   plain.prependListener('connection', (socket: Socket) => {
     if (!clients.has(socket)) enter(socket) // a secured one has been let in
   })
+  const secure = createSecuring({ ...options, greetingSeconds: limits.greetingSeconds })
   const secured = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }, (socket) => {
     socket.on('error', () => socket.destroy()) // 'close' follows
     const place = enter(socket)
     if (!place) return
-    secure(socket, { ...options, greetingSeconds: limits.greetingSeconds }).then(
+    secure(socket).then(
       (done) => {
         if (!done) return
         clients.set(done.stream, { peer: peerOf(socket, done.serverName), place, unanswered: 0 })
