@@ -9,9 +9,10 @@ import { connectionOf, orderOf, pageArguments, pageArgumentsUpTo, type OrderGive
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { instructionsFor, recordsOf, txtNameOf, txtValueOf } from '#src/resources/infra/domains/records.ts'
-import { externalUrlOf, type Domain, type DomainRecord, type DomainStatus } from '#src/resources/infra/domains/rows.ts'
+import type { Domain, DomainRecord, DomainStatus } from '#src/resources/infra/domains/rows.ts'
 import { findDomains, getDomain, pageDomains, pageDomainsOfEach } from '#src/resources/infra/domains/lists.ts'
 import { messageOf } from '#src/resources/infra/domains.ts'
+import { externalUrl } from '#src/resources/infra/routes/urls.ts'
 import { certificateOfDomain, certificateType } from './certificates.ts'
 import { vmType } from './vms.ts'
 
@@ -140,7 +141,10 @@ builder.objectType(domainType, {
       id: ({ vmId }) => vmId,
     }),
     ...flatTarget(t),
-    externalUrl: t.string({ description: 'Where it is reached.', resolve: externalUrlOf }),
+    externalUrl: t.string({
+      description: 'Where it is reached: by HTTPS, with the edge’s port unless that is 443.',
+      resolve: ({ name, path }, _, { config }) => externalUrl(config, name, path),
+    }),
     message: t.string({ description: 'How far it is, as a sentence.', resolve: messageOf }),
     certificate: t.field({
       type: certificateType,

@@ -12,8 +12,10 @@ import { until } from '../support/until.ts'
 import { ingress, startDomainWorld, storedId, type DomainWorld } from './domains/domain-world.ts'
 
 let world: DomainWorld
+let httpsPort: number
 beforeAll(async () => {
   world = await startDomainWorld({}, { worker: true })
+  httpsPort = world.berth.services.config.httpsPort
 })
 afterAll(() => world.stop())
 
@@ -41,7 +43,7 @@ test('a domain is claimed, proved, activated, linked, unlinked and deleted', asy
   expect(activated).toBe(200)
   expect(active).toEqual({
     domain: name,
-    external_url: `https://${name}/`,
+    external_url: `https://${name}:${httpsPort}/`,
     message: expect.stringContaining('not linked'),
     service_id: null,
     verification_status: 'active',
@@ -52,7 +54,7 @@ test('a domain is claimed, proved, activated, linked, unlinked and deleted', asy
   expect(link).toMatchObject({
     status: 200,
     body: {
-      external_url: `https://${name}/api`,
+      external_url: `https://${name}:${httpsPort}/api`,
       service_id: expect.stringMatching(/^svc_/),
       verification_status: 'active',
     },
@@ -291,7 +293,7 @@ test('what docs/edge.md prints about domains does what it says', async () => {
   })
   expect(await run(activate)).toMatchObject({
     verification_status: 'active',
-    external_url: 'https://shop.example.test/',
+    external_url: `https://shop.example.test:${httpsPort}/`,
   })
   expect(await run(link)).toMatchObject({ message: `shop.example.test is active and leads to vm:${vm}:8080.` })
   expect(await world.route('shop.example.test')).toMatchObject({ vmId: decodeId('vm', vm), vmPort: 8080 })

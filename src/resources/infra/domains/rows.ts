@@ -75,8 +75,3 @@ export function targetOf({ vmId, vmPort, functionId }: Pick<Domain, 'vmId' | 'vm
   if (functionId !== null) return `function:${encodeId('function', functionId)}`
   return vmId === null ? null : `vm:${encodeId('vm', vmId)}:${vmPort}`
 }
-
-/** The address that a domain is reached at. */
-export function externalUrlOf({ name, path }: Pick<Domain, 'name' | 'path'>): string {
-  return `https://${name}${path}`
-}
