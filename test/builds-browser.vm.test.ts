@@ -1,7 +1,8 @@
 /** A build's log in a real browser: EventSource follows it over the death of the web process, without a gap or a repeat. */
 import { decodeJwt } from 'jose'
-import { chromium, type Browser } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launchChromium } from './support/browser/chromium.ts'
 import { startInstallation, type Installation } from './support/installation.ts'
 import { until } from './support/until.ts'
 
@@ -13,17 +14,7 @@ let token: string
 beforeAll(async () => {
   berth = await startInstallation()
   token = await berth.token()
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  browser = await launchChromium()
 }, 300_000)
 
 afterAll(async () => {

@@ -26,6 +26,7 @@ const testPackages: Readonly<Record<string, string>> = {
   'dnsmasq-base': '/usr/sbin/dnsmasq',
   git: '/usr/bin/git',
   knot: '/usr/sbin/knotd', // a DNS server
+  'libnss3-tools': '/usr/bin/certutil', // for authorities that Chromium trusts
   pebble: '/usr/bin/pebble',
   postgresql: '/usr/bin/pg_ctlcluster', // for psql, pg_dump and pgbench
   unbound: '/usr/sbin/unbound',

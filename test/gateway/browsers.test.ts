@@ -1,11 +1,12 @@
 /** Pages of other origins in a real browser: what BERTH_CORS_ORIGINS opens to them, and event streams that they follow by EventSource. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { launchChromium } from '../support/browser/chromium.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeRefusingNode } from '../contract/callers.ts'
 import { makeVmRow } from '../support/makers.ts'
@@ -41,17 +42,7 @@ beforeAll(async () => {
   token = await berth.token()
   const node = await makeRefusingNode(berth)
   vm = await makeVmRow(berth.services.db, token, node)
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  browser = await launchChromium()
 })
 afterAll(async () => {
   await browser.close()

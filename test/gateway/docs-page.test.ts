@@ -1,8 +1,9 @@
 /** The page at /docs: what the three descriptions say, to read, with no internet. */
-import { chromium, type Browser } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { registerSurfaces, surfaces } from '#rest-compat/surfaces.ts'
 import { schema } from '#schema/schema.ts'
+import { launchChromium } from '../support/browser/chromium.ts'
 import { startApp, type RunningApp } from './running-app.ts'
 
 type Document = {
@@ -14,10 +15,7 @@ let running: RunningApp
 let browser: Browser
 beforeAll(async () => {
   running = await startApp({ schema, surfaces: registerSurfaces })
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
-  })
+  browser = await launchChromium()
 })
 afterAll(async () => {
   await browser.close()

@@ -1,10 +1,11 @@
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { Kind, parse, validate } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schema } from '#schema/schema.ts'
 import { tabs } from '#src/gateway/graphiql-tabs.ts'
 import { measureOperation, refuseLarge } from '#src/gateway/operation-size.ts'
 import { pollUntil } from '#src/start/wait.ts'
+import { launchChromium } from '../support/browser/chromium.ts'
 import { startApp, type RunningApp } from './running-app.ts'
 
 let running: RunningApp
@@ -13,17 +14,7 @@ let browser: Browser
 beforeAll(async () => {
   running = await startApp({ schema })
   withoutSignIn = await startApp({ schema, settings: { BERTH_LOCAL_SIGN_IN: 'off' } })
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  browser = await launchChromium()
 })
 afterAll(async () => {
   await browser.close()
