@@ -174,6 +174,49 @@ test('of entries of two organizations that ask for one host at once, one is made
   expect(both.find(({ status }) => status === 400)?.body.message).toContain('leads elsewhere already')
 })
 
+test('a name below the platform’s domain is one organization’s, whatever the path', async () => {
+  const eve = await berth.token('eve', 'evil')
+  const theirs = await makeVmRow(berth.services.db, eve, node)
+  const ours = await makeVm()
+  const domain = `login-${ours.slice(-6)}i.berth.localhost` // no end of an id
+  await open(ours, 'web', { domain })
+  const taking = { service_name: 'web', vm_id: theirs, vm_port: 80, domain, path: '/login' }
+  expect(await create(taking, eve)).toMatchObject({
+    status: 400,
+    body: { error: 'invalid_request', message: expect.stringContaining('leads elsewhere already') as string },
+  })
+  expect((await create({ ...taking, vm_id: ours, service_name: 'login' })).status).toBe(201)
+})
+
+test('the name of a function is its organization’s, also where the end of a VM’s id was chosen to make it', async () => {
+  const { body } = await berth.ask(`mutation { createFunction(input: { name: "shop" }) { function { id url } } }`, {
+    token,
+  })
+  const { id, url } = (body.data as { createFunction: { function: { id: string; url: string } } }).createFunction
+    .function
+  const eve = await berth.token('eve', 'evil')
+  const chosen = `${newUuid().slice(0, -10)}${(decodeId('function', id) ?? '').slice(-10)}`
+  const vm = await makeVmRow(berth.services.db, eve, node, { id: chosen })
+  const taking = { service_name: 'shop', vm_id: vm, vm_port: 80, path: '/login' }
+  expect(url).toContain(`shop-${vm.slice(-8)}.berth.localhost`)
+  expect((await create(taking, eve)).status).toBe(400)
+  expect((await create({ ...taking, domain: new URL(url).hostname }, eve)).status).toBe(400)
+})
+
+test('beside an entry of a colleague’s own VM nobody else has a path', async () => {
+  const vm = await makeVm()
+  const domain = `private-${vm.slice(-6)}i.berth.localhost`
+  await open(vm, 'web', { domain })
+  await change(
+    berth.services.db,
+    sql`update vms set owner_user_id = ${idsOf(token).userId} where id = ${decodeId('vm', vm)}`,
+  )
+  const martha = await berth.token('martha', 'acme', 'member')
+  const taking = { service_name: 'x', vm_id: await makeVm(), vm_port: 80, domain, path: '/login' }
+  expect((await create(taking, martha)).status).toBe(400)
+  expect((await open(vm, 'api', { domain, path: '/api' })).external_url).toContain('/api')
+})
+
 test('routes that are written at once to one host and path: one is, and the other is told', async () => {
   const { db } = berth.services
   const { organizationId } = idsOf(token)
@@ -265,6 +308,27 @@ describe('a custom domain', () => {
         status: 400,
         body: { error: 'invalid_domain' },
       })
+  })
+
+  test('that another organization has proved by its own name is not taken by a wildcard, whatever the path', async () => {
+    const vm = await makeVm()
+    const eve = await berth.token('eve', 'evil')
+    const theirs = await claim('shop.shared.example', 'verified', eve)
+    await moved(theirs, 'active')
+    await transaction(berth.services.db, async (tx) => {
+      const { organizationId } = idsOf(eve)
+      const route = { id: theirs, organizationId, kind: 'domain', host: 'shop.shared.example', path: '/' } as const
+      await putRoute(tx, { ...route, access: 'public', vmId: null, vmPort: null, functionId: null })
+    })
+    await claim('*.shared.example', 'active')
+    const order = { service_name: 'x', vm_id: vm, vm_port: 80, domain: 'shop.shared.example', path: '/login' }
+    expect((await create(order)).status).toBe(400)
+    const both = await claim('shop.shared.example', 'pending')
+    await change(
+      berth.services.db,
+      sql`update domains set path = '/both', status = 'verified', pending_since = null where id = ${both}`,
+    )
+    expect((await create(order)).status).toBe(201)
   })
 
   test('that is lost takes the routes of entries along, and brings them back', async () => {

@@ -153,7 +153,7 @@ async function chooseHost(
 function taken(host: string, path: string): BerthError {
   return new BerthError(
     'invalid_request',
-    `${host}${path} leads elsewhere already. Choose another domain or path, or delete what has it.`,
+    `${host}${path} leads elsewhere already. Choose another domain; if what has it is yours, another path does, or delete that first.`,
     { field: 'domain' },
   )
 }

@@ -16,7 +16,8 @@ const pageRows = 5_000
 
 /**
  * Writes the route of a proxy entry or a domain, by its id. A host whose connections go to a database as they are has no
- * other route beside that one.
+ * other route beside that one. What shares a host shares its cookies, so a host is one organization's, unless another one has
+ * proved that name too; and beside an entry of somebody's own VM there is nothing of others.
  * @returns false when another one has this host and path, or the whole host; then nothing changed.
  */
 export async function putRoute(tx: Tx, route: Omit<Route, 'wakes'> & Partial<Pick<Route, 'wakes'>>): Promise<boolean> {
@@ -24,7 +25,12 @@ export async function putRoute(tx: Tx, route: Omit<Route, 'wakes'> & Partial<Pic
   await change(tx, sql`select pg_advisory_xact_lock(hashtextextended(${`route ${host}`}, 0))`) // two at once: one after the other
   const others = await findOne(
     tx,
-    sql`select 1 from routes where host = ${host} and id <> ${id} and (path = ${path} or access = 'database' or ${access} = 'database')`,
+    sql`
+    select 1 from routes r where r.host = ${host} and r.id <> ${id} and (r.path = ${path} or r.access = 'database' or ${access} = 'database'
+      or (r.organization_id <> ${organizationId} and not exists (
+        select from domains where name = ${host} and organization_id = ${organizationId} and status in ('verified', 'active')))
+      or (r.kind = 'proxy' and exists (select from vms v where v.id = r.vm_id and v.owner_user_id is not null
+        and v.owner_user_id is distinct from (select owner_user_id from vms where id = ${vmId}::uuid)))) limit 1`,
   )
   if (others) return false
   await change(
