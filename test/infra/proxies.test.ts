@@ -262,6 +262,24 @@ test('a VM whose id was chosen to end as that of an older one gets none of its n
   expect((await create({ service_name: 'fresh', vm_id: older, vm_port: 80 })).status).toBe(201)
 })
 
+test('the names of a deleted VM lead nowhere for good', async () => {
+  const { db } = berth.services
+  const gone = await makeVm()
+  const uuid = decodeId('vm', gone) ?? ''
+  await open(gone, 'hooks')
+  await transaction(db, (tx) => markDeleted(berth.services, tx, { id: uuid, nodeId: node }, 'request'))
+  await endVm(berth.services, { id: uuid, nodeId: node, folderId: null }, 0)
+  const eve = await berth.token('eve', 'evil')
+  const copy = await makeVmRow(db, eve, node, { id: `${newUuid().slice(0, -10)}${uuid.slice(-10)}` })
+  const taking = { service_name: 'hooks', vm_id: copy, vm_port: 80 }
+  expect((await create(taking, eve)).status).toBe(400)
+  expect((await create({ ...taking, domain: `hooks-${gone.slice(-8)}.berth.localhost` }, eve)).status).toBe(400)
+  const other = await makeVmRow(db, eve, node)
+  expect(
+    (await create({ ...taking, vm_id: other, domain: `hooks-${gone.slice(-8)}.berth.localhost` }, eve)).status,
+  ).toBe(400)
+})
+
 test('a host whose connections are passed on as they are has nothing beside it', async () => {
   const vm = await makeVm()
   const domain = `alone-${vm.slice(-6)}i.berth.localhost`

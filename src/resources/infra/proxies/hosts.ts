@@ -43,10 +43,11 @@ export async function generatedHost(
       'service_name may not have -- as its third and fourth character where the host name is made of it.',
       { field: 'service_name' },
     )
-  // Callers may choose the id of a VM, so they could choose another one's last characters.
+  // Callers may choose the id of a VM, so they could choose another one's last characters: also a deleted one's, whose
+  // names are still in bookmarks, cookies and webhooks.
   const older = await findOne(
     tx,
-    sql`select 1 from vms where right(id::text, ${sql.lit(endHexDigits)}) = right(${vm.id}::text, ${sql.lit(endHexDigits)}) and (created_at, id) < (${vm.createdAt}, ${vm.id}) and status <> 'deleted'`,
+    sql`select 1 from vms where right(id::text, ${sql.lit(endHexDigits)}) = right(${vm.id}::text, ${sql.lit(endHexDigits)}) and (created_at, id) < (${vm.createdAt}, ${vm.id})`,
   )
   if (older)
     throw new BerthError(
@@ -110,14 +111,14 @@ export async function isBelowPlatform(
   return true
 }
 
-/** Whether a name has the form of those that Berth makes for a VM that is there, and not this one. */
+/** Whether a name has the form of those that Berth makes for another VM, also one that is deleted. */
 async function isMadeForAnother(tx: Tx, name: string, vm: Pick<Vm, 'id'>): Promise<boolean> {
   const end = name.at(-endLength - 1) === '-' ? name.slice(-endLength) : ''
   const uuid = end && decodeId('vm', `${idPrefixes.vm}_${end.padStart(26, '0')}`)
   if (!uuid) return false
   const other = await findOne(
     tx,
-    sql`select 1 from vms where right(id::text, ${sql.lit(endHexDigits)}) = ${uuid.slice(-endHexDigits)} and id <> ${vm.id} and status <> 'deleted'`,
+    sql`select 1 from vms where right(id::text, ${sql.lit(endHexDigits)}) = ${uuid.slice(-endHexDigits)} and id <> ${vm.id}`,
   )
   return other !== undefined
 }
