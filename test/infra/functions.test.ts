@@ -209,6 +209,10 @@ describe('a function is refused', () => {
     [{ binaryUrl: 'x'.repeat(3000) }, 'binaryUrl'],
     [{ buildId: newId('build') }, 'buildId'],
     [{ buildId: newId('build'), binaryUrl: 'https://example.com/x' }, 'buildId'],
+    [{ name: 'xn--80ak6aa92e' }, 'name'],
+    [{ port: 3000 }, 'port'],
+    [{ startCommand: './run' }, 'startCommand'],
+    [{ binaryUrl: '' }, 'binaryUrl'],
   ])('for %j', async (input, field) => {
     expect(await create(input)).toMatchObject({ code: 'INVALID_REQUEST', field })
   })

@@ -4,7 +4,7 @@
  */
 import { allow, allowAnywhere, allowIn, owned, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
-import { notFound } from '#src/platform/errors.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
@@ -64,13 +64,27 @@ export async function createFunction(call: Call, order: FunctionOrder): Promise<
   try {
     return await transaction(call.db, async (tx) => {
       const one = await insertFunction(call, tx, { organizationId, userId }, order)
-      if (!order.binaryUrl && !order.buildId) return one
+      if (!isGiven(order.binaryUrl) && !isGiven(order.buildId)) {
+        checkNothingDeployed(order)
+        return one
+      }
       const binary = await readBinary(call, tx, organizationId, order)
       return addVersion(call, tx, one, userId, { ...order, ...binary })
     })
   } catch (error) {
     throw toldOfFunctionName(error)
   }
+}
+
+/** What is said of a version makes no sense without one, and would be forgotten. @throws BerthError invalid_request. */
+function checkNothingDeployed(order: Deployment): void {
+  for (const field of ['startCommand', 'port'] as const)
+    if (isGiven(order[field]))
+      throw new BerthError(
+        'invalid_request',
+        `${field} belongs to a version, and nothing is deployed yet. Give binaryUrl or buildId too, or ${field} when you deploy.`,
+        { field },
+      )
 }
 
 /** Creates a function without a version in the caller's transaction. @throws as createFunction; the unique violation of its name. */

@@ -18,6 +18,12 @@ const suffixLength = 8
 
 /** A name of a function. @throws BerthError invalid_request. */
 export function readFunctionName(given: string): string {
+  if (given.slice(2, 4) === '--')
+    throw new BerthError(
+      'invalid_request',
+      'name may not have -- as its third and fourth character: host names are made of it, and there that says how they are encoded.',
+      { field: 'name' },
+    )
   if (given.length <= functionLimits.nameLength && namePattern.test(given)) return given
   throw new BerthError(
     'invalid_request',
