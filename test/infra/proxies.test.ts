@@ -268,7 +268,7 @@ test('the names of a deleted VM lead nowhere for good', async () => {
   const uuid = decodeId('vm', gone) ?? ''
   await open(gone, 'hooks')
   await transaction(db, (tx) => markDeleted(berth.services, tx, { id: uuid, nodeId: node }, 'request'))
-  await endVm(berth.services, { id: uuid, nodeId: node, folderId: null }, 0)
+  await endVm(berth.services, { id: uuid, folderId: null }, 0)
   const eve = await berth.token('eve', 'evil')
   const copy = await makeVmRow(db, eve, node, { id: `${newUuid().slice(0, -10)}${uuid.slice(-10)}` })
   const taking = { service_name: 'hooks', vm_id: copy, vm_port: 80 }
