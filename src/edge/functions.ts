@@ -12,31 +12,30 @@ import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { functionTopic } from '#src/resources/infra/functions/jobs.ts'
 import { recordFunctionUse } from '#src/resources/infra/functions/sleep.ts'
+import { FunctionUnavailable } from '#src/resources/infra/functions/unavailable.ts'
 import { findTarget, wakeFunction, type FunctionTarget } from '#src/resources/infra/functions/waking.ts'
+import { createFunctionUse, type FunctionUse } from './functions/use.ts'
+import { createWakingTurns } from './functions/turns.ts'
 import type { ReachVm } from './http/vms.ts'
-import { TargetRefusal } from './http/targets.ts'
+import { TargetRefusal, type FunctionRef } from './http/targets.ts'
 import { createWaking } from './waking.ts'
 
 /** The functions of the edge. */
 export type EdgeFunctions = {
-  /**
-   * Where a function answers; one that does not run is started, and waited for.
-   * @throws TargetRefusal
-   */
-  locate(functionId: string): Promise<FunctionTarget>
-  /** Opens a connection to it. @throws TargetRefusal; BerthError as ReachVm */
-  reach(functionId: string): Promise<Duplex>
+  /** Opens a connection to one; one that does not run is started, and waited for. @throws TargetRefusal; BerthError as ReachVm */
+  reach(wanted: FunctionRef): Promise<Duplex>
   /** Calls back when requests for a function may have to go elsewhere than before; with null for all of them. */
   onMoved(then: (functionId: string | null) => void): void
-  /** Reports these functions as in use every few seconds. @param inUse those that were asked since it was called last, or answer now */
-  reportUse(inUse: () => Iterable<string>): void
+  /** Who uses which; it is reported. */
+  use: FunctionUse
   close(): void
 }
 
 const rememberedMs = 3_600_000
-/** A program that has just ended, or a VM that has, is found out so soon. */
-const againMs = 200
-const triesMax = 10
+/** A program that has just ended, a VM that has, or a worker that starts again, is found out so soon. */
+const againMs = 100
+const endedLimitMs = 2_000
+const unreachableLimitMs = 10_000
 const noRoomSeconds = 15
 
 /** Opens them. */
@@ -44,31 +43,42 @@ export function openFunctions(services: Services, reachVm: ReachVm): EdgeFunctio
   const { db, pubsub } = services
   const { targetsMax: entriesMax, activityMs } = functionLimits
   const targets = createNoticedCache<FunctionTarget>(pubsub, { topic: functionTopic, entriesMax, rememberedMs })
-  const wake = createWaking((functionId) => wakeFunction(services, functionId))
-  let reporting: NodeJS.Timeout | undefined
+  const inTurn = createWakingTurns()
+  const look = (functionId: string): Promise<FunctionTarget | undefined> =>
+    targets.read(functionId, () => findTarget(db, functionId))
+  const wake = createWaking(async (functionId, organizationId: string) => {
+    const woken = await inTurn(organizationId, () => wakeFunction(services, functionId))
+    look(functionId).catch((error: unknown) => log.debug({ err: error }, 'a function that woke up is not remembered'))
+    return woken
+  })
+  const use = createFunctionUse((ids) => {
+    recordFunctionUse(db, ids).catch((error: unknown) =>
+      log.warn({ err: error }, 'the use of functions could not be recorded'),
+    )
+  }, activityMs)
 
-  async function locate(functionId: string): Promise<FunctionTarget> {
+  async function locate({ functionId, organizationId }: FunctionRef): Promise<FunctionTarget> {
     const known = targets.find(functionId)
     if (known) return known.value
     try {
-      const running = await targets.read(functionId, () => findTarget(db, functionId))
-      return running ?? (await wake(functionId))
+      const running = await look(functionId)
+      return running ?? (await wake(functionId, organizationId))
     } catch (error) {
-      const last = error instanceof BerthError ? undefined : targets.findUnheard(functionId)
+      const isAnswer = error instanceof BerthError || error instanceof TargetRefusal
+      const last = isAnswer ? undefined : targets.findUnheard(functionId)
       if (last) return last.value
       throw refusalOf(error)
     }
   }
 
   return {
-    locate,
-    async reach(functionId) {
-      for (let tries = 1; ; tries++) {
-        const target = await locate(functionId)
+    async reach(wanted) {
+      for (const sinceMs = performance.now(); ; ) {
+        const target = await locate(wanted)
         try {
           return await reachVm(target.vmId, target.port)
         } catch (error) {
-          if (!isPassing(error) || tries >= triesMax) throw error
+          if (performance.now() - sinceMs > passingMs(error)) throw error
         }
         await pause(againMs) // what ended is noted meanwhile
       }
@@ -76,31 +86,24 @@ export function openFunctions(services: Services, reachVm: ReachVm): EdgeFunctio
     onMoved(then) {
       pubsub.listen(functionTopic, then)
     },
-    reportUse(inUse) {
-      reporting = setInterval(() => {
-        const ids = [...inUse()]
-        if (ids.length === 0) return
-        recordFunctionUse(db, ids).catch((error: unknown) =>
-          log.warn({ err: error }, 'the use of functions could not be recorded'),
-        )
-      }, activityMs).unref()
-    },
-    close: () => clearInterval(reporting),
+    use,
+    close: () => use.close(),
   }
 }
 
-/** Whether an instance could not be reached for a reason that its function finds out soon. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof TargetRefusal) return true
-  return error instanceof BerthError && (error.code === 'vm_unreachable' || error.code === 'upstream_error')
+/** How long it is tried again: as long as the function may find out that its program, its VM or its worker has ended. */
+function passingMs(error: unknown): number {
+  if (error instanceof TargetRefusal) return endedLimitMs
+  if (!(error instanceof BerthError)) return 0
+  return error.code === 'upstream_error' ? endedLimitMs : error.code === 'vm_unreachable' ? unreachableLimitMs : 0
 }
 
 /** What somebody outside is told of a function that did not start: nothing of its organization. */
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof BerthError)) return error
-  const { retryAfterSeconds } = error.details
   if (error.code === 'not_found') return new TargetRefusal('gone', 'The function behind this address is gone.')
-  if (error.code === 'service_unavailable')
-    return new TargetRefusal('failing', error.message, Number(retryAfterSeconds ?? 1))
-  return new TargetRefusal('busy', 'There is no room to start the function right now.', noRoomSeconds)
+  if (!(error instanceof FunctionUnavailable) || error.why === 'busy')
+    return new TargetRefusal('busy', 'There is no room to start the function right now.', noRoomSeconds)
+  const kinds = { failed: 'crashed', late: 'starting', empty: 'empty' } as const
+  return new TargetRefusal(kinds[error.why], error.message, error.retryAfterSeconds)
 }

@@ -1,12 +1,13 @@
 /** The ingress of the edge process: its routes, the ways to its targets, and what it shows by TLS. */
-import { createVmReach } from './http/vms.ts'
+import { createVmReach, type ReachVm } from './http/vms.ts'
 import { createVmWaking } from './http/waking.ts'
 import { openIngress, type Ingress } from './http/ingress.ts'
 import { openPreviews } from './http/previews.ts'
 import { followRoutes, type FollowedRoutes } from './http/routes.ts'
-import { TargetRefusal, type Reach } from './http/targets.ts'
+import type { Reach } from './http/targets.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { EdgeCertificates } from './certificates.ts'
+import { openFunctions, type EdgeFunctions } from './functions.ts'
 import { openWhenFree } from './ports.ts'
 
 /** Opens it, as soon as all routes are known and no other program has its ports. */
@@ -17,8 +18,10 @@ export async function openEdgeIngress(
 ): Promise<Ingress> {
   const { config } = services
   const previews = openPreviews(services, routes)
+  const reachVm = createVmReach(services, createVmWaking(services))
+  const functions = openFunctions(services, reachVm)
   await Promise.all([routes.ready, certificates.ready])
-  return openWhenFree(
+  const ingress = await openWhenFree(
     `${config.httpPort} or ${config.httpsPort}`,
     'the ports for proxies and domains',
     'BERTH_HTTP_PORT and BERTH_HTTPS_PORT to free ports',
@@ -30,7 +33,8 @@ export async function openEdgeIngress(
         trustedProxies: config.trustedProxies,
         routes: previews.routes,
         guard: previews.guard,
-        reach: createReach(services),
+        reach: createReach(reachVm, functions),
+        functions,
         secureContextOf: certificates.contextOf,
         challengeContextOf: certificates.challengeContextOf,
         answerChallenge: certificates.challengeAnswer,
@@ -38,6 +42,13 @@ export async function openEdgeIngress(
           certificates.isIssued(host) ? securePortFor(authority, config.httpPort, config.httpsPort) : null,
       }),
   )
+  return {
+    ...ingress,
+    async close(limitMs) {
+      await ingress.close(limitMs)
+      functions.close()
+    },
+  }
 }
 
 /** The routes that the ingress follows. */
@@ -52,10 +63,6 @@ function securePortFor(authority: string, port: number, securePort: number): num
   return authority.endsWith(`:${port}`) ? securePort : usualSecurePort
 }
 
-function createReach(services: Services): Reach {
-  const reachVm = createVmReach(services, createVmWaking(services))
-  return async (target) => {
-    if (target.kind === 'vm') return reachVm(target.vmId, target.port, target.wakes)
-    throw new TargetRefusal('failing', 'The function behind this address cannot be run here yet.')
-  }
+function createReach(reachVm: ReachVm, functions: EdgeFunctions): Reach {
+  return (target) => (target.kind === 'vm' ? reachVm(target.vmId, target.port, target.wakes) : functions.reach(target))
 }

@@ -14,6 +14,11 @@ export type Installation = {
   url: string
   /** Where clients of Postgres are let in to databases. */
   postgresPort: number
+  /** Where proxies, domains and functions are served by HTTP, and by HTTPS. */
+  httpPort: number
+  httpsPort: number
+  /** Berth's own Postgres, as long as it runs. */
+  databaseUrl: () => string
   dataDir: string
   /** A token of alice's, an owner, made by the command. */
   token: (organization?: string) => Promise<string>
@@ -41,6 +46,8 @@ export async function startInstallation(
   const settings = {
     PORT: String(await freePort()),
     BERTH_POSTGRES_PORT: String(await freePort()),
+    BERTH_HTTP_PORT: String(await freePort()),
+    BERTH_HTTPS_PORT: String(await freePort()),
     BERTH_DATA_DIR: dataDir,
     BERTH_VM_POOL: '1',
     BERTH_RATE_LIMIT_FACTOR: '100',
@@ -63,6 +70,9 @@ export async function startInstallation(
   return {
     url: `http://127.0.0.1:${settings.PORT}`,
     postgresPort: Number(settings.BERTH_POSTGRES_PORT),
+    httpPort: Number(settings.BERTH_HTTP_PORT),
+    httpsPort: Number(settings.BERTH_HTTPS_PORT),
+    databaseUrl: () => findRun(dataDir)?.databaseUrl ?? '',
     dataDir,
     async token(organization = 'acme') {
       const asked = startCommand(

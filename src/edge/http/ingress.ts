@@ -7,6 +7,7 @@ import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
+import type { EdgeFunctions } from '../functions.ts'
 import { createClientConnections, type ClientConnections, type Place } from './client-connections.ts'
 import type { Incoming, Outgoing } from './exchanges.ts'
 import { createSessions, type Sessions } from './http2.ts'
@@ -35,6 +36,8 @@ export type IngressOptions = Pick<ServingOptions, 'guard' | 'answerChallenge' | 
     securePortNumber: number
     routes: Pick<RouteTable, 'find' | 'hasHost' | 'size' | 'watch'>
     reach: Reach
+    /** Says when functions are somewhere else than before, and notes who uses which. */
+    functions?: Pick<EdgeFunctions, 'onMoved' | 'use'>
     trustedProxies?: readonly string[]
     /** Other limits, for tests. */
     limits?: Partial<IngressLimits>
@@ -64,9 +67,11 @@ export async function openIngress(options: IngressOptions): Promise<Ingress> {
   const everyMs = options.sweepEveryMs ?? sweepMs
   const connections = createClientConnections(limits)
   const pools = createPools(options.reach, limits, everyMs)
+  options.functions?.onMoved((functionId) => pools.retire(functionId))
   const tenants = createTenants(limits)
   const serving = createServing({ ...options, pools, tenants })
-  const upgrades = createUpgrades({ serving, reach: options.reach, tenants, limits })
+  const { reach, functions } = options
+  const upgrades = createUpgrades({ serving, reach, tenants, limits, functions })
   const unwatch = options.routes.watch((before) => upgrades.cutRoute(before))
   const passThrough = createPassage({ routes: options.routes, reach: options.reach, tenants, limits })
   const { plain, secured, sessions } = openDoors(

@@ -20,6 +20,8 @@ const targetPages: Readonly<Record<TargetRefusal['kind'], { status: number; titl
   sleeping: { status: 503, title: 'This service is asleep' },
   starting: { status: 503, title: 'This service is starting' },
   failing: { status: 502, title: 'This service does not answer' },
+  crashed: { status: 503, title: 'This service has crashed' },
+  empty: { status: 503, title: 'Nothing is deployed here yet' },
   refused: { status: 502, title: 'Nothing is running here yet' },
   busy: { status: 503, title: 'This service is busy' },
   gone: { status: 404, title: 'This service is gone' },

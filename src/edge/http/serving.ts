@@ -1,6 +1,7 @@
 /** What becomes of a request: who it is for, whether it may go there, and its exchange with that target. */
 import { log } from '#src/platform/log.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
+import type { FunctionUse } from '../functions/use.ts'
 import { Exchange, type ExchangeEnds, type Incoming, type Late, type Outgoing } from './exchanges.ts'
 import { refused } from './metrics.ts'
 import { answerPage, pageOf, pages, type Page } from './pages.ts'
@@ -19,6 +20,8 @@ export type ServingOptions = {
   routes: Pick<RouteTable, 'find' | 'hasHost'>
   pools: Pools
   tenants: Tenants
+  /** Where the use of functions is noted. */
+  functions?: { use: FunctionUse } | undefined
   guard?: Guard | undefined
   /** What to answer an ACME authority at `/.well-known/acme-challenge/<token>`; null when nobody asked for that. */
   answerChallenge?: ((host: string, token: string) => Promise<string | null>) | undefined
@@ -44,7 +47,7 @@ const httpsPort = 443
 
 /** Makes what serves requests. */
 export function createServing(options: ServingOptions): Serving {
-  const { pools, tenants } = options
+  const { pools, tenants, functions } = options
   const known = new WeakMap<Route, { target: Target; pool: Pool }>()
 
   /** The way to a route's target, which is looked up once. */
@@ -66,12 +69,15 @@ export function createServing(options: ServingOptions): Serving {
     const { organizationId } = route
     if (read.isLast) lastOn(answer)
     if (!tenants.enter(organizationId)) return turn(request, answer, pages.crowded, over)
+    const { functionId } = route
+    if (functionId !== null) functions?.use.begin(functionId)
     const pool = wayTo(route, target)
     const ends: ExchangeEnds = {
       refuse: (exchange, refusal) => answerPage(exchange.request, exchange.answer, pageFor(refusal)),
       over(exchange) {
         pool.leave(exchange)
         tenants.leave(organizationId)
+        if (functionId !== null) functions?.use.end(functionId)
         over()
       },
     }

@@ -4,10 +4,11 @@ import { BerthError } from '#src/platform/errors.ts'
 import type { VmPlace } from '#src/resources/infra/vms/places.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
 
+/** A function, and the organization that it is started for; by their stored ids. */
+export type FunctionRef = { functionId: string; organizationId: string }
+
 /** A port of a VM, or a function, by their stored ids. `wakes`: a VM that sleeps is woken. */
-export type Target =
-  | { kind: 'vm'; vmId: string; port: number; wakes?: boolean }
-  | { kind: 'function'; functionId: string }
+export type Target = { kind: 'vm'; vmId: string; port: number; wakes?: boolean } | ({ kind: 'function' } & FunctionRef)
 
 /**
  * Opens a connection to a target, on which HTTP/1.1 is spoken. It may wait until the target is awake.
@@ -18,7 +19,7 @@ export type Reach = (target: Target) => Promise<Duplex>
 /** Why a target takes no request now: a page says so in these words. */
 export class TargetRefusal extends Error {
   override name = 'TargetRefusal'
-  readonly kind: 'sleeping' | 'starting' | 'failing' | 'refused' | 'busy' | 'gone'
+  readonly kind: 'sleeping' | 'starting' | 'failing' | 'crashed' | 'refused' | 'busy' | 'empty' | 'gone'
   readonly retryAfterSeconds: number | null
 
   constructor(kind: TargetRefusal['kind'], sentence: string, retryAfterSeconds: number | null = null) {
@@ -29,8 +30,8 @@ export class TargetRefusal extends Error {
 }
 
 /** Where a route leads; null when it leads nowhere yet. */
-export function targetOf({ vmId, vmPort, functionId, wakes }: Route): Target | null {
-  if (functionId !== null) return { kind: 'function', functionId }
+export function targetOf({ organizationId, vmId, vmPort, functionId, wakes }: Route): Target | null {
+  if (functionId !== null) return { kind: 'function', functionId, organizationId }
   return vmId !== null && vmPort !== null ? { kind: 'vm', vmId, port: vmPort, ...(wakes ? { wakes } : {}) } : null
 }
 

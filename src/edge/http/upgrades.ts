@@ -5,13 +5,14 @@ import { joinConnections } from '#src/drivers/joined-connections.ts'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
+import type { FunctionUse } from '../functions/use.ts'
 import { AnswerReader, type AnswerHead, type AnswerTaker } from './answers.ts'
 import { writeHead } from './client-answers.ts'
 import { countAnswer } from './metrics.ts'
 import { answerPage, pages, type Page } from './pages.ts'
-import { openWithin } from './pools.ts'
 import { BadRequest, type GivenRequest } from './requests.ts'
 import { badRequestPage, pageFor, type Admitted, type Serving } from './serving.ts'
+import { openWithin } from './reaching.ts'
 import { refusalFrom, targetKey, TargetRefusal, type Reach } from './targets.ts'
 import type { Tenants } from './tenants.ts'
 
@@ -19,7 +20,13 @@ import type { Tenants } from './tenants.ts'
 export type SocketLimits = Pick<typeof ingressLimits, 'reachSeconds' | 'answerSeconds' | 'webSocketIdleSeconds'>
 
 /** What they need. */
-export type UpgradeOptions = { serving: Serving; reach: Reach; tenants: Tenants; limits: SocketLimits }
+export type UpgradeOptions = {
+  serving: Serving
+  reach: Reach
+  tenants: Tenants
+  limits: SocketLimits
+  functions?: { use: FunctionUse } | undefined
+}
 
 /** The open web sockets. */
 export type Upgrades = {
@@ -31,7 +38,7 @@ export type Upgrades = {
 }
 
 /** Begins without any. */
-export function createUpgrades({ serving, reach, tenants, limits }: UpgradeOptions): Upgrades {
+export function createUpgrades({ serving, reach, tenants, limits, functions }: UpgradeOptions): Upgrades {
   const byRoute = new Map<string, Set<Duplex>>()
 
   function keep({ id }: Route, socket: Duplex): void {
@@ -49,6 +56,11 @@ export function createUpgrades({ serving, reach, tenants, limits }: UpgradeOptio
     if (!tenants.enterSocket(organizationId, key)) return asking.turn(pages.crowded)
     socket.once('close', () => tenants.leaveSocket(organizationId, key))
     keep(route, socket)
+    const { functionId } = route
+    if (functionId !== null) {
+      functions?.use.begin(functionId)
+      socket.once('close', () => functions?.use.end(functionId))
+    }
     const stream = await openWithin(reach, target, limits.reachSeconds * 1000)
     stream.on('error', (error) => log.debug({ err: error }, 'the connection of a web socket broke'))
     if (socket.destroyed) return void stream.destroy()

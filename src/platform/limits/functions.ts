@@ -19,6 +19,8 @@ export const functionLimits = {
   startingMax: 4, // of one organization, at once
   startingPerNode: 16, // programs that a node starts at once
   startingOfOne: 4, // and those of one organization among them
+  wakingMax: 8, // functions of one organization that an edge process asks to start at once
+  wakingWaitersMax: 256, // and those that wait for their turn; beyond that requests are told to come again
   wakeSeconds: 30, // how long a request waits for its function
   unpackSeconds: 120,
   listenSeconds: 30, // how long a program may take until it listens at its port

@@ -130,13 +130,13 @@ test('what somebody outside is told of an error says nothing of the inside', () 
 })
 
 test('a route leads to a port of a VM, to a function, or nowhere yet', () => {
-  const none = { vmId: null, vmPort: null, functionId: null } as Route
-  const [vmId, functionId] = [newUuid(), newUuid()]
+  const [vmId, functionId, organizationId] = [newUuid(), newUuid(), newUuid()]
+  const none = { organizationId, vmId: null, vmPort: null, functionId: null } as Route
   expect(targetOf(none)).toBeNull()
   const [vm, called] = [targetOf({ ...none, vmId, vmPort: 80 }), targetOf({ ...none, functionId })]
   expect([vm, called]).toEqual([
     { kind: 'vm', vmId, port: 80 },
-    { kind: 'function', functionId },
+    { kind: 'function', functionId, organizationId },
   ])
   expect([vm && targetKey(vm), called && targetKey(called)]).toEqual([`${vmId}:80`, functionId])
 })

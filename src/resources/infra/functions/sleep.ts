@@ -11,8 +11,9 @@ import { moveFunction } from './states.ts'
 
 const batchMax = 100
 
+/** While Postgres is away no use is recorded, so nobody sleeps right after that. */
 const isIdle = sql<boolean>`f.status in ('running', 'error') and v.status = 'running'
-  and greatest(f.active_at, v.started_at) < now() - f.idle_seconds * interval '1 second'`
+  and greatest(f.active_at, v.started_at, pg_postmaster_start_time()) < now() - f.idle_seconds * interval '1 second'`
 
 /** Records that these functions are in use, so that they do not sleep. */
 export async function recordFunctionUse(db: Db, functionIds: readonly string[]): Promise<void> {

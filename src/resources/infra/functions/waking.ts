@@ -1,7 +1,7 @@
 /** Starting functions: at a request, when their owner asks for it, and again after a failure. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { allow, owned } from '#src/platform/access.ts'
-import { BerthError, notFound } from '#src/platform/errors.ts'
+import { notFound } from '#src/platform/errors.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
@@ -20,6 +20,7 @@ import {
   type StoredFunction,
 } from './rows.ts'
 import { moveFunction } from './states.ts'
+import { FunctionUnavailable } from './unavailable.ts'
 
 /** Where a function answers: the VM of its instance, and the port there. */
 export type FunctionTarget = { vmId: string; port: number }
@@ -53,10 +54,11 @@ export async function wakeFunction(services: Background, functionId: string): Pr
         isDone: (seen) => seen.target !== null,
       })
       if (target) return target
-      throw unavailable(`The function did not start within ${functionLimits.wakeSeconds} s.`, 5)
+      throw new FunctionUnavailable('late', `The function did not start within ${functionLimits.wakeSeconds} s.`, 5)
     } catch (error) {
       if (!(error instanceof StartsBusy)) throw error
-      if (performance.now() > untilMs) throw unavailable('Too many functions of its organization start right now.', 2)
+      if (performance.now() > untilMs)
+        throw new FunctionUnavailable('busy', 'Too many functions of its organization start right now.', 2)
       await pause(busyMs)
     }
   }
@@ -75,7 +77,8 @@ export async function startOwnFunction(call: Call, publicId: string): Promise<Sh
     await wakeFunction(call, id)
   } catch (error) {
     const failed = await findFunctionRow(call.db, id)
-    if (failed?.status === 'error' && failed.statusReason) throw unavailable(failed.statusReason, 5)
+    if (failed?.status === 'error' && failed.statusReason)
+      throw new FunctionUnavailable('failed', failed.statusReason, 5)
     throw error
   }
   return functionRows.read(call.db, publicId, owned(scope))
@@ -170,19 +173,16 @@ export function isStartsBusy(error: unknown): boolean {
   return error instanceof StartsBusy
 }
 
-async function whyNot(services: Background, functionId: string): Promise<BerthError> {
+async function whyNot(services: Background, functionId: string): Promise<FunctionUnavailable> {
   const { waitSeconds } = await transaction(services.db, (tx) => findRetry(tx, functionId))
   return failedLately(waitSeconds)
 }
 
-function failedLately(waitSeconds: number): BerthError {
-  return unavailable('The function failed to start; its owner sees why in its status.', Math.ceil(waitSeconds) || 1)
+function failedLately(waitSeconds: number): FunctionUnavailable {
+  const sentence = 'The function failed to start; its owner sees why in its status.'
+  return new FunctionUnavailable('failed', sentence, Math.ceil(waitSeconds) || 1)
 }
 
-function nothingDeployed(): BerthError {
-  return unavailable('Nothing is deployed yet, so the function cannot start.', 60)
-}
-
-function unavailable(sentence: string, retryAfterSeconds: number): BerthError {
-  return new BerthError('service_unavailable', `${sentence} Try again later.`, { retryAfterSeconds })
+function nothingDeployed(): FunctionUnavailable {
+  return new FunctionUnavailable('empty', 'Nothing is deployed yet, so the function cannot start.', 60)
 }
