@@ -17,6 +17,7 @@ import { postgres } from './postgres.ts'
 import { sessionSteps } from './session-steps.ts'
 import { sessions } from './sessions.ts'
 import { streams } from './streams.ts'
+import { vmFiles } from './vms/files.ts'
 import { vms } from './vms.ts'
 
 const benchmarks: readonly Benchmark[] = [
@@ -27,6 +28,7 @@ const benchmarks: readonly Benchmark[] = [
   sessions,
   sessionSteps,
   vms,
+  vmFiles,
   databases,
   builds,
   chats,

@@ -1,6 +1,8 @@
 /** What streams of files do besides the VM: signed URLs, refusals, and nodes that break off. A server of the test's own is the node. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -20,6 +22,7 @@ import { signVmToken } from '#src/resources/identity/access-tokens.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
+import { until } from '../support/until.ts'
 
 type Answering = (question: FileQuestion, response: ServerResponse, request: IncomingMessage) => void
 
@@ -108,10 +111,16 @@ test.each([
   })
 })
 
-test.each(['bytes 0-9', 'bytes 5-1/9', 'bytes 0-9/9', 'items 0-1/9', `bytes 0-${'9'.repeat(20)}/*`, ''])(
-  'Content-Range %j is of no part',
-  (header) => expect(readContentRange(header)).toBeNull(),
-)
+test.each([
+  'bytes 0-9',
+  'bytes 5-1/9',
+  'bytes 0-9/9',
+  'items 0-1/9',
+  'bytes */*',
+  `bytes 0-${'9'.repeat(20)}/*`,
+  `bytes */${'9'.repeat(20)}`,
+  '',
+])('Content-Range %j is of no part', (header) => expect(readContentRange(header)).toBeNull())
 
 test('a download goes on with the next worker where the one before it died, if the file is the same', async () => {
   answering = (question, response) => {
@@ -158,6 +167,85 @@ test('an upload whose worker dies is answered 502 with how to go on', async () =
     502,
     { error: 'vm_unreachable', message: expect.stringContaining('Upload-Offset') },
   ])
+})
+
+test('an upload that says nothing more has arrived is of no bytes, and complete', () => {
+  expect(readContentRange('bytes */9')).toEqual({ first: 9, last: 8, totalBytes: 9 })
+})
+
+test.each([
+  ['bytes 0-9/10', 'too long, for this', 'goes on behind'],
+  ['bytes 0-99/100', 'too short', 'ended after 9'],
+])('a body of unknown length with %s and %j is refused', async (range, text, message) => {
+  answering = (_question, response, request) =>
+    void request.once('end', () => response.end(JSON.stringify({ uploadedBytes: 1, isComplete: true }))).resume()
+  const answer = await fetch(address(), {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${token}`, 'content-range': range },
+    body: new Blob([text]).stream(),
+    duplex: 'half',
+  } as RequestInit)
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    { error: 'invalid_request', message: expect.stringContaining(message) },
+  ])
+})
+
+test('what a node refuses says when to come back', async () => {
+  answering = (_question, response) =>
+    void response
+      .writeHead(429)
+      .end(JSON.stringify({ code: 'rate_limited', message: 'Too many.', retryAfterSeconds: 5 }))
+  const answer = await get()
+  expect([answer.status, answer.headers.get('retry-after'), await answer.json()]).toEqual([
+    429,
+    '5',
+    { error: 'rate_limited', message: 'Too many.' },
+  ])
+})
+
+test('who sends nothing or reads nothing is cut off after a while, and what begins late is waited for', async () => {
+  const usual = { ...fileLimits }
+  Object.assign(fileLimits, { stalledSeconds: 0.3, firstByteSeconds: 20 })
+  try {
+    let reached: IncomingMessage | undefined
+    answering = (_question, _response, request) => void (reached = request).resume()
+    const { port } = new URL(berth.url)
+    const head = `PUT ${new URL(address()).pathname}?path=/x HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n`
+    const sender = connect(Number(port), '127.0.0.1')
+    sender.write(`${head}content-length: 9000000\r\n\r\nsome`)
+    const answer = String(((await once(sender, 'data')) as [Buffer])[0])
+    expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 504 Gateway Timeout')
+    expect(answer).toContain('too slow')
+    sender.destroy()
+    await until('the node has heard of it', () => reached?.destroyed === true)
+
+    let served: ServerResponse | undefined
+    answering = (question, response) => {
+      served = response
+      const large = { ...facts, sizeBytes: 1e9 }
+      response.setHeader(
+        answerHeader,
+        JSON.stringify({ facts: large, part: choosePart(large, question), uploadedBytes: null }),
+      )
+      Readable.from(Array.from({ length: 1000 }, () => content)).pipe(response)
+    }
+    const reader = connect(Number(port), '127.0.0.1').pause()
+    reader.write(head.replace('PUT', 'GET') + '\r\n')
+    await until('the reader is cut off', () => served?.destroyed === true)
+    reader.destroy()
+
+    answering = (question, response) => {
+      const part = choosePart(facts, question)
+      response.setHeader(answerHeader, JSON.stringify({ facts, part, uploadedBytes: null })).flushHeaders()
+      setTimeout(() => response.end(content.subarray(part.startByte)), 1000)
+    }
+    const late = await get({ range: 'bytes=999990-' }, 'path=/x&format=tar')
+    expect([late.status, await late.text()]).toEqual([206, '0123456789'])
+    await expect(get({ range: 'bytes=999990-' }).then((cut) => cut.text())).rejects.toThrow()
+  } finally {
+    Object.assign(fileLimits, usual)
+  }
 })
 
 test('half a gigabyte passes in both directions without staying in memory', async () => {
@@ -253,7 +341,7 @@ test.each([
   expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
 })
 
-test.each(['path=/x&path=/y', '', 'path=/x&colour=red', 'path=/x&format=', 'path=x'])(
+test.each(['path=/x&path=/y', '', 'path=/x&colour=red', 'path=/x&format=', 'path=x', 'path=/%ff', 'path=/%zz'])(
   '?%s is refused',
   async (query) => {
     const answer = await get({}, query)

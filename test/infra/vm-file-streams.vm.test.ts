@@ -1,16 +1,20 @@
 /** Files of a real VM as streams: whole, in parts, cut and resumed, as archives, and by signed URLs. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSha256 } from '#src/platform/secrets.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startCommand, type Command } from '../support/command.ts'
+import { freePort } from '../support/ports.ts'
 import { endQemus } from '../support/qemu-processes.ts'
 import { until } from '../support/until.ts'
+import { archiveOf } from './vm-files/archives.ts'
+import { createFileClient } from './vm-files/client.ts'
 
 let berth: Berth
 let token: string
@@ -46,26 +50,7 @@ async function startWorker(): Promise<Command> {
   return started
 }
 
-const urlOf = (path: string, format = ''): string =>
-  `${berth.url}/api/v1/vms/${vmId}/files?path=${encodeURIComponent(path)}${format && `&format=${format}`}`
-const call = (
-  method: string,
-  path: string,
-  options: { headers?: Record<string, string>; body?: BodyInit; format?: string } = {},
-) =>
-  fetch(urlOf(path, options.format), {
-    method,
-    headers: { authorization: `Bearer ${token}`, ...options.headers },
-    ...(options.body === undefined ? {} : { body: options.body, duplex: 'half' }),
-  } as RequestInit)
-const exec = async (command: string): Promise<string> => {
-  const { status, body } = await berth.call<{ stdout: string }>('POST', `/api/v1/vms/${vmId}/envd/exec`, {
-    token,
-    body: { command, timeout: 60 },
-  })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.stdout
-}
+const { urlOf, call, exec, beginUpload, arrived } = createFileClient(() => ({ berth, token, vmId }))
 const curl = async (...args: string[]): Promise<string> =>
   (await promisify(execFile)('curl', ['-sS', '--max-time', '60', ...args], { encoding: 'latin1', maxBuffer: 1e8 }))
     .stdout
@@ -146,29 +131,18 @@ test('a file of unknown size arrives in parts, and is there when its size is kno
   expect(await put('bytes 0-4/*', 'hello')).toEqual([202, 5, '5'])
   expect(await put('bytes 5-10/*', ' worXX')).toEqual([202, 11, '11'])
   expect((await call('GET', path)).status).toBe(404)
-  expect(await put('bytes 9-10/11', 'ld')).toEqual([200, 11, null])
+  expect(await put('bytes 9-10/*', 'ld')).toEqual([202, 11, '11'])
+  expect((await call('PUT', path, { headers: { 'content-range': 'bytes */12' } })).status).toBe(409)
+  expect(await put('bytes */11', '')).toEqual([200, 11, null])
   expect(await (await call('GET', path)).text()).toBe('hello world')
   const chunked = await call('PUT', path, { body: new Blob(['over ', 'written']).stream() })
   expect(await chunked.json()).toMatchObject({ size_bytes: 12, complete: true })
   expect(await exec('cat ~/parts.bin')).toBe('over written')
 })
 
-/** Resolves when a part of an upload to the home folder is in the VM. */
-async function arrived(): Promise<void> {
-  const look = 'stat -c %s ~/.berth-upload-* 2> /dev/null || echo 0'
-  await until('something has arrived', async () => Number(await exec(look)) > 500_000, 30_000)
-}
-
 /** Sends the beginning of an upload, waits until it is in the VM, and breaks the connection. */
 async function breakOff(path: string, begin: Buffer, length: number): Promise<void> {
-  const { port } = new URL(berth.url)
-  const { pathname, search } = new URL(urlOf(path))
-  const socket = connect(Number(port), '127.0.0.1')
-  socket.on('error', () => undefined)
-  socket.write(
-    `PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: ${length}\r\n\r\n`,
-  )
-  socket.write(begin)
+  const socket = beginUpload(path, begin, length)
   await arrived()
   socket.destroy()
   await until(
@@ -226,7 +200,7 @@ test('a folder goes in and comes out as an archive that is resumed by its versio
 
 test('what cannot be read or written is refused with a sentence, and holds nothing up', async () => {
   await exec(
-    'mkfifo ~/pipe; ln -s ~/nowhere ~/dangling; mkdir -p ~/empty; echo secret | sudo tee /root/closed > /dev/null; truncate -s 0 ~/zero',
+    'mkfifo ~/pipe; ln -s ~/nowhere ~/dangling; mkdir -p ~/empty; ln -s loop ~/loop; ln -s ~/nowhere/far ~/far; echo secret | sudo tee /root/closed > /dev/null; truncate -s 0 ~/zero',
   )
   const cases: [method: string, path: string, format: string, status: number, message: RegExp][] = [
     ['GET', '/home/user/nothing', '', 404, /nothing at/],
@@ -249,6 +223,10 @@ test('what cannot be read or written is refused with a sentence, and holds nothi
     ['PUT', '/proc/mine', '', 400, /system/],
     ['PUT', `/home/user/${'x'.repeat(300)}`, '', 400, /name too long/],
     ['PUT', '/home/user/zero', 'tar', 400, /not a folder/],
+    ['GET', '/home/user/loop', '', 400, /Too many levels/],
+    ['PUT', '/home/user/loop', '', 400, /Too many levels/],
+    ['PUT', '/home/user/far', '', 400, /No such file/],
+    ['PUT', '/home/user/.berth-upload-x', '', 400, /unfinished uploads/],
   ]
   for (const [method, path, format, status, message] of cases) {
     const answer = await call(method, path, { format, ...(method === 'PUT' ? { body: 'x' } : {}) })
@@ -280,7 +258,68 @@ test('what cannot be read or written is refused with a sentence, and holds nothi
   expect([full.status, await exec('ls -A ~/small')]).toEqual([413, ''])
   const chunked = await call('PUT', '/home/user/small/large', { body: new Blob([new Uint8Array(3_000_000)]).stream() })
   expect([chunked.status, await exec('ls -A ~/small')]).toEqual([413, ''])
+  const bomb = gzipSync(archiveOf([{ name: 'zeros', text: '\0'.repeat(3_000_000) }]))
+  const unpacked = await call('PUT', '/home/user/small', { body: new Uint8Array(bomb), format: 'tar' })
+  expect([unpacked.status, ((await unpacked.json()) as { message: string }).message]).toEqual([
+    413,
+    expect.stringContaining('everything in the archive'),
+  ])
+  expect(await exec('ls -A ~/small | grep -c upload')).toBe('0\n')
 }, 90_000)
+
+test('an archive writes nothing outside of its folder, and no devices or rights, and says what it could not do', async () => {
+  const put = await call('PUT', '/home/user/hostile', {
+    format: 'tar',
+    body: new Uint8Array(
+      archiveOf([
+        { name: 'good', text: 'good' },
+        { name: '/tmp/absolute', text: 'x' },
+        { name: '../above', text: 'x' },
+        { name: 'outside', type: 'link', target: '/tmp' },
+        { name: 'outside/through', text: 'x' },
+        { name: 'hard', type: 'hardLink', target: '/etc/hostname' },
+        { name: 'device', type: 'character' },
+        { name: 'rights', mode: 0o6755, text: 'x' },
+        { name: 'last', text: 'last' },
+      ]),
+    ),
+  })
+  expect([put.status, ((await put.json()) as { message: string }).message]).toEqual([
+    400,
+    expect.stringMatching(/Not everything .* \.\.\/above: Member name contains/),
+  ])
+  expect(
+    await exec(
+      'cd ~/hostile && find . | sort; stat -c %a rights; ls -d /tmp/absolute /tmp/through ~/above 2> /dev/null',
+    ),
+  ).toBe(['.', './good', './last', './outside', './rights', './tmp', './tmp/absolute', '755', ''].join('\n'))
+}, 30_000)
+
+test.each(['new\nline', `it's "quoted" $(id) \`id\``, '-rf', ' ', 'ünï 文件 🗄', '%41+b&c=d?e#f', '*'])(
+  'a file of the name %j goes in and comes out, alone and in its folder',
+  async (name) => {
+    const path = `/home/user/names/${name}`
+    expect((await call('PUT', path, { body: name })).status).toBe(200)
+    expect(await (await call('GET', path)).text()).toBe(name)
+    expect((await call('HEAD', path)).headers.get('content-length')).toBe(String(Buffer.byteLength(name)))
+    const archive = Buffer.from(await (await call('GET', '/home/user/names', { format: 'tar' })).bytes())
+    expect(archive.includes(Buffer.from(`./${name}\0`))).toBe(true)
+  },
+)
+
+test('a file whose name is not text comes out in an archive, and goes in with one', async () => {
+  await exec(`mkdir -p ~/bytes && printf secret > ~/bytes/$'\\xff\\xfe'`)
+  const archive = await (await call('GET', '/home/user/bytes', { format: 'tar' })).bytes()
+  const put = await call('PUT', '/home/user/copied', { body: archive, format: 'tar' })
+  expect([put.status, await exec(`cat ~/copied/$'\\xff\\xfe'`)]).toEqual([200, 'secret'])
+  const named = await fetch(`${berth.url}/api/v1/vms/${vmId}/files?path=/home/user/bytes/%ff%fe`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  expect([named.status, ((await named.json()) as { message: string }).message]).toEqual([
+    400,
+    expect.stringContaining('format=tar'),
+  ])
+})
 
 test('a mode and a link stay, and of two uploads to one path one is there as a whole', async () => {
   await exec('cd ~ && echo old > script && chmod 755 script && ln -sf script link')
@@ -379,3 +418,82 @@ test('a download outlives its worker, and an upload is continued with the next o
   })
   expect([rest.status, (await exec('sha256sum ~/again.bin')).split(' ')[0]]).toEqual([200, wanted])
 }, 120_000)
+
+test('an upload outlives its web process, and nothing half of it is there', async () => {
+  const port = await freePort()
+  const web = startCommand(['src/gateway/main.ts'], {
+    DATABASE_URL: berth.services.database.url,
+    PORT: String(port),
+    BERTH_DATA_DIR: berth.dataDir,
+    BERTH_METRICS_PORT: String(await freePort()),
+  })
+  await web.line(/the web process listens/)
+  const bytes = bytesOf(2_000_000, 5)
+  const path = '/home/user/web.bin'
+  const sending = beginUpload(path, bytes.subarray(0, 1_000_000), bytes.length, port)
+  await arrived()
+  web.child.kill('SIGKILL')
+  await web.ended
+  sending.destroy()
+  await resume(path, bytes)
+}, 60_000)
+
+/** Finds out how much of an upload has arrived, sends the rest, and compares the whole. */
+async function resume(path: string, bytes: Buffer): Promise<void> {
+  const head = await call('HEAD', path)
+  const offset = Number(head.headers.get('upload-offset'))
+  expect([head.status, offset > 0, offset < bytes.length]).toEqual([404, true, true])
+  const rest = await call('PUT', path, {
+    headers: { 'content-range': `bytes ${offset}-${bytes.length - 1}/${bytes.length}` },
+    body: new Uint8Array(bytes.subarray(offset)),
+  })
+  expect([rest.status, await rest.json()]).toEqual([200, { path, size_bytes: bytes.length, complete: true }])
+  expect((await exec(`sha256sum ${path}`)).split(' ')[0]).toBe(digest(bytes))
+}
+
+const act = (mutation: string) =>
+  berth.ask(`mutation { ${mutation}(input: { id: "${vmId}" }) { vm { status } } }`, { token })
+const statusIs = (status: string) =>
+  until(
+    `the VM is ${status}`,
+    async () => (await berth.call<{ status: string }>('GET', `/api/v1/vms/${vmId}`, { token })).body.status === status,
+    60_000,
+  )
+
+test('an upload to a VM that is paused is answered, and goes on after it was resumed', async () => {
+  const bytes = bytesOf(2_000_000, 9)
+  const path = '/home/user/paused.bin'
+  const sending = beginUpload(path, bytes.subarray(0, 1_000_000), bytes.length)
+  await arrived()
+  const answer = once(sending, 'data') as Promise<[Buffer]>
+  await act('pauseVm')
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 502 [^]*Upload-Offset/)
+  sending.destroy()
+  await statusIs('paused')
+  const meanwhile = await call('PUT', path, { body: 'x' })
+  expect([meanwhile.status, ((await meanwhile.json()) as { message: string }).message]).toEqual([
+    400,
+    expect.stringContaining('paused'),
+  ])
+  await act('resumeVm')
+  await statusIs('running')
+  await resume(path, bytes)
+}, 120_000)
+
+test('transfers of a VM that is deleted end, and then there is no such VM', async () => {
+  await exec('truncate -s 200M ~/large.bin')
+  const download = await call('GET', '/home/user/large.bin')
+  const reader = download.body!.getReader()
+  await reader.read()
+  const sending = beginUpload('/home/user/last.bin', bytesOf(1_000_000), 2_000_000)
+  await arrived()
+  const answer = once(sending, 'data') as Promise<[Buffer]>
+  expect((await berth.call('DELETE', `/api/v1/vms/${vmId}`, { token })).status).toBe(204)
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 (502|404) /)
+  sending.destroy()
+  const readOn = async (): Promise<void> => {
+    while (!(await reader.read()).done);
+  }
+  await expect(readOn()).rejects.toThrow()
+  expect((await call('GET', '/home/user/large.bin')).status).toBe(404)
+}, 60_000)

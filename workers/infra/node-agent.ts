@@ -65,7 +65,8 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
   app.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof BerthError)) log.error({ err: error }, 'the node failed at a request')
     const shown = publicError(error)
-    return reply.code(shown.status).send({ code: shown.code, message: shown.message })
+    const { retryAfterSeconds } = shown.details
+    return reply.code(shown.status).send({ code: shown.code, message: shown.message, retryAfterSeconds })
   })
   for (const [name, operation] of Object.entries(operationsOf(parts))) {
     app.post(`/${name}`, (request, reply) => {

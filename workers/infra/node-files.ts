@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Readable, Writable } from 'node:stream'
-import { ChangedWhileRead, openFile, replaced, takeUpload } from '#src/drivers/compute/guest/file-streams.ts'
+import { replaced } from '#src/drivers/compute/guest/file-refusals.ts'
+import { ChangedWhileRead, openFile, takeUpload } from '#src/drivers/compute/guest/file-streams.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import {
   answerHeader,
@@ -118,7 +119,10 @@ function drained(to: Writable): Promise<void> {
   })
 }
 
-/** Counts transfers: `takeTurn` throws when a VM, an organization or the node has too many, else returns how one ends. */
+/**
+ * Counts transfers: `takeTurn` throws when a VM, an organization or the node has too many, else returns how one ends. The
+ * node's last ones are for organizations that have few, so that a few busy ones leave room for all others.
+ */
 function createTurns(): (place: FilePlace) => () => void {
   const counts = new Map<string, number>()
   return ({ vmId, organizationId }) => {
@@ -132,6 +136,9 @@ function createTurns(): (place: FilePlace) => () => void {
       { key: '', most: fileLimits.streamsPerNode, error: nodeFull() },
     ]
     for (const { key, most, error } of bounds) if ((counts.get(key) ?? 0) >= most) throw error
+    const { streamsPerNode, streamsForMany, streamsWhenBusy } = fileLimits
+    const isBusy = (counts.get('') ?? 0) >= streamsPerNode - streamsForMany
+    if (isBusy && (counts.get(organizationId) ?? 0) >= streamsWhenBusy) throw nodeFull()
     for (const { key } of bounds) counts.set(key, (counts.get(key) ?? 0) + 1)
     let isOver = false
     return () => {

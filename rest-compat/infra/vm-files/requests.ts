@@ -26,6 +26,11 @@ export async function readFileRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FileRequest> {
+  if (!isDecodable(request.url))
+    throw new BerthError(
+      'invalid_request',
+      'The query is not UTF-8 text in percent-encoding. A file whose name is not UTF-8 passes in an archive of its folder: format=tar.',
+    )
   const query = request.query as Record<string, string | string[]> // as Fastify reads it
   const { vm_id: vmId = '' } = request.params as { vm_id?: string } // the route's pattern has it
   const isSigned = Object.keys(query).some((key) => signedParameters.includes(key))
@@ -42,6 +47,17 @@ export async function readFileRequest(
     call: contextOf(services, caller, request.id),
     address: { vmId, path: textAt(query, 'path'), format: formatIn(query) },
     signedFor: method,
+  }
+}
+
+/** Fastify would take what cannot be decoded as it stands, which names another file. */
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url)
+    return true
+  } catch (error) {
+    if (error instanceof URIError) return false
+    throw error
   }
 }
 
@@ -118,7 +134,7 @@ export function readUpload({
   if (!part)
     throw new BerthError(
       'invalid_request',
-      'Content-Range must be `bytes FIRST-LAST/SIZE`, with SIZE `*` while the size is not known, such as bytes 1048576-2097151/5242880.',
+      'Content-Range must be `bytes FIRST-LAST/SIZE`, with SIZE `*` while the size is not known, such as bytes 1048576-2097151/5242880; or `bytes */SIZE` with an empty body when everything has arrived.',
     )
   const lengthBytes = part.last - part.first + 1
   if (length !== null && length !== lengthBytes)

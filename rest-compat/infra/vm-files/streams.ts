@@ -152,6 +152,7 @@ async function hidingVm<Result>({ signedFor }: FileRequest, run: () => Promise<R
 
 async function sendFile(asked: FileRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const { call, address, signedFor } = asked
+  const { format } = address
   if (signedFor === 'PUT') {
     const offset = await findUploadProgress(call, address)
     return reply
@@ -185,7 +186,7 @@ async function sendFile(asked: FileRequest, request: FastifyRequest, reply: Fast
   if (part.status === 206)
     reply.header('content-range', `bytes ${part.startByte}-${part.startByte + part.lengthBytes - 1}/${facts.sizeBytes}`)
   if (headOnly || body === null) return reply.send()
-  cutSlowReader(request, reply, body)
+  cutSlowReader(request, reply, body, format === 'tar' && part.startByte > 0)
   return reply.send(body)
 }
 
@@ -215,12 +216,13 @@ function textOf(header: string | string[] | undefined): string | null {
 }
 
 /** A reader that takes next to nothing would keep one of its organization's transfers for ever. */
-function cutSlowReader(request: FastifyRequest, reply: FastifyReply, body: Readable): void {
+function cutSlowReader(request: FastifyRequest, reply: FastifyReply, body: Readable, startsLate: boolean): void {
   const { socket } = request.raw
   const before = socket.bytesWritten
   const timer = watchPace(
     () => socket.bytesWritten - before,
     () => reply.raw.destroy(),
+    startsLate ? fileLimits.firstByteSeconds : fileLimits.stalledSeconds,
   )
   body.once('close', () => clearInterval(timer))
 }

@@ -75,8 +75,13 @@ function namesVersion(header: string, etag: string): boolean {
   return header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
 }
 
-/** The part that a header Content-Range names: `bytes 0-9/100`, or `bytes 0-9/*` while the size is not known; null for any other text. */
+/**
+ * The part that a header Content-Range names: `bytes 0-9/100`, `bytes 0-9/*` while the size is not known, or `bytes *\/100`
+ * for nothing more of an upload that has arrived; null for any other text.
+ */
 export function readContentRange(header: string): { first: number; last: number; totalBytes: number | null } | null {
+  const [, whole = ''] = /^bytes \*\/(\d{1,15})$/.exec(header.trim()) ?? []
+  if (whole !== '') return { first: Number(whole), last: Number(whole) - 1, totalBytes: Number(whole) }
   const [, first = '', last = '', total = ''] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(header.trim()) ?? []
   if (total === '' || [first, last, total].some((one) => one.length > digitsMax)) return null
   const part = { first: Number(first), last: Number(last), totalBytes: total === '*' ? null : Number(total) }

@@ -110,7 +110,7 @@ export async function sendFile(node: NodeAddress, upload: FileUpload, body: Read
       await waiting.after(error) // nothing of the body was read
     }
   }
-  const pouring = pour(body, request)
+  const pouring = pour(body, upload.lengthBytes, request)
   try {
     const response = await Promise.race([answered(request, null), pouring.failed])
     if (response.statusCode !== 200) throw await refused(response)
@@ -167,20 +167,28 @@ async function answered(request: ClientRequest, limitSeconds: number | null): Pr
   return promise.finally(() => clearTimeout(late))
 }
 
-/** Passes a body on with backpressure, and ends it when it is too slow. */
-function pour(body: Readable, to: ClientRequest): { failed: Promise<never>; stop: () => void } {
+/** Passes a body on with backpressure, and ends it when it is too slow, or not as long as was said. */
+function pour(
+  body: Readable,
+  lengthBytes: number | null,
+  to: ClientRequest,
+): { failed: Promise<never>; stop: () => void } {
   const { promise, reject } = Promise.withResolvers<never>()
   promise.catch(() => undefined) // it may fail when nobody waits any more
   let bytes = 0
   let isWhole = false
   const pass = (piece: Buffer): void => {
     bytes += piece.length
+    if (lengthBytes !== null && bytes > lengthBytes)
+      return reject(notAsLong(`The body goes on behind the ${lengthBytes} bytes that were announced.`))
     if (!to.write(piece)) body.pause()
   }
   const goOn = (): void => void body.resume()
   const end = (): void => {
     isWhole = true
     clearInterval(timer)
+    if (lengthBytes !== null && bytes !== lengthBytes)
+      return reject(notAsLong(`The body ended after ${bytes} of the ${lengthBytes} bytes that were announced.`))
     to.end()
   }
   const leave = (): void => {
@@ -203,13 +211,24 @@ function pour(body: Readable, to: ClientRequest): { failed: Promise<never>; stop
   }
 }
 
-/** Calls back when nothing moved for so long, or when the average is below the least. */
-export function watchPace(bytes: () => number, late: () => void): NodeJS.Timeout {
+function notAsLong(what: string): BerthError {
+  return new BerthError('invalid_request', `${what} Correct Content-Range, and ask with HEAD where to go on.`)
+}
+
+/** Calls back when nothing moved for so long, or when the average is below the least. Both count from the first byte on. */
+export function watchPace(
+  bytes: () => number,
+  late: () => void,
+  firstByteSeconds: number = fileLimits.stalledSeconds,
+): NodeJS.Timeout {
   const { stalledSeconds, bytesPerSecondMin } = fileLimits
+  let waitedSeconds = 0
   let before = 0
   let periods = 0
   return setInterval(() => {
     const now = bytes()
+    waitedSeconds += stalledSeconds
+    if (now === 0 && waitedSeconds < firstByteSeconds) return
     if (now === before || now < bytesPerSecondMin * stalledSeconds * periods) late()
     before = now
     periods++

@@ -42,9 +42,14 @@ export function createWaiting(signal?: AbortSignal): Waiting {
 
 /** The node's refusal as it threw it, from the body of its answer. */
 export function refusalOf(text: string): BerthError {
-  const body = JSON.parse(text) as { code?: string; message?: string } // the worker's error body
+  const body = JSON.parse(text) as { code?: string; message?: string; retryAfterSeconds?: number } // the worker's error body
   const code = body.code && body.code in errorStatuses ? (body.code as ErrorCode) : 'internal_error'
-  return new BerthError(code, body.message ?? 'The node refused without a reason.')
+  const { retryAfterSeconds } = body
+  return new BerthError(
+    code,
+    body.message ?? 'The node refused without a reason.',
+    retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
+  )
 }
 
 /** The node is shutting down, or temporarily cannot reach the machine. */

@@ -67,6 +67,11 @@ export async function listFolder(
 export function checkPath(path: string): void {
   if (!path.startsWith('/'))
     throw new BerthError('invalid_request', 'path must be absolute, such as /home/user/notes.txt.')
+  if (!path.isWellFormed())
+    throw new BerthError(
+      'invalid_request',
+      'path is not Unicode text. A file whose name is not passes in an archive of its folder: format=tar.',
+    )
   if (path.includes('\0') || Buffer.byteLength(path) > pathBytesMax)
     throw new BerthError('invalid_request', 'path is longer than a file system allows, or contains a NUL character.')
 }

@@ -12,11 +12,16 @@ export const codes = {
   full: 27,
   other: 28,
   archive: 29,
+  entry: 30,
+  fullInside: 31,
+  /** What SIGTERM makes: another upload has taken the place of this one. */
+  ended: 143,
 } as const
 
 /** The beginning of the hidden file in which an upload arrives, beside what it will be. */
 const partPrefix = '.berth-upload-'
 const lockSeconds = 5
+const complaintBytes = 2000
 
 /** Ends when the path that was found is no place for files; /dev/shm is memory like /tmp. */
 const refuseSystem = `case $PWD/ in /dev/shm/*) ;; /proc/*|/sys/*|/dev/*) exit ${codes.system} ;; esac`
@@ -74,11 +79,15 @@ if [ "$format" = tar ]; then
   cd -P -- "$path" || exit 1
   name=.
 else
-  if [ -L "$path" ]; then path=$(readlink -f -- "$path"; printf x); path=\${path%?x}; fi
+  if [ -L "$path" ]; then
+    real=$(readlink -f -- "$path" && printf x) || { stat -L -- "$path" > /dev/null; exit 1; }
+    path=\${real%?x}
+  fi
   [ -d "$path" ] && exit ${codes.folder}
   name=\${path##*/} parent=\${path%/*}
   [ -n "$name" ] || exit ${codes.folder}
   [ \${#name} -le 255 ] || complain 'File name too long'
+  case $name in ${partPrefix}*) complain 'This name is for unfinished uploads' ;; esac
   [ -e "\${parent:-/}" ] || [ "$make" = no ] || mkdir -p -- "$parent" || exit 1
   cd -P -- "\${parent:-/}" || exit 1
   name=./$name
@@ -88,7 +97,17 @@ fi
 ${refuseSystem}
 digest=$(printf %s "$name" | sha1sum)
 part=./${partPrefix}\${digest:0:16}
-lock() { flock -w ${lockSeconds} 3 || exit ${codes.busy}; [ "$part" -ef /proc/self/fd/3 ]; }`
+lock() {
+  flock -w 1 3 || { endOthers; flock -w ${lockSeconds} 3; } || exit ${codes.busy}
+  [ "$part" -ef /proc/self/fd/3 ]
+}
+# An upload that the guest never saw breaking off, such as when the VM was paused, would hold its lock for ever.
+endOthers() {
+  for fd in /proc/[0-9]*/fd/3; do
+    pid=\${fd#/proc/} pid=\${pid%%/*}
+    [ "$pid" = $$ ] || [ ! "$fd" -ef "$part" ] || kill "$pid"
+  done 2> /dev/null
+}`
 
 /** Prints how much of an unfinished upload has arrived; nothing when there is none. Arguments: path, format, no. */
 export const progressScript = `${locate}
@@ -135,11 +154,12 @@ lock || exit ${codes.other}
 [ "$(stat -c %s -- "$part")" = "$4" ] || exit ${codes.other}
 if [ "$format" = tar ]; then
   tar -tf "$part" > /dev/null || { rm -f -- "$part"; exit ${codes.archive}; }
-  told=$(tar --no-overwrite-dir -xf "$part" 2>&1)
+  told=$(set -o pipefail; tar --no-overwrite-dir -xf "$part" 2>&1 | { grep -av 'tar: Removing leading' | head -c ${complaintBytes}; cat > /dev/null; })
   code=$?
   rm -f -- "$part"
-  case $code/$told in 0/*) exit 0 ;; *'No space left'*|*'quota exceeded'*) exit ${codes.full} ;; esac
-  complain "$told"
+  case $code/$told in 0/*) exit 0 ;; *'No space left'*|*'quota exceeded'*) exit ${codes.fullInside} ;; esac
+  printf '%s\n' "\${told%%$'\n'*}" >&2
+  exit ${codes.entry}
 fi
 [ ! -e "$name" ] || chmod --reference="$name" -- "$part" || exit 1
-sync -- "$part" && mv -fT -- "$part" "$name"`
+sync -- "$part" && mv -fT -- "$part" "$name" && sync -- .`

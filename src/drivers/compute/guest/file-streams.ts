@@ -14,6 +14,7 @@ import {
 import { BerthError } from '#src/platform/errors.ts'
 import { fileLimits } from '#src/platform/limits/files.ts'
 import { execInGuest } from './exec.ts'
+import { refusal } from './file-refusals.ts'
 import { codes, finishScript, progressScript, readFileScript, readFolderScript, receiveScript } from './file-scripts.ts'
 
 const progressMs = 20_000
@@ -144,6 +145,11 @@ export async function takeUpload(
     },
     signal,
   )
+  if (finished.timedOut)
+    throw new BerthError(
+      'timeout',
+      `The VM did not finish this within ${fileLimits.finishSeconds / 60} minutes. Send a smaller archive.`,
+    )
   if (finished.exitCode !== 0) throw refusal(finished.exitCode, upload, finished.stderr)
   return { uploadedBytes, isComplete: true }
 }
@@ -255,42 +261,4 @@ function textOf({ stdout }: Channel): () => string {
     text = (text + piece.toString('latin1')).slice(-headBytesMax)
   })
   return () => text.trim()
-}
-
-function refusal(exitCode: number, { path }: FilePlace, stderr: string): BerthError {
-  const invalid = (sentence: string): BerthError => new BerthError('invalid_request', sentence)
-  const reason = stderr
-    .trim()
-    .split('\n')
-    .at(-1)
-    ?.split(': ')
-    .at(-1)
-    ?.replaceAll(/\p{Cc}/gu, ' ')
-    .slice(0, 200)
-  if (exitCode === codes.absent && (!reason || /^(No such file|Not a directory)/.test(reason)))
-    return new BerthError('not_found', `There is nothing at ${path}.`, { noun: 'file' })
-  if (exitCode === codes.folder)
-    return invalid(`${path} is a folder. Add format=tar to get or put it as a tar archive.`)
-  if (exitCode === codes.notFolder) return invalid(`${path} is not a folder. Without format=tar it is a file.`)
-  if (exitCode === codes.system) return invalid(`${path} is a part of the system, not a file. Use a command instead.`)
-  if (exitCode === codes.special) return invalid(`${path} is a device, a socket or a pipe, not a file.`)
-  if (exitCode === codes.archive)
-    return invalid(
-      'The body is not a whole tar archive, plain or compressed by gzip, xz or bzip2. Nothing was unpacked.',
-    )
-  if (exitCode === codes.full)
-    return new BerthError(
-      'request_too_large',
-      'The VM’s disk has no room for this. Delete something in it, and try again.',
-    )
-  if (exitCode === codes.busy || exitCode === codes.other) return replaced()
-  return invalid(reason ? `${path}: ${reason}.` : `${path} could not be used.`)
-}
-
-/** The error of an upload whose place another one has taken. */
-export function replaced(): BerthError {
-  return new BerthError(
-    'invalid_transition',
-    'Another upload to this path is in progress, and took the place of this one.',
-  )
 }
