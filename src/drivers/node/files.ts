@@ -116,7 +116,7 @@ export async function sendFile(node: NodeAddress, upload: FileUpload, body: Read
     if (response.statusCode !== 200) throw await refused(response)
     return JSON.parse(await textOf(response)) as UploadResult // as the worker sends it
   } catch (error) {
-    throw error instanceof BerthError ? error : broken(error)
+    throw error instanceof BerthError && error.code !== 'vm_unreachable' ? error : broken(error)
   } finally {
     pouring.stop()
     request.destroy()

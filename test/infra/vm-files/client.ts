@@ -1,6 +1,7 @@
 /** A client of the files of one VM: what tests with a real VM call. */
 import { connect, type Socket } from 'node:net'
 import { expect } from 'vitest'
+import { startSha256 } from '#src/platform/secrets.ts'
 import type { Berth } from '../../support/berth.ts'
 import { until } from '../../support/until.ts'
 
@@ -56,4 +57,16 @@ export function createFileClient(of: () => { berth: Berth; token: string; vmId: 
       await until('something has arrived', async () => Number(await exec(look)) > 500_000, 30_000)
     },
   }
+}
+
+/** So many bytes in an order that hardly repeats; another one for each seed. */
+export function bytesOf(length: number, seed = 1): Buffer {
+  return Buffer.from(Array.from({ length }, (_, at) => (at * 31 + (at >> 8) * seed) & 0xff))
+}
+
+/** The digest of these bytes, as sha256sum prints it. */
+export function digest(bytes: Uint8Array): string {
+  const hash = startSha256()
+  hash.update(Buffer.from(bytes))
+  return hash.hex()
 }

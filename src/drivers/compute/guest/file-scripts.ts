@@ -157,7 +157,7 @@ if [ "$format" = tar ]; then
   told=$(set -o pipefail; tar --no-overwrite-dir -xf "$part" 2>&1 | { grep -av 'tar: Removing leading' | head -c ${complaintBytes}; cat > /dev/null; })
   code=$?
   rm -f -- "$part"
-  case $code/$told in 0/*) exit 0 ;; *'No space left'*|*'quota exceeded'*) exit ${codes.fullInside} ;; esac
+  case $code/$told in 0/*) exit 0 ;; *'No space left'*|*'quota exceeded'*|*'Wrote only'*) exit ${codes.fullInside} ;; esac
   printf '%s\n' "\${told%%$'\n'*}" >&2
   exit ${codes.entry}
 fi
