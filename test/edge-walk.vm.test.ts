@@ -1,17 +1,23 @@
 /** The walk of docs/edge.md, run as it is printed, on a whole `npm start` with a real VM, DNS server, ACME authority and browser. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
+import { readConfig } from '#src/platform/config.ts'
+import { findRun } from '../src/start/run-file.ts'
 import { startPebble, type Pebble } from './support/acme/pebble.ts'
 import { launchChromium } from './support/browser/chromium.ts'
 import { startDnsServer, type DnsServer } from './support/dns/knot.ts'
+import { edgeClient, type EdgeClient } from './support/edge/client.ts'
 import { startInstallation, type Installation } from './support/installation.ts'
 import { paste, shellBlocks } from './support/paste.ts'
 import { freePort } from './support/ports.ts'
+import { until } from './support/until.ts'
 
 const limitMs = 400_000
 const page = 'docs/edge.md'
@@ -48,6 +54,19 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 }, limitMs)
 
+/** Calls a REST path; its answer must be a success. */
+async function call<Body>(method: string, path: string, body?: BodyInit | object): Promise<Body> {
+  const isText = body === undefined || typeof body === 'string'
+  const answer = await fetch(`${berth.url}/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(isText ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const said = await answer.text()
+  expect(answer.status, said).toBeLessThan(300)
+  return (said ? JSON.parse(said) : null) as Body // the test says what it expects
+}
+
 /** What the page printed: what is after `echo` in the last block are its variables. */
 let vm: string
 let url: string
@@ -60,6 +79,11 @@ async function open(address: string): Promise<Page> {
   const opened = await (await browser!.newContext()).newPage() // it was started
   await opened.goto(address)
   return opened
+}
+/** What `npm run -s ca` prints. */
+async function ownAuthority(): Promise<string> {
+  const env = { ...process.env, BERTH_DATA_DIR: berth.dataDir }
+  return (await promisify(execFile)(process.execPath, ['src/edge/ca.ts'], { env })).stdout
 }
 const protocolOf = (opened: Page): Promise<string> =>
   opened.evaluate(() => (performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming).nextHopProtocol) // of a page there is one
@@ -123,10 +147,10 @@ test(
 test(
   'a browser that trusts the node’s authority opens the generated name, and a preview once it has the cookie of its link',
   async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['src/edge/ca.ts'], {
-      env: { ...process.env, BERTH_DATA_DIR: berth.dataDir },
+    browser = await launchChromium({
+      authorities: [await pebble.root(), await ownAuthority()],
+      names: { [shop]: '127.0.0.1' },
     })
-    browser = await launchChromium({ authorities: [await pebble.root(), stdout], names: { [shop]: '127.0.0.1' } })
     const opened = await open(url)
     expect(await opened.textContent('body')).toContain('Hello')
     expect(await protocolOf(opened)).toBe('h2')
@@ -140,6 +164,180 @@ test(
     expect(cookie?.value).not.toContain(tokenOfPreview)
     expect((await viewed.goto(address))?.status()).toBe(200)
     expect((await (await open(url)).goto(address))?.status()).toBe(401) // of another context
+  },
+  limitMs,
+)
+
+/** Where another server listens in the VM, on its loopback address only: test/support/edge/site.ts. */
+const sitePort = 8081
+/** A route that waited for anything but its notice would come later. */
+const noticeLimitMs = 1_000
+let client: EdgeClient
+test(
+  'a domain that is linked elsewhere leads there at once, and its page has a web socket',
+  async () => {
+    const program = readFileSync(new URL('support/edge/site.ts', import.meta.url), 'utf8')
+    await call('PUT', `api/v1/vms/${vm}/files?path=/home/user/site.mjs`, stripTypeScriptTypes(program))
+    await call('POST', `api/v1/vms/${vm}/envd/exec`, { command: `exec node site.mjs ${sitePort}`, background: true })
+    client = edgeClient(shop, httpsPort, await pebble.root())
+    await call('POST', 'api/v1/proxies', { service_name: 'site', vm_id: vm, vm_port: sitePort })
+    const site = edgeClient(`site-${vm.slice(-8)}.berth.localhost`, httpsPort, await ownAuthority())
+    await until('the site listens', async () => (await site.ask('/')).status === 200, 60_000)
+    site.close()
+
+    await call('DELETE', `api/v1/domains/${shop}/link`)
+    await until('the domain leads nowhere', async () => (await client.ask('/')).status === 404)
+    const seen = whenServed()
+    await call('POST', `api/v1/domains/${shop}/link`, { vm_id: vm, vm_port: sitePort })
+    const linkedMs = performance.now()
+    const lateMs = (await seen) - linkedMs
+    process.stdout.write(`a link was answered, and its route was seen ${lateMs.toFixed(1)} ms later\n`)
+    expect(lateMs).toBeLessThan(noticeLimitMs)
+
+    const opened = await open(`https://${shop}:${httpsPort}/`)
+    await opened.waitForFunction(() => document.getElementById('said')?.textContent === 'said back: from the page')
+    expect(await protocolOf(opened)).toBe('h2')
+    const told = JSON.parse((await client.ask('/told', { 'x-forwarded-for': '192.0.2.1' })).text) as object
+    expect(told).toMatchObject({ host: `${shop}:${httpsPort}`, 'x-forwarded-for': '127.0.0.1' })
+  },
+  limitMs,
+)
+
+/** When the first request was sent that the site answered; asks again and again. */
+async function whenServed(): Promise<number> {
+  for (;;) {
+    const sentMs = performance.now()
+    if ((await client.ask('/')).status === 200) return sentMs
+  }
+}
+
+test(
+  'events come one by one',
+  async () => {
+    const times: number[] = []
+    let events = ''
+    for await (const piece of await client.open('/events')) {
+      events += String(piece)
+      times.push(performance.now())
+    }
+    expect(events).toBe('data: event 1\n\ndata: event 2\n\ndata: event 3\n\n')
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(300) // the site waits 400 ms in between
+  },
+  limitMs,
+)
+
+const mib = 1024 * 1024
+/** Under emulation a gigabyte takes minutes; test/bench has it. */
+const [downMib, upMib] = knownAcceleration(readConfig().cacheDir) === 'kvm' ? [1024, 1024] : [48, 8]
+/** What the collector may leave for later. */
+const growthMibMax = 128
+/** What is on its way when nobody reads: in the sockets, in both tunnels, and in the VM. */
+const onTheWayMibMax = 32
+test(
+  'bodies of any size pass with flat memory, and who reads slowly slows the sender',
+  async () => {
+    const before = memoryMib()
+    let highest = before
+    const looking = setInterval(() => {
+      const now = memoryMib()
+      highest = { edge: Math.max(highest.edge, now.edge), worker: Math.max(highest.worker, now.worker) }
+    }, 100)
+    const startedMs = performance.now()
+    let received = 0
+    for await (const piece of await client.open(`/down?bytes=${downMib * mib}`)) received += (piece as Buffer).length
+    const downMs = performance.now()
+    expect(received).toBe(downMib * mib)
+    expect(await client.send('/up', upMib * mib)).toEqual({ status: 200, text: String(upMib * mib) })
+    const upMs = performance.now()
+    clearInterval(looking)
+    const grew = { edge: highest.edge - before.edge, worker: highest.worker - before.worker }
+    process.stdout.write(
+      `down ${downMib} MiB in ${((downMs - startedMs) / 1000).toFixed(1)} s, up ${upMib} MiB in ${((upMs - downMs) / 1000).toFixed(1)} s; edge grew by ${grew.edge} MiB, worker by ${grew.worker}\n`,
+    )
+    expect(grew.edge).toBeLessThan(growthMibMax)
+    expect(grew.worker).toBeLessThan(growthMibMax)
+
+    const unread = await client.open(`/down?bytes=${1024 * mib}`)
+    await comesToRest('what the site sends', async () => Number((await client.ask('/sent')).text), downMib * mib)
+    unread.destroy()
+    const unsent = client.begin('/never', 1024 * mib)
+    await comesToRest('what the client sends', () => unsent.bytesSent(), 0)
+    unsent.destroy()
+    expect((await client.ask('/')).status).toBe(200)
+  },
+  limitMs,
+)
+
+/** Waits until a number of bytes grows no more; it must have grown, and not by more than what may be on its way. */
+async function comesToRest(what: string, read: () => Promise<number> | number, from: number): Promise<void> {
+  let last = from
+  await until(
+    `${what} comes to rest`,
+    async () => {
+      const now = await read()
+      const rests = now === last && now > from
+      last = now
+      return rests
+    },
+    60_000,
+    1_000,
+  )
+  process.stdout.write(`${what} came to rest after ${((last - from) / mib).toFixed(1)} MiB\n`)
+  expect(last - from).toBeLessThan(onTheWayMibMax * mib)
+}
+
+/** The memory that edge and worker have now. */
+function memoryMib(): { edge: number; worker: number } {
+  const of = (name: string): number => {
+    const { pid } = findRun(berth.dataDir)?.processes[name] ?? {}
+    return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024)
+  }
+  return { edge: of('edge'), worker: of('worker') }
+}
+
+test(
+  'requests are served while Postgres is killed, and routes that are made when it is back come too',
+  async () => {
+    expect(berth.kill('postgres')).toBe(true)
+    let servedWhileAway = 0
+    await until(
+      'Postgres was away, and is back',
+      async () => {
+        const isReady = (await fetch(`${berth.url}/readyz`).catch(() => null))?.status === 200
+        expect((await client.ask('/')).status).toBe(200)
+        if (!isReady) servedWhileAway++
+        return isReady && servedWhileAway > 0
+      },
+      60_000,
+    )
+    await call('POST', 'api/v1/proxies', { service_name: 'later', vm_id: vm, vm_port: sitePort })
+    const later = edgeClient(`later-${vm.slice(-8)}.berth.localhost`, httpsPort, await ownAuthority())
+    await until('the new route is there', async () => (await later.ask('/')).status === 200)
+    later.close()
+  },
+  limitMs,
+)
+
+test(
+  'a VM that is paused is woken by its preview only; one that is deleted is not there',
+  async () => {
+    await call('POST', 'graphql', { query: `mutation { pauseVm(input: { id: "${vm}" }) { vm { id } } }` })
+    await until('the VM is paused', async () => {
+      const { status } = await call<{ status: string }>('GET', `api/v1/vms/${vm}`)
+      return status === 'paused'
+    })
+    expect((await client.ask('/')).status).toBe(503)
+    expect(await (await open(preview)).textContent('body')).toContain('Hello')
+    expect((await client.ask('/')).status).toBe(200)
+
+    await call('DELETE', `api/v1/vms/${vm}`)
+    await until('the domain leads nowhere', async () => (await client.ask('/')).status === 404)
+    for (const gone of [url, preview]) {
+      const shown = await (await browser!.newContext()).newPage() // it was started
+      expect((await shown.goto(gone))?.status(), gone).toBe(404)
+      expect(await shown.textContent('h1')).toBeTruthy()
+    }
+    client.close()
   },
   limitMs,
 )
