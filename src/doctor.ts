@@ -9,7 +9,9 @@ import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { checkAcme } from './start/acme-checks.ts'
 import { checkHost, type Check } from './start/checks.ts'
+import { checkEdge } from './start/edge-checks.ts'
 import { checkModels } from './start/model-checks.ts'
+import { findRun } from './start/run-file.ts'
 import { checkVms } from './start/vm-checks.ts'
 
 const marks = { works: '✓', fails: '✗', neither: '–' } as const
@@ -32,6 +34,7 @@ async function main(): Promise<number> {
     show({ verdict: 'works', what: 'settings' })
     for (const check of await checkHost(config)) show(check)
     for (const check of await checkVms(config)) show(check)
+    for (const check of await checkEdge(config, findRun(config.dataDir) !== null)) show(check)
     for (const check of await checkModels(config)) show(check)
     show(await checkAcme(config))
   } catch (error) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCommand } from './support/command.ts'
+import { startNameServer } from './support/name-server.ts'
 import { freePort } from './support/ports.ts'
 import { createDatabase, type TestDatabase } from './support/postgres.ts'
 
@@ -51,6 +52,40 @@ test('the doctor says whether the port for clients of Postgres is free', async (
   expect(text).toContain(
     `✗ port ${port} of 127.0.0.1, for clients of Postgres, is free: no\n    Another program listens on port ${port}. Stop it, or set BERTH_POSTGRES_PORT to a free port.`,
   )
+})
+
+test('the doctor says whether the ports for proxies and domains are free', async () => {
+  const [http, https] = [String(await freePort()), String(await freePort())]
+  const what = `ports ${http} (HTTP) and ${https} (HTTPS) of 127.0.0.1, for proxies and domains, are free`
+  const variables = { BERTH_HTTP_PORT: http, BERTH_HTTPS_PORT: https }
+  expect((await doctor(variables)).text).toContain(`✓ ${what}\n`)
+  const other = createServer().listen(Number(https), '127.0.0.1')
+  const { code, text } = await doctor(variables)
+  other.close()
+  expect(code).toBe(1)
+  expect(text).toContain(
+    `✗ ${what}: no\n    Another program listens on port ${https}. Stop it, or set BERTH_HTTPS_PORT to a free port.`,
+  )
+})
+
+test('the doctor says whether names below the platform’s domain lead here', async () => {
+  expect((await doctor()).text).toMatch(/^– names below berth\.localhost: they lead to this host, on this host only$/m)
+  const names: Record<string, string[]> = { 'berth-doctor.apps.example.com': ['203.0.113.7'] }
+  const server = await startNameServer(names)
+  const variables = {
+    BERTH_DOMAIN: 'apps.example.com',
+    BERTH_INGRESS_IPV4: '203.0.113.7',
+    BERTH_DNS_SERVERS: server.address,
+  }
+  const what = 'names below apps.example.com lead to 203.0.113.7'
+  const remedy =
+    '    Add an A record, name *.apps.example.com, value 203.0.113.7; or set BERTH_INGRESS_IPV4 to the public address of this host.'
+  expect((await doctor(variables)).text).toContain(`✓ ${what}\n`)
+  names['berth-doctor.apps.example.com'] = ['203.0.113.9']
+  expect((await doctor(variables)).text).toContain(`✗ ${what}: they lead to 203.0.113.9\n${remedy}`)
+  delete names['berth-doctor.apps.example.com']
+  expect((await doctor(variables)).text).toContain(`✗ ${what}: the DNS says no address (ENOTFOUND)\n${remedy}`)
+  server.close()
 })
 
 test('a database that does not answer is a failure with a remedy, again without the password', async () => {

@@ -223,25 +223,35 @@ test('a second start on the same data folder, or on a port that is taken, says s
   expect(isRunning(currentRun().starter)).toBe(true)
 })
 
-test('a start waits until clients of Postgres are let in, and goes without them where another program has their port', async () => {
+test('a start waits until the edge listens, and goes without it where another program has its ports', async () => {
   appendFileSync(join(folder, 'Procfile'), 'edge: node src/edge/main.ts\n')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   const port = typeof address === 'object' && address ? String(address.port) : ''
-  const without = start({ BERTH_POSTGRES_PORT: port })
+  const without = start({ BERTH_POSTGRES_PORT: port, BERTH_HTTPS_PORT: port })
   await without.line(/Berth is ready/)
   expect(without.lines.join('\n')).toMatch(
     new RegExp(
       `Databases +not reachable. Another program listens on port ${port}. Stop it, or set BERTH_POSTGRES_PORT`,
     ),
   )
+  expect(without.lines.join('\n')).toMatch(
+    new RegExp(
+      `Proxies, domains +not reachable. Another program listens on port ${port}. Stop it, or set BERTH_HTTPS_PORT`,
+    ),
+  )
   without.child.kill('SIGTERM')
   expect(await without.ended).toBe(0)
   server.close()
-  const berth = start({ BERTH_POSTGRES_PORT: port })
+  const httpsPort = String(await freePort())
+  const berth = start({ BERTH_POSTGRES_PORT: port, BERTH_HTTPS_PORT: httpsPort })
   await berth.line(/Berth is ready/)
   expect(berth.lines.join('\n')).toMatch(new RegExp(`Databases +127.0.0.1 port ${port}, for psql`))
+  expect(berth.lines.join('\n')).toMatch(
+    new RegExp(`Proxies, domains +ports \\d+ .*${httpsPort} .*such as https://web-\\w+.berth.localhost:${httpsPort}/`),
+  )
+  expect(berth.lines.some((line) => line.includes('the ingress listens'))).toBe(true)
   expect(berth.lines.some((line) => line.includes('the edge process listens'))).toBe(true)
 })
 

@@ -1,11 +1,11 @@
-/** `npm run -s ca`: prints the certificate of the authority that signs those of databases, for clients to trust. */
+/** `npm run -s ca`: prints the certificate of the authority that signs those of databases, and of names that no other signs, for clients to trust. */
 import { existsSync } from 'node:fs'
 import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { readFlags, tellError } from '#src/platform/command-line.ts'
 import { readConfig } from '#src/platform/config.ts'
 
 const usage =
-  'npm run -s ca: prints the certificate that clients of databases trust for sslmode=verify-full. It takes no arguments.'
+  'npm run -s ca: prints the certificate of the node’s own authority, which clients of databases trust for sslmode=verify-full, and clients of proxies and domains too. It takes no arguments.'
 
 async function print(words: readonly string[]): Promise<void> {
   readFlags(words, usage, {})

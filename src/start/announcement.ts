@@ -1,16 +1,24 @@
 /** What a start prints last: Berth's URLs, and how to sign in. */
 import { connect } from 'node:net'
 import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
+import { externalUrl } from '#src/resources/infra/routes/urls.ts'
 import type { Config } from '../platform/config.ts'
 
 const askTimeoutMs = 2_000
 
+/** Why something is not there, as sentences; null for what is. */
+export type Without = { withoutVms: string | null; withoutDatabases: string | null; withoutProxies: string | null }
+
+/** Names of proxies look like this one. */
+const exampleLabel = 'web-4c9qk2xp'
+
 /** The addresses, the state of the VMs, how to get a token, and the ready line last. */
 export function announcement(
-  { publicUrl, host, postgresPort, webMetricsPort, workerMetricsPort, edgeMetricsPort, cacheDir }: Config,
-  { withoutVms, withoutDatabases }: { withoutVms: string | null; withoutDatabases: string | null },
+  config: Config,
+  { withoutVms, withoutDatabases, withoutProxies }: Without,
   signInCode: string | null,
 ): string {
+  const { publicUrl, host, postgresPort, webMetricsPort, workerMetricsPort, edgeMetricsPort, cacheDir } = config
   const speed =
     knownAcceleration(cacheDir) === 'kvm' ? 'yes, with KVM' : 'yes, under emulation (npm run doctor says why)'
   return [
@@ -22,6 +30,7 @@ export function announcement(
     `  Models             ${publicUrl}/llm/openapi.json`,
     `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker), http://127.0.0.1:${edgeMetricsPort}/metrics (edge); the next free port where one is taken`,
     `  Databases          ${withoutDatabases === null ? `${host} port ${postgresPort}, for psql and every other client of Postgres` : `not reachable. ${withoutDatabases}`}`,
+    `  Proxies, domains   ${withoutProxies === null ? `ports ${config.httpPort} (HTTP) and ${config.httpsPort} (HTTPS), such as ${externalUrl(config, `${exampleLabel}.${config.domain}`, '/')}` : `not reachable. ${withoutProxies}`}`,
     `  VMs                ${withoutVms === null ? speed : `none. ${withoutVms}`}`,
     '',
     ...(signInCode === null

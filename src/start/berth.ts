@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { Config } from '../platform/config.ts'
 import { redact, writesForPeople } from '../platform/log.ts'
 import { makeSignInCode, offersSignIn } from '#src/platform/tokens/sign-in-code.ts'
-import { announcement, answersReady, takesConnections } from './announcement.ts'
+import { announcement, answersReady, takesConnections, type Without } from './announcement.ts'
+import { whyNoEdgePorts } from './edge-checks.ts'
 import { preparePostgres } from './postgres-cluster.ts'
 import { waitForDatabase } from './external-database.ts'
 import { whyNoPostgresPort } from './instance.ts'
@@ -70,12 +71,14 @@ export class Berth {
       if (this.#stopping) return
       if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
       const withEdge = processes.some(({ name }) => name === 'edge')
-      const withoutDatabases = withEdge ? await whyNoPostgresPort(this.#config) : 'The Procfile has no process `edge`.'
+      const noEdge = 'The Procfile has no process `edge`.'
+      const withoutDatabases = withEdge ? await whyNoPostgresPort(this.#config) : noEdge
+      const withoutProxies = withEdge ? await whyNoEdgePorts(this.#config) : noEdge
       const variables = { ...this.#forChildren(), ...(this.#options.withVms ? {} : { BERTH_VMS: 'off' }) }
       this.#processes = processes.map((line) =>
         namesOf(line.name, this.#config).map((name) => this.#keep(procfileProgram({ ...line, name }, variables))),
       )
-      await this.#announce(withoutVms, withoutDatabases)
+      await this.#announce({ withoutVms, withoutDatabases, withoutProxies })
     } catch (error) {
       if (this.#stopping) return // a step failed because Berth is being stopped
       await this.stop()
@@ -134,10 +137,11 @@ export class Berth {
     this.#options.say(`${name.padEnd(nameWidth)} | ${redact(line)}`)
   }
 
-  async #announce(withoutVms: string | null, withoutDatabases: string | null): Promise<void> {
+  async #announce(without: Without): Promise<void> {
     const isReady = async (): Promise<boolean> =>
-      (await answersReady(this.#config, withoutVms === null)) &&
-      (withoutDatabases !== null || takesConnections(this.#config, this.#config.postgresPort))
+      (await answersReady(this.#config, without.withoutVms === null)) &&
+      (without.withoutDatabases !== null || (await takesConnections(this.#config, this.#config.postgresPort))) &&
+      (without.withoutProxies !== null || takesConnections(this.#config, this.#config.httpsPort))
     const ready = await pollUntil(() => this.#stopping !== null || isReady(), {
       limitMs: readyLimitMs,
       everyMs: readyPollMs,
@@ -145,7 +149,7 @@ export class Berth {
     if (this.#stopping) return
     this.#options.say(
       ready
-        ? announcement(this.#config, { withoutVms, withoutDatabases }, this.#signInCode)
+        ? announcement(this.#config, without, this.#signInCode)
         : `Berth has not answered after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`,
     )
   }

@@ -52,7 +52,7 @@ test('every address of Berth that a start prints answers', async () => {
   const { config } = berth.services
   const printed = announcement(
     { ...config, publicUrl: berth.url },
-    { withoutVms: 'None.', withoutDatabases: 'None.' },
+    { withoutVms: 'None.', withoutDatabases: 'None.', withoutProxies: 'None.' },
     'the-code',
   )
   const links = [...printed.matchAll(/https?:\/\/\S+/g)]
