@@ -31,6 +31,7 @@ export const functionLimits = {
   retrySecondsMax: 300,
   eventsKept: 1000, // of one function
   logBytes: 10 * 1024 * 1024, // of one function; its oldest lines are dropped
+  logLinesMax: 100_000, // of one function, as they are stored: a program may print a byte at a time, for months
   logPieceBytes: 512 * 1024, // of lines that are read at once
   logPieceLines: 500,
   reasonLines: 5, // of the log, in the reason of a failure

@@ -57,7 +57,7 @@ export async function appendFunctionLog(
     if (held !== 'new' || texts.length === 0) return held !== 'lost'
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
     // The row is locked until the transaction ends, so positions grow in the order in which transactions commit.
-    const log = await findOne<Pick<Row<'function_logs'>, 'position' | 'bytes'>>(
+    const log = await findOne<Row<'function_logs'>>(
       tx,
       sql`
       update function_logs set position = position + ${texts.length}, bytes = bytes + ${bytes} where function_id = ${claim.functionId} returning *`,
@@ -69,21 +69,25 @@ export async function appendFunctionLog(
       insert into function_log_lines (function_id, position, version_number, output)
       select ${claim.functionId}, ${log.position - texts.length} + at, ${claim.versionNumber}, output from unnest(${texts}::text[]) with ordinality as line (output, at)`,
     )
-    if (log.bytes > functionLimits.logBytes) await dropOldest(tx, claim.functionId, log.bytes)
+    const isLong = log.bytes > functionLimits.logBytes || log.position - log.droppedTo > functionLimits.logLinesMax
+    if (isLong) await dropOldest(tx, log)
     await publish(tx, functionLogTopic, claim.functionId)
     return true
   })
 }
 
+const keptPart = 0.9
+
 /** Drops the oldest lines of a log that is too long, and some more, so that this is rare. */
-async function dropOldest(tx: Tx, functionId: string, bytes: number): Promise<void> {
-  const excess = bytes - functionLimits.logBytes * 0.9
+async function dropOldest(tx: Tx, { functionId, bytes, position }: Row<'function_logs'>): Promise<void> {
+  const excess = bytes - functionLimits.logBytes * keptPart
+  const lastExcess = position - functionLimits.logLinesMax * keptPart // positions have no gaps
   const { dropped, upTo } = await getOne<{ dropped: number; upTo: number }>(
     tx,
     sql`
     with summed as (select position, octet_length(output) as size, sum(octet_length(output)) over (order by position) - octet_length(output) as before
       from function_log_lines where function_id = ${functionId}),
-    gone as (delete from function_log_lines l using summed s where l.function_id = ${functionId} and l.position = s.position and s.before < ${excess} returning s.size, l.position)
+    gone as (delete from function_log_lines l using summed s where l.function_id = ${functionId} and l.position = s.position and (s.before < ${excess} or s.position <= ${lastExcess}) returning s.size, l.position)
     select coalesce(sum(size), 0)::bigint as dropped, coalesce(max(position), 0)::bigint as up_to from gone`,
   )
   await change(
@@ -199,8 +203,8 @@ function droppedEntry({
   droppedTo,
   droppedBytes,
 }: Pick<Row<'function_logs'>, 'droppedTo' | 'droppedBytes'>): FunctionLogEntry {
-  const kept = functionLimits.logBytes / 1024 / 1024
-  const output = `[… ${droppedBytes} bytes before this were dropped: a log keeps its last ${kept} MiB …]\n`
+  const kept = `${functionLimits.logBytes / 1024 / 1024} MiB, in ${functionLimits.logLinesMax} entries at most`
+  const output = `[… ${droppedBytes} bytes before this were dropped: a log keeps its last ${kept} …]\n`
   return { position: droppedTo, versionNumber: null, output, createdAt: timestamp(nowMs()), done: false }
 }
 
