@@ -11,7 +11,8 @@ import { instancesOfNode } from '#src/resources/infra/functions/instances.ts'
 import { reconcileFunction } from '#src/resources/infra/functions/jobs.ts'
 import { settleFunction } from '#src/resources/infra/functions/reconciling.ts'
 import { inTurns } from './turns.ts'
-import { runInstance, type StartPlaces } from './functions/runs.ts'
+import { createPlaces } from './functions/places.ts'
+import { runInstance } from './functions/runs.ts'
 import type { VmWork } from './vms.ts'
 
 /** The programs that this worker runs. */
@@ -43,7 +44,7 @@ export async function keepInstances({ services, nodeId }: VmWork, runs: Function
 }
 
 function createRuns(work: VmWork, stopping: AbortSignal): FunctionRuns {
-  const places = createPlaces(functionLimits.startingPerNode)
+  const places = createPlaces(functionLimits.startingPerNode, functionLimits.startingOfOne)
   const run = inTurns((vmId) => runInstance(work, vmId, places, stopping))
   const underway = new Set<Promise<void>>()
   return {
@@ -59,22 +60,5 @@ function createRuns(work: VmWork, stopping: AbortSignal): FunctionRuns {
       underway.add(one)
     },
     settled: async () => void (await Promise.all(underway)),
-  }
-}
-
-/** Makes places for starts: whoever finds none waits, and gets one in turn. */
-function createPlaces(most: number): StartPlaces {
-  const waiting: (() => void)[] = []
-  let taken = 0
-  return async (start) => {
-    if (taken >= most) await new Promise<void>((go) => waiting.push(go))
-    else taken++
-    try {
-      return await start()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else taken--
-    }
   }
 }

@@ -7,7 +7,6 @@ export const functionLimits = {
   nameLength: 63,
   commandLength: 4096, // characters of a start command
   binaryUrlLength: 2048,
-  unpackedMb: 4096, // what a binary may take once it is unpacked
   defaultPort: 8080,
   idleSecondsDefault: 300,
   idleSecondsMin: 10,

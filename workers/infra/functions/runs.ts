@@ -25,6 +25,7 @@ import { createLogWriter, type LogWriter } from '../logs/writers.ts'
 import { machineId } from '../machine-specs.ts'
 import { terminate } from '../builds/runs.ts'
 import type { VmWork } from '../vms.ts'
+import type { Places } from './places.ts'
 import { listens, prepareProgram, startProgram, StartFailure } from './programs.ts'
 
 /** A machine that was not reached is tried again after so long. */
@@ -32,9 +33,6 @@ const againMs = 200
 
 /** Another worker has the instance, or it is gone. */
 class InstanceLost extends Error {}
-
-/** Lets so many programs start at once; each is told when it is its turn. */
-export type StartPlaces = <Result>(start: () => Promise<Result>) => Promise<Result>
 
 type Run = {
   work: VmWork
@@ -48,12 +46,7 @@ type Run = {
  * Works on an instance until there is nothing to do: its VM rests, its function sleeps or has failed, or the worker stops.
  * May be called again at any time.
  */
-export async function runInstance(
-  work: VmWork,
-  vmId: string,
-  places: StartPlaces,
-  stopping: AbortSignal,
-): Promise<void> {
+export async function runInstance(work: VmWork, vmId: string, places: Places, stopping: AbortSignal): Promise<void> {
   const claimed = await patiently(() => claimInstance(work.services.db, vmId, work))
   if (!claimed) return
   const variables = await patiently(() => environmentOf(work.services, claimed.one))
@@ -90,13 +83,17 @@ async function noteUnnoted(run: Run): Promise<void> {
 }
 
 /** Starts or follows the program once, to its end. @returns whether there may be more to do */
-async function takeTurn(run: Run, places: StartPlaces): Promise<boolean> {
+async function takeTurn(run: Run, places: Places): Promise<boolean> {
   const { work, claimed } = run
   const isDue = await patiently(() => isToRun(work.services.db, claimed.claim))
   const machine = work.compute.find(machineId({ id: claimed.claim.vmId }))
   if (!isDue || !machine) return false
   try {
-    if (!run.writer.progress.isPrepared) await places(() => prepare(run, machine))
+    if (!run.writer.progress.isPrepared)
+      await places(claimed.one.organizationId, async () => {
+        if (!run.stopping.aborted) await prepare(run, machine)
+      })
+    if (run.stopping.aborted) return false // the node's next worker goes on
     await follow(run, machine)
   } catch (error) {
     if (error instanceof StartFailure || error instanceof GuestRefusal) {
