@@ -39,6 +39,9 @@ const list = async (vm: string) =>
 const remove = (id: string, as: string = token) => berth.call('DELETE', `/api/v1/proxies/${id}`, { token: as })
 const routeOf = async (proxy: string) => (await findRoutes(berth.services.db, [decodeId('proxy', proxy) ?? '']))[0]
 
+const positions = (vm: string) =>
+  findAll(berth.services.db, sql`select position from vm_events where vm_id = ${decodeId('vm', vm)} order by position`)
+
 test('an entry is made, listed and deleted, and its route with it', async () => {
   const vm = await makeVm()
   const { status, body: made } = await create({ service_name: 'web', vm_id: vm, vm_port: 8080 })
@@ -363,8 +366,10 @@ describe('a custom domain', () => {
     const vm = await makeVm()
     await claim('gone.proved.example', 'active')
     const { id: proxy } = await open(vm, 'gone', { domain: 'gone.proved.example' })
+    const events = await positions(vm)
     expect((await berth.call('DELETE', '/api/v1/domains/gone.proved.example', { token })).status).toBe(204)
     expect([await routeOf(proxy), await list(vm)]).toEqual([undefined, []])
+    expect(await positions(vm)).toHaveLength(events.length + 1) // those who follow the VM are told
   })
 })
 
@@ -468,13 +473,8 @@ test('entries are nodes of the graph: of a VM, an organization, and by filter', 
 
 test('the events of a VM tell of its entries', async () => {
   const vm = await makeVm()
-  const positions = () =>
-    findAll<{ position: number }>(
-      berth.services.db,
-      sql`select position from vm_events where vm_id = ${decodeId('vm', vm)} order by position`,
-    )
   const { id } = await open(vm)
-  expect(await positions()).toHaveLength(2)
+  expect(await positions(vm)).toHaveLength(2)
   await remove(id)
-  expect(await positions()).toHaveLength(3)
+  expect(await positions(vm)).toHaveLength(3)
 })

@@ -28,10 +28,11 @@ import {
   moveDomain,
   takenPath,
 } from './domains/states.ts'
-import { removeProxiesOfDomain } from './proxies/rows.ts'
+import { lockVmsOfDomain, removeProxiesOfDomain } from './proxies/rows.ts'
 import { orderCertificate, removeCertificate, waitForCertificate } from './certificates.ts'
 import type { Certificate } from './certificates/rows.ts'
 import { removeRoute } from './routes.ts'
+import { noteChange } from './vms/states.ts'
 
 const tokenBytes = 16
 
@@ -242,9 +243,10 @@ export async function unlinkDomain(call: Call, given: string): Promise<Domain> {
 export async function deleteDomain(call: Call, given: string): Promise<Domain> {
   const { id } = await getDomainRow(call, 'domains:delete', given)
   return transaction(call.db, async (tx) => {
+    await lockVmsOfDomain(tx, id)
     const domain = await lockDomain(tx, id)
     await removeRoute(tx, id)
-    await removeProxiesOfDomain(tx, id)
+    for (const vmId of await removeProxiesOfDomain(tx, id)) await noteChange(tx, vmId)
     await removeCertificate(tx, { organizationId: domain.organizationId, host: domain.name })
     await change(tx, sql`delete from domains where id = ${id}`)
     await publish(tx, domainsTopic, id)

@@ -1,6 +1,6 @@
 /** A proxy entry's row, and what removes it from elsewhere. */
 import { rowsOf } from '#src/platform/nouns.ts'
-import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { putRoute, removeRoute, type Route } from '#src/resources/infra/routes.ts'
 
@@ -33,10 +33,25 @@ export async function removeProxiesOfVm(tx: Tx, vmId: string): Promise<void> {
   for (const { id } of removed) await removeRoute(tx, id)
 }
 
-/** Removes the entries below a custom domain and their routes: the name may be another organization's next. */
-export async function removeProxiesOfDomain(tx: Tx, domainId: string): Promise<void> {
-  const removed = await findAll<{ id: string }>(tx, sql`delete from proxies where domain_id = ${domainId} returning id`)
+/** Locks the VMs that have entries below a custom domain: before the domain, as whoever makes one does. */
+export async function lockVmsOfDomain(tx: Tx, domainId: string): Promise<void> {
+  await change(
+    tx,
+    sql`select 1 from vms where id in (select vm_id from proxies where domain_id = ${domainId}) order by id for no key update`,
+  )
+}
+
+/**
+ * Removes the entries below a locked custom domain and their routes: the name may be another organization's next.
+ * @returns the VMs whose entries these were.
+ */
+export async function removeProxiesOfDomain(tx: Tx, domainId: string): Promise<ReadonlySet<string>> {
+  const removed = await findAll<Pick<Proxy, 'id' | 'vmId'>>(
+    tx,
+    sql`delete from proxies where domain_id = ${domainId} returning id, vm_id`,
+  )
   for (const { id } of removed) await removeRoute(tx, id)
+  return new Set(removed.map(({ vmId }) => vmId))
 }
 
 /** Removes the routes of the entries below a custom domain that is no longer proved. The entries wait for it. */
