@@ -22,6 +22,7 @@ export type FunctionLogEntry = Pick<Row<'function_log_lines'>, 'position' | 'out
   done: boolean
 }
 
+type StoredLog = Pick<Row<'function_logs'>, 'functionId' | 'position' | 'bytes' | 'droppedTo'>
 type Line = Pick<Row<'function_log_lines'>, 'position' | 'versionNumber' | 'output' | 'createdAt'>
 
 /** The topic of notices about logs of functions; the id is the function's. */
@@ -57,7 +58,7 @@ export async function appendFunctionLog(
     if (held !== 'new' || texts.length === 0) return held !== 'lost'
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
     // The row is locked until the transaction ends, so positions grow in the order in which transactions commit.
-    const log = await findOne<Row<'function_logs'>>(
+    const log = await findOne<StoredLog>(
       tx,
       sql`
       update function_logs set position = position + ${texts.length}, bytes = bytes + ${bytes} where function_id = ${claim.functionId} returning *`,
@@ -79,7 +80,7 @@ export async function appendFunctionLog(
 const keptPart = 0.9
 
 /** Drops the oldest lines of a log that is too long, and some more, so that this is rare. */
-async function dropOldest(tx: Tx, { functionId, bytes, position }: Row<'function_logs'>): Promise<void> {
+async function dropOldest(tx: Tx, { functionId, bytes, position }: StoredLog): Promise<void> {
   const excess = bytes - functionLimits.logBytes * keptPart
   const lastExcess = position - functionLimits.logLinesMax * keptPart // positions have no gaps
   const { dropped, upTo } = await getOne<{ dropped: number; upTo: number }>(
