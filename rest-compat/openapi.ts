@@ -205,6 +205,7 @@ function describeHandWritten(method: string, path: string, written: HandWritten,
   )
   return {
     summary,
+    ...(written.takesSignedUrls ? { security: [{ bearer: [] }, {}] } : {}),
     ...(written.additive ? { 'x-berth-additive': true } : {}),
     parameters: [...parametersInPath(path), ...parameters, ...(method === 'POST' ? [idempotencyKey] : [])],
     ...(Object.keys(requests).length > 0 ? { requestBody: { required: true, content: contentOf(requests) } } : {}),

@@ -115,6 +115,8 @@ export type HandWritten = {
   otherAnswers?: Readonly<Record<number, string>>
   /** Parameters besides those in the path, as OpenAPI writes them. */
   parameters?: readonly JsonSchema[]
+  /** A signed URL needs no credentials. */
+  takesSignedUrls?: true
   /** Its body is a stream of any length and type, which the handler reads. */
   takesStream?: true
   /** An addition of ours to the documented interface, marked so in OpenAPI. */

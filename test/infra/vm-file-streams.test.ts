@@ -34,6 +34,7 @@ let answering: Answering
 let asked: FileQuestion[]
 const folder = mkdtempSync(join(tmpdir(), 'berth-files-'))
 const etag = '"v1"'
+const origin = 'https://app.example'
 const content = Buffer.from('0123456789'.repeat(100_000))
 const facts = { sizeBytes: content.length, modifiedMs: 1_700_000_000_000, etag }
 /** The node that answers as it should. */
@@ -45,7 +46,7 @@ const sendAll: Answering = (question, response) => {
 }
 
 beforeAll(async () => {
-  berth = await startBerth()
+  berth = await startBerth({ settings: { BERTH_CORS_ORIGINS: origin } })
   token = await berth.token()
   server = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '/', 'http://node')
@@ -316,6 +317,51 @@ test('a signed URL ends at its time, with its VM, with its key, and with its mak
   const never = await fetch(url.replace(/signature=.*/, 'signature=x'))
   expect([gone.status, await gone.text()]).toEqual([403, await never.text()])
   await sql`update vms set status = 'running' where id = ${storedVm}`.execute(berth.services.db)
+})
+
+test('a signed URL opens nothing else: no other path, format, method or VM, not later, and not as somebody else', async () => {
+  const { url } = await sign({ path: '/home/user/x' })
+  const ofOther = new URL((await sign({}, await berth.token('olga', 'acme', 'member'))).url)
+  const changed = (change: (parameters: URLSearchParams) => void): string => {
+    const one = new URL(url)
+    change(one.searchParams)
+    return one.href
+  }
+  const bodies = await Promise.all(
+    [
+      changed((one) => one.set('path', '/home/user/y')),
+      changed((one) => one.append('path', '/home/user/y')),
+      changed((one) => one.set('format', 'tar')),
+      changed((one) => one.set('expires', '99999999999')),
+      changed((one) => one.set('by', ofOther.searchParams.get('by') ?? '')),
+      changed((one) => one.set('signature', ofOther.searchParams.get('signature') ?? '')),
+      changed((one) => one.delete('signature')),
+      changed((one) => one.set('colour', 'red')),
+      url.replace(vmId, 'vm_01m83v7dpkfdnaqrfg1ksjt14e'),
+    ].map(async (one) => {
+      const answer = await fetch(one)
+      return `${answer.status} ${await answer.text()}`
+    }),
+  )
+  expect(new Set(bodies).size).toBe(1)
+  expect(bodies[0]).toMatch(/^403 .*not signed for this request/)
+  expect(asked).toEqual([])
+})
+
+test('a page of a named origin gets and puts files, and reads where to go on; one of another origin does not', async () => {
+  const { url } = await sign({})
+  const preflight = await fetch(url, {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-method': 'PUT', 'access-control-request-headers': 'content-range' },
+  })
+  expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, 'content-range'])
+  expect(preflight.headers.get('access-control-allow-methods')).toContain('PUT')
+  const seenFrom = async (from: string) => (await fetch(url, { headers: { origin: from } })).headers
+  const headers = await seenFrom(origin)
+  expect(headers.get('access-control-allow-origin')).toBe(origin)
+  for (const name of ['upload-offset', 'content-range', 'etag', 'retry-after'])
+    expect(headers.get('access-control-expose-headers')).toContain(name)
+  expect((await seenFrom('https://evil.example')).get('access-control-allow-origin')).toBeNull()
 })
 
 test('a URL that is made with the token inside a VM ends with that token', async () => {

@@ -60,7 +60,8 @@ export const getFileRoute: HandWritten = {
   name: 'getVmFile',
   status: 200,
   errors: [400, 404, 415, 502, 503, 504],
-  summary: 'Gets a file of any size, or a folder as a tar archive; a part of it with Range',
+  summary:
+    'Gets a file of any size, or a folder as a tar archive; a part of it with Range. HEAD answers the same headers',
   requests: {},
   responses: { 'application/octet-stream': bytes, 'application/x-tar': bytes },
   headers: answerHeaders,
@@ -76,6 +77,7 @@ export const getFileRoute: HandWritten = {
     inHeader('If-None-Match', 'ETags; 304 when the current one is among them.'),
   ],
   takesStream: true,
+  takesSignedUrls: true,
   additive: true,
   make(parts) {
     const requests = new WeakMap<FastifyRequest, FileRequest>()
@@ -120,6 +122,7 @@ export const putFileRoute: HandWritten = {
     ),
   ],
   takesStream: true,
+  takesSignedUrls: true,
   additive: true,
   make(parts) {
     const requests = new WeakMap<FastifyRequest, FileRequest>()

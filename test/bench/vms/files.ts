@@ -16,7 +16,7 @@ const moreMemoryMb = 150
 const path = '/home/user/large.bin'
 
 const sizesOf = ({ quick }: Effort): { megabytes: number; rounds: number } =>
-  quick ? { megabytes: 50, rounds: 1 } : { megabytes: 1000, rounds: 3 }
+  quick ? { megabytes: 50, rounds: 1 } : { megabytes: 1000, rounds: 1 }
 
 /** What one transfer took; memory is the most that the process had beyond what it had before. */
 type Transfer = { megabytesPerSecond: number; webMb: number; workerMb: number }
@@ -47,7 +47,7 @@ export const vmFiles: Benchmark = {
         await host.remove(id)
         await host.stop()
         return {
-          how: `${megabytes} MB from one client through the web process, the worker and SSH into a file of a VM (${knownAcceleration(world.config.cacheDir) === 'kvm' ? 'KVM' : 'software emulation'}), which is on its disk when the answer comes; and out again, compared by digest. ${rounds} rounds. Memory is what the process had most, in looks ${lookMs} ms apart, beyond what it had before.`,
+          how: `${megabytes} MB from one client through the web process, the worker and SSH into a file of a VM (${knownAcceleration(world.config.cacheDir) === 'kvm' ? 'KVM' : 'software emulation'}), which is on its disk when the answer comes; and out again, compared by digest. Memory is what the process had most, in looks ${lookMs} ms apart, beyond what it had before.`,
           tables: [
             {
               title: 'How fast, and how much memory',
