@@ -1,5 +1,5 @@
 /** HTTP/2 towards clients: sessions with limits on everything that a client may have us keep or do. */
-import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
+import { constants, createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
@@ -9,7 +9,12 @@ import { refused } from './metrics.ts'
 /** The limits of sessions; smaller in tests. */
 export type SessionLimits = Pick<
   typeof ingressLimits,
-  'http2Streams' | 'http2SessionMb' | 'http2IdleSeconds' | 'stalledSeconds'
+  | 'http2Streams'
+  | 'http2SessionMb'
+  | 'http2IdleSeconds'
+  | 'http2ControlFramesPerSecond'
+  | 'stalledSeconds'
+  | 'lingerSeconds'
 >
 
 /** The sessions. */
@@ -27,14 +32,22 @@ const [rejectedStreamsMax, invalidFramesMax, settingsMax, pingsMax] = [100, 50, 
 const windowBytes = 256 * 1024
 const frameBytes = 16 * 1024
 
-/** Makes what serves sessions. */
-export function createSessions(
-  serve: (request: Incoming, answer: Outgoing, socket: TLSSocket) => void,
-  limits: SessionLimits,
-  sweepEveryMs: number,
-): Sessions {
-  const open = new Map<ServerHttp2Session, TLSSocket>()
-  const server: Http2Server = createServer({
+/** What is known of a session. `destroyedMs`: since when only its connection is left; 0 while it is open. */
+type State = { socket: TLSSocket; controlFrames: number; windowMs: number; destroyedMs: number }
+
+/** Ends a session that has more PING and SETTINGS than it may: each wants an answer, and there is no reason to send many. */
+function countControlFrame(session: ServerHttp2Session, state: State | undefined, limits: SessionLimits): void {
+  if (!state || session.destroyed) return
+  const nowMs = performance.now()
+  if (nowMs - state.windowMs > 1000) Object.assign(state, { windowMs: nowMs, controlFrames: 0 })
+  if (++state.controlFrames <= limits.http2ControlFramesPerSecond) return
+  refused.inc({ reason: 'control-frames' })
+  session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+}
+
+/** A server that listens nowhere: connections are given to it. */
+function openServer(limits: SessionLimits): Http2Server {
+  return createServer({
     maxSessionMemory: limits.http2SessionMb,
     maxHeaderListPairs: ingressLimits.http2HeaderPairs,
     maxSendHeaderBlockLength: ingressLimits.answerHeadBytes * 2,
@@ -53,8 +66,23 @@ export function createSessions(
       enablePush: false,
     },
   })
+}
+
+/** Makes what serves sessions. */
+export function createSessions(
+  serve: (request: Incoming, answer: Outgoing, socket: TLSSocket) => void,
+  limits: SessionLimits,
+  sweepEveryMs: number,
+): Sessions {
+  const open = new Map<ServerHttp2Session, State>()
+  let beginning: TLSSocket | null = null
+  const server = openServer(limits)
   server.on('session', (session) => {
+    if (!beginning) return session.destroy() // `begin` alone begins one
+    open.set(session, { socket: beginning, controlFrames: 0, windowMs: performance.now(), destroyedMs: 0 })
     session.on('error', (error) => log.debug({ err: error }, 'an HTTP/2 session was cut'))
+    session.on('ping', () => countControlFrame(session, open.get(session), limits))
+    session.on('remoteSettings', () => countControlFrame(session, open.get(session), limits))
     session.setTimeout(limits.http2IdleSeconds * 1000, () => session.close())
     session.once('close', () => open.delete(session))
   })
@@ -62,6 +90,11 @@ export function createSessions(
   const answers = new Map<Outgoing, { session: ServerHttp2Session; endedMs: number }>()
   const sweeping = setInterval(() => {
     const nowMs = performance.now()
+    for (const [session, state] of open) {
+      if (!session.destroyed) continue
+      if (state.destroyedMs === 0) state.destroyedMs = nowMs
+      else if (nowMs - state.destroyedMs > limits.lingerSeconds * 1000) state.socket.destroy() // it never closes its side
+    }
     for (const [answer, state] of answers) {
       if (!answer.writableEnded) continue
       if (state.endedMs === 0) state.endedMs = nowMs
@@ -73,7 +106,7 @@ export function createSessions(
   }, sweepEveryMs).unref()
   const take = (request: Incoming, answer: Outgoing): void => {
     const session = 'stream' in answer ? (answer.stream?.session as ServerHttp2Session | undefined) : undefined // we are a server
-    const socket = session && open.get(session)
+    const socket = session && open.get(session)?.socket
     if (!socket) return void answer.destroy()
     answers.set(answer, { session, endedMs: 0 })
     answer.once('close', () => answers.delete(answer))
@@ -83,8 +116,13 @@ export function createSessions(
   server.on('checkContinue', take)
   return {
     begin(socket) {
-      server.once('session', (session) => open.set(session, socket))
-      server.emit('connection', socket)
+      if (socket.destroyed) return
+      beginning = socket
+      try {
+        server.emit('connection', socket) // the session begins within
+      } finally {
+        beginning = null
+      }
     },
     close() {
       clearInterval(sweeping)

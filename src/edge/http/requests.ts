@@ -245,6 +245,7 @@ function isNumber(text: string): boolean {
 
 /** The path and query that are asked for. @throws BadRequest */
 function readTarget({ method, url }: GivenRequest, authority: string): string {
+  if (url.includes('#')) throw new BadRequest('The request asks for a path with #, which clients keep to themselves.')
   if (url.charCodeAt(0) === 0x2f) return url
   if (url === '*' && method === 'OPTIONS') return url
   const scheme = /^https?:\/\//i.exec(url)?.[0]

@@ -21,7 +21,8 @@ export const ingressLimits = {
   http2Streams: 100, // at once in one session
   http2HeaderPairs: 200,
   http2SessionMb: 8, // memory of one session
-  http2IdleSeconds: 120, // a session without a stream
+  http2IdleSeconds: 120, // a session on which nothing comes or goes
+  http2ControlFramesPerSecond: 200, // PING and SETTINGS of one session
 
   // What organizations take.
   requestsPerOrganization: 2048, // that are not answered yet, in one process
