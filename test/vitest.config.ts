@@ -27,6 +27,7 @@ export const slowTests = [
   'test/contract/stalls.test.ts', // the largest bodies there may be, in every field
   'test/contract/tenants.test.ts', // every operation on what is another organization’s
   'test/contract/thrice.test.ts', // every request that changes something, three times
+  'test/doctor.test.ts', // a command, started a dozen times
   'test/edge/main.test.ts', // processes that start and end
   'test/edge/postgres/changes.test.ts', // five hundred clients
   'test/edge/postgres/clients.test.ts', // psql, pgbench, pg_dump
