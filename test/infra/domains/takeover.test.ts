@@ -1,7 +1,13 @@
 /** Nobody takes a name that is another's: claims of several organizations, DNS that changes, names that are given up. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { followRoutes } from '#src/edge/http/routes.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { transaction } from '#src/platform/postgres.ts'
+import { markDeleted } from '#src/resources/infra/vms/lifecycle.ts'
+import { lockVmRow } from '#src/resources/infra/vms/rows.ts'
 import { createDomainChecks } from '#workers/infra/domains.ts'
-import { startDomainWorld, type DomainWorld } from './domain-world.ts'
+import { until } from '../../support/until.ts'
+import { ingress, startDomainWorld, type DomainWorld } from './domain-world.ts'
 
 let world: DomainWorld
 beforeAll(async () => {
@@ -146,4 +152,91 @@ test('a member of two organizations reaches the one of their token first, and a 
   await world.claim(name, vera)
   expect((await world.call('DELETE', `domains/${name}`, undefined, vera)).status).toBe(204)
   expect((await world.call('GET', `domains/${name}`, undefined, world.other)).status).toBe(200)
+})
+
+/** Claims all names one level below, proves them by the CNAME of their certificate, and activates them. */
+async function activateWildcard(wildcard: string, as = world.token): Promise<void> {
+  await world.claim(wildcard, as)
+  const { data } = await world.ask(
+    'query ($d: ID!) { domain(domain: $d) { records { type name expected } } }',
+    { d: wildcard },
+    as,
+  )
+  const { domain } = data as unknown as { domain: { records: { type: string; name: string; expected: string }[] } } // as it was asked for
+  const cname = domain.records.find(({ type }) => type === 'CNAME')
+  await world.dns.set(wildcard, 'A', ingress)
+  await world.dns.set(cname?.name ?? '', 'CNAME', `${cname?.expected}.`)
+  expect((await world.call('POST', 'domains/activate', { domain: wildcard }, as)).status).toBe(200)
+}
+const refusedActivation = { status: 400, body: { error: 'dns_not_verified' } }
+
+test('records of a wildcard that was given up prove nothing: not the wildcard, and no name below it', async () => {
+  const base = world.name()
+  const wildcard = `*.${base}`
+  await activateWildcard(wildcard)
+  const { verification_token: before } = await world.show(wildcard)
+  expect((await world.call('DELETE', `domains/${wildcard}`)).status).toBe(204)
+  await world.dns.set(wildcard, 'TXT', `"berth-verify=${before}"`) // it answers for _berth-challenge of each name
+  for (const as of [world.other, world.token])
+    for (const name of [wildcard, `shop.${base}`]) {
+      await world.claim(name, as)
+      expect(await world.call('POST', 'domains/activate', { domain: name }, as), name).toMatchObject(refusedActivation)
+    }
+  expect([await world.route(wildcard), await world.route(`shop.${base}`)]).toEqual([undefined, undefined])
+})
+
+test('a wildcard CNAME that leads to a generated name lets nobody prove a name below it', async () => {
+  const base = world.name()
+  await world.dns.set(`*.${base}`, 'CNAME', 'web-4c9qk2xp.berth.test.')
+  await world.claim(`shop.${base}`, world.other)
+  expect(await world.call('POST', 'domains/activate', { domain: `shop.${base}` }, world.other)).toMatchObject(
+    refusedActivation,
+  )
+})
+
+test('a name below the wildcard of another organization is its owner’s alone until it is deleted', async () => {
+  const table = followRoutes(world.berth.services)
+  await table.ready
+  const base = world.name()
+  const shop = `shop.${base}`
+  await world.activate(shop)
+  await activateWildcard(`*.${base}`, world.other)
+  const owned = async (): Promise<string | undefined> => (await world.route(shop))?.organizationId
+  const theirs = (await world.route(`*.${base}`))?.organizationId
+  const mine = await owned()
+  expect(mine).not.toBe(theirs)
+  const ownerOf = (host: string, path = '/'): string | undefined => table.find(host, path)?.organizationId
+  await until('the edge knows both', () => ownerOf(shop) === mine && ownerOf(`other.${base}`) === theirs)
+
+  const vm = await world.vm()
+  await world.call('POST', `domains/${shop}/link`, { vm_id: vm, vm_port: 80, path: '/docs' })
+  await until('it leads to the VM', () => table.find(shop, '/docs')?.vmId === decodeId('vm', vm))
+  expect(ownerOf(shop)).toBeUndefined() // nobody is at its other paths
+  await world.call('DELETE', `domains/${shop}/link`)
+  await until('it leads nowhere', () => table.find(shop, '/docs')?.vmId === null)
+  expect(ownerOf(shop, '/docs')).toBe(mine)
+  const entry = { service_name: 'web', vm_id: await world.vm(world.other), vm_port: 80, domain: shop, path: '/login' }
+  expect((await world.call('POST', 'proxies', entry, world.other)).status).toBe(400)
+
+  await world.call('DELETE', `domains/${shop}`)
+  await until('the wildcard has it', () => ownerOf(shop, '/docs') === theirs)
+  table.close()
+})
+
+test('nobody gets the domain of a deleted VM by a VM with its id', async () => {
+  const [name, vm] = [world.name(), await world.vm()]
+  await world.activate(name)
+  await world.call('POST', `domains/${name}/link`, { vm_id: vm, vm_port: 80 })
+  const { services } = world.berth
+  await transaction(services.db, async (tx) => {
+    const row = await lockVmRow(tx, decodeId('vm', vm) ?? '')
+    if (row) await markDeleted(services, tx, row, 'request')
+  })
+  expect(await world.route(name)).toMatchObject({ vmId: null })
+  for (const as of [world.other, world.token])
+    expect(await world.call('POST', 'vms', { vm_id: vm }, as)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request', message: expect.stringContaining('never used before') },
+    })
+  expect(await world.route(name)).toMatchObject({ vmId: null })
 })
