@@ -1,12 +1,11 @@
 /** How answers are written to clients, over HTTP/1.1 and HTTP/2. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
+import type { IncomingMessage } from 'node:http'
+import { constants, type Http2ServerRequest } from 'node:http2'
 import type { Socket } from 'node:net'
 import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
+import type { Incoming, Outgoing } from './messages.ts'
 import { countAnswer } from './metrics.ts'
-
-type Incoming = IncomingMessage | Http2ServerRequest
-type Outgoing = ServerResponse | Http2ServerResponse
+import { SimpleRequest } from './simple/requests.ts'
 
 /** Writes the head of an answer; headers are names and values in turn. @throws Error when one cannot be sent */
 export function writeHead(
@@ -26,6 +25,12 @@ export function writeHead(
 /** Writes a part of the body. @returns false when no more is wanted for now */
 export function writePiece(answer: Outgoing, bytes: Buffer): boolean {
   return 'stream' in answer ? answer.write(bytes) : answer.write(bytes)
+}
+
+/** Ends it, with this as its body or the rest of it. */
+export function endAnswer(answer: Outgoing, body?: Buffer | string): void {
+  if ('stream' in answer) answer.end(body ?? '')
+  else answer.end(body ?? '')
 }
 
 /** Sends the head now, though nothing of the body has come. HTTP/2 has done so. */
@@ -65,12 +70,13 @@ export function endEarly(request: Incoming, answer: Outgoing): void {
     return
   }
   answer.shouldKeepAlive = false // which sends Connection: close
+  if (request instanceof SimpleRequest) return // it has ended
   const { socket } = request
   socket.destroySoon = () => linger(request, socket)
 }
 
 /** Ends our side, and reads on for a while. */
-function linger(request: Incoming, socket: Socket): void {
+function linger(request: IncomingMessage | Http2ServerRequest, socket: Socket): void {
   let left = limits.lingerBytes
   const late = setTimeout(() => socket.destroy(), limits.lingerSeconds * 1000).unref()
   socket.once('close', () => clearTimeout(late))

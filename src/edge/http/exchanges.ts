@@ -1,18 +1,13 @@
 /** One request and its answer: between a client, over HTTP/1.1 or HTTP/2, and a connection to a target. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import type { AnswerHead, AnswerTaker } from './answers.ts'
-import { endEarly, flushHead, writeHead, writePiece } from './client-answers.ts'
+import { endAnswer, endEarly, flushHead, writeHead, writePiece } from './client-answers.ts'
+import type { Incoming, Outgoing } from './messages.ts'
 import { answerSeconds } from './metrics.ts'
 import type { ReadRequest } from './requests.ts'
+import { SimpleRequest } from './simple/requests.ts'
 import type { TargetRefusal } from './targets.ts'
-
-/** A client's request, and where its answer goes. */
-export type Incoming = IncomingMessage | Http2ServerRequest
-/** Where an answer goes. */
-export type Outgoing = ServerResponse | Http2ServerResponse
 
 /** What an exchange tells whoever began it. */
 export type ExchangeEnds = {
@@ -110,6 +105,7 @@ export class Exchange implements AnswerTaker {
   #sendBody(carrier: Carrier, body: 'length' | 'chunked'): void {
     const { request } = this
     const { stream } = carrier
+    if (request instanceof SimpleRequest) return // it has no body
     this.#windowMs = performance.now()
     request.on('data', (piece: Buffer) => {
       if (this.#carrier !== carrier || stream.destroyed) return
@@ -140,7 +136,7 @@ export class Exchange implements AnswerTaker {
     this.#uploadHeldMs = 0
     this.#windowMs = performance.now()
     this.#windowBytes = 0
-    this.request.resume()
+    if (!(this.request instanceof SimpleRequest)) this.request.resume()
   }
 
   goOn(): void {
@@ -161,7 +157,7 @@ export class Exchange implements AnswerTaker {
       this.#flushHead(held)
       if (held.length === bytes.length) {
         this.isAnswered = true
-        answer.end(bytes)
+        endAnswer(answer, bytes)
         return true
       }
     }
@@ -178,7 +174,7 @@ export class Exchange implements AnswerTaker {
     if (this.isOver || this.isAnswered) return
     this.isAnswered = true
     if (this.#heldHead) this.#flushHead(this.#heldHead)
-    this.answer.end()
+    endAnswer(this.answer)
   }
 
   /** What has come for now is to be passed on. */

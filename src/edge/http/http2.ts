@@ -3,7 +3,7 @@ import { constants, createServer, type Http2Server, type ServerHttp2Session } fr
 import type { TLSSocket } from 'node:tls'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
-import type { Incoming, Outgoing } from './exchanges.ts'
+import type { Incoming, Outgoing } from './messages.ts'
 import { refused } from './metrics.ts'
 
 /** The limits of sessions; smaller in tests. */

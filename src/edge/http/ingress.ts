@@ -2,17 +2,18 @@
  * The ingress: takes requests of anybody over HTTP/1.1 and HTTP/2, with and without TLS, finds out by host and path who they are
  * for, and passes them on.
  */
-import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { EdgeFunctions } from '../functions.ts'
 import { createClientConnections, type ClientConnections, type Place } from './client-connections.ts'
-import type { Incoming, Outgoing } from './exchanges.ts'
+import { createHttp1 } from './http1.ts'
 import { createSessions, type Sessions } from './http2.ts'
+import type { Incoming, Outgoing } from './messages.ts'
 import { refused, reportIngress, type IngressCounts } from './metrics.ts'
-import { rawPage } from './pages.ts'
 import { createPassage } from './passage.ts'
 import { createPeers, type Peer } from './peers.ts'
 import { createPools } from './pools.ts'
@@ -59,7 +60,6 @@ type Client = { peer: Peer; place: Place; unanswered: number }
 
 const sweepMs = 1_000
 const lookMs = 25
-const keepAliveMs = 60_000
 
 /** Opens an ingress. @throws Error when a port is taken */
 export async function openIngress(options: IngressOptions): Promise<Ingress> {
@@ -154,82 +154,38 @@ function openDoors(
   }
 
   const sessions = createSessions((request, answer, socket) => serve(request, answer, socket, true), limits, everyMs)
-  const plain = openPlain(limits, everyMs)
-  const take = (request: IncomingMessage, answer: ServerResponse): void => serve(request, answer, request.socket, false)
-  plain.on('request', take)
-  plain.on('checkContinue', take)
-  plain.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const client = clients.get(socket)
-    if (!client) return void socket.destroy()
-    client.place.busy()
-    upgrades.serve(request, socket, head, givenBy(request, client.peer, false, true))
-  })
-  plain.prependListener('connection', (socket: Socket) => {
-    if (!clients.has(socket)) enter(socket) // a secured one has been let in
+  const plain = createHttp1(limits, everyMs, {
+    admit: (socket) => clients.has(socket) || enter(socket) !== null, // a secured one has been let in
+    serve: (request, answer, socket) => serve(request, answer, socket, false),
+    upgrade(request, socket, head) {
+      const client = clients.get(socket)
+      if (!client) return void socket.destroy()
+      client.place.busy()
+      upgrades.serve(request, socket, head, givenBy(request, client.peer, false, true))
+    },
   })
   const secure = createSecuring({ ...options, greetingSeconds: limits.greetingSeconds })
-  const secured = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }, (socket) => {
-    socket.on('error', () => socket.destroy()) // 'close' follows
-    const place = enter(socket)
-    if (!place) return
-    secure(socket).then(
-      (done) => {
-        if (!done) return
-        clients.set(done.stream, { peer: peerOf(socket, done.serverName), place, unanswered: 0 })
-        if (done.isHttp2) sessions.begin(done.stream)
-        else plain.emit('connection', done.stream)
-      },
-      (error: unknown) => {
-        log.error({ err: error }, 'a TLS connection could not be begun')
-        socket.destroy()
-      },
-    )
-  })
+  const secured = createServer(
+    { noDelay: true, keepAlive: true, keepAliveInitialDelay: limits.keepAliveSeconds * 1000 },
+    (socket) => {
+      socket.on('error', () => socket.destroy()) // 'close' follows
+      const place = enter(socket)
+      if (!place) return
+      secure(socket).then(
+        (done) => {
+          if (!done) return
+          clients.set(done.stream, { peer: peerOf(socket, done.serverName), place, unanswered: 0 })
+          if (done.isHttp2) sessions.begin(done.stream)
+          else plain.emit('connection', done.stream)
+        },
+        (error: unknown) => {
+          log.error({ err: error }, 'a TLS connection could not be begun')
+          socket.destroy()
+        },
+      )
+    },
+  )
   return { plain, secured, sessions }
-}
-
-/** The server of HTTP/1.1, with strict parsing and limits on what a client may be slow with. */
-function openPlain(limits: typeof ingressLimits, everyMs: number): Server {
-  const server = createHttpServer({
-    insecureHTTPParser: false,
-    maxHeaderSize: limits.headBytes,
-    headersTimeout: limits.headSeconds * 1000,
-    requestTimeout: 0, // uploads may be large: they have a rate of their own
-    keepAliveTimeout: limits.idleSeconds * 1000,
-    connectionsCheckingInterval: everyMs,
-    requireHostHeader: false, // it is read here, and said more plainly
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: keepAliveMs,
-    optimizeEmptyRequests: true,
-    shouldUpgradeCallback: (request) =>
-      request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket',
-  })
-  server.maxHeadersCount = 0 // readRequest counts them: Node would leave out the others
-  server.setTimeout((limits.stalledSeconds * 1000) / 2)
-  server.on('timeout', (socket: Socket) => {
-    // Silent both ways: while bytes wait to be sent, that is somebody who does not read.
-    if (socket.writableLength === 0) return
-    refused.inc({ reason: 'unread-answer' })
-    socket.destroy()
-  })
-  server.on('clientError', answerBadHttp)
-  server.on('dropRequest', (_request, socket) => socket.destroy())
-  return server
-}
-
-/** What cannot be read as HTTP. */
-function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  refused.inc({ reason: 'bad-http' })
-  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const isLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const page = isLate
-    ? { status: 408, title: 'Request Timeout', sentence: 'The request came too slowly.' }
-    : isLarge
-      ? { status: 431, title: 'Request Header Fields Too Large', sentence: 'The headers of the request are too large.' }
-      : { status: 400, title: 'Bad Request', sentence: 'The request is no proper HTTP.' }
-  socket.end(rawPage(page, false), () => socket.destroy())
 }
 
 function givenBy(request: Incoming, peer: Peer, isHttp2: boolean, isUpgrade: boolean): GivenRequest {
@@ -247,7 +203,7 @@ function givenBy(request: Incoming, peer: Peer, isHttp2: boolean, isUpgrade: boo
 }
 
 /** HTTP/2's own headers as those of HTTP/1.1: the authority is the host. */
-function plainHeaders(request: Incoming): string[] {
+function plainHeaders(request: Http2ServerRequest): string[] {
   const { rawHeaders } = request
   const headers: string[] = []
   const authority = request.headers[':authority']

@@ -1,7 +1,7 @@
 /** What the ingress says itself, plainly: to browsers as a page, to everything else as text. Nothing of the inside is in it. */
 import { newId } from '#src/platform/ids.ts'
-import { endEarly, writeHead } from './client-answers.ts'
-import type { Incoming, Outgoing } from './exchanges.ts'
+import { endAnswer, endEarly, writeHead } from './client-answers.ts'
+import type { Incoming, Outgoing } from './messages.ts'
 import type { TargetRefusal } from './targets.ts'
 
 /** What is said. */
@@ -66,8 +66,7 @@ export function answerPage(request: Incoming, answer: Outgoing, page: Page): voi
   const { headers, body } = render(page, page.plain === undefined && wantsHtml(request.headers.accept))
   if (!request.complete) endEarly(request, answer)
   writeHead(answer, page.status, '', headers)
-  if (request.method === 'HEAD') answer.end()
-  else answer.end(body)
+  endAnswer(answer, request.method === 'HEAD' ? undefined : body)
 }
 
 /** A whole answer of HTTP/1.1, for a connection that has no proper request. */

@@ -14,6 +14,7 @@ export const ingressLimits = {
 
   // Connections of clients.
   idleSeconds: 65, // without a request
+  keepAliveSeconds: 60, // of silence, before TCP asks whether the other end is still there
   stalledSeconds: 30, // an answer whose reader accepts nothing for so long is cut
   connectionsMax: 10_000, // of one process; the one that rests for longest makes room
   connectionsPerAddress: 1024, // the same, of one address

@@ -146,8 +146,13 @@ test('those who wait hear it when it cannot be reached any more, though others a
 test('of thousands that wait for it to wake so many wait, and the others are told to come again', async () => {
   const waking = Promise.withResolvers<number>()
   place = waking.promise
-  const asked = Array.from({ length: 50 }, () => ask(world, host))
-  await until('many were told', () => world.ingress.counts().waiting === 20)
+  let told = 0
+  const asked = Array.from({ length: 50 }, async () => {
+    const answer = await ask(world, host)
+    told++
+    return answer
+  })
+  await until('the others were told', () => told === 30 && world.ingress.counts().waiting === 20)
   waking.resolve(await saying('awake'))
   const statuses = (await Promise.all(asked)).map(({ status, headers }) => [status, headers['retry-after']])
   expect(statuses.filter(([status]) => status === 200)).toHaveLength(20)

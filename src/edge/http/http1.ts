@@ -1,0 +1,97 @@
+/** HTTP/1.1 towards clients: simple requests are read and answered here, and everything else by Node's server. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import type { Incoming, Outgoing } from './messages.ts'
+import { refused } from './metrics.ts'
+import { rawPage } from './pages.ts'
+import { createSimpleConnections } from './simple/connections.ts'
+
+/** What is done with connections and their requests. */
+export type Http1Handlers = {
+  /** @returns whether a connection may come in, or has been let in before */
+  admit(socket: Socket): boolean
+  serve(request: Incoming, answer: Outgoing, socket: Socket): void
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+}
+
+/** Makes the server, with strict parsing and limits on what a client may be slow with. It does not listen yet. */
+export function createHttp1(
+  limits: typeof ingressLimits,
+  everyMs: number,
+  { admit, serve, upgrade }: Http1Handlers,
+): Server {
+  const server = createNodeServer(limits, everyMs)
+  const take = (request: IncomingMessage, answer: ServerResponse): void => serve(request, answer, request.socket)
+  server.on('request', take)
+  server.on('checkContinue', take)
+  server.on('upgrade', upgrade)
+  // What Node does with a connection, when it is needed.
+  const toNode = server.listeners('connection') as ((this: Server, socket: Socket) => void)[] // as it is called
+  const simple = createSimpleConnections(
+    {
+      serve: (socket, request, answer) => serve(request, answer, socket),
+      take(socket) {
+        for (const listener of toNode) listener.call(server, socket)
+      },
+      refuse: refuseLate,
+    },
+    limits,
+    everyMs,
+  )
+  server.on('close', () => simple.close())
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    if (admit(socket)) simple.begin(socket)
+  })
+  return server
+}
+
+function createNodeServer(limits: typeof ingressLimits, everyMs: number): Server {
+  const server = createServer({
+    insecureHTTPParser: false,
+    maxHeaderSize: limits.headBytes,
+    headersTimeout: limits.headSeconds * 1000,
+    requestTimeout: 0, // uploads may be large: they have a rate of their own
+    keepAliveTimeout: limits.idleSeconds * 1000,
+    connectionsCheckingInterval: everyMs,
+    requireHostHeader: false, // it is read here, and said more plainly
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: limits.keepAliveSeconds * 1000,
+    optimizeEmptyRequests: true,
+    shouldUpgradeCallback: (request) =>
+      request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket',
+  })
+  server.maxHeadersCount = 0 // readRequest counts them: Node would leave out the others
+  server.setTimeout((limits.stalledSeconds * 1000) / 2)
+  server.on('timeout', (socket: Socket) => {
+    // Silent both ways: while bytes wait to be sent, that is somebody who does not read.
+    if (socket.writableLength === 0) return
+    refused.inc({ reason: 'unread-answer' })
+    socket.destroy()
+  })
+  server.on('clientError', answerBadHttp)
+  server.on('dropRequest', (_request, socket) => socket.destroy())
+  return server
+}
+
+/** What cannot be read as HTTP. */
+function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuseLate(socket)
+  refused.inc({ reason: 'bad-http' })
+  const isLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const page = isLarge
+    ? { status: 431, title: 'Request Header Fields Too Large', sentence: 'The headers of the request are too large.' }
+    : { status: 400, title: 'Bad Request', sentence: 'The request is no proper HTTP.' }
+  socket.end(rawPage(page, false), () => socket.destroy())
+}
+
+/** A request that does not come. */
+function refuseLate(socket: Duplex): void {
+  refused.inc({ reason: 'bad-http' })
+  const page = { status: 408, title: 'Request Timeout', sentence: 'The request came too slowly.' }
+  socket.end(rawPage(page, false), () => socket.destroy())
+}
