@@ -10,10 +10,17 @@ import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { instructionsFor, recordsOf, txtNameOf, txtValueOf } from '#src/resources/infra/domains/records.ts'
 import type { Domain, DomainRecord, DomainStatus } from '#src/resources/infra/domains/rows.ts'
-import { findDomains, getDomain, pageDomains, pageDomainsOfEach } from '#src/resources/infra/domains/lists.ts'
+import {
+  findDomains,
+  getDomain,
+  pageDomains,
+  pageDomainsOfEach,
+  pageDomainsOfFunctions,
+} from '#src/resources/infra/domains/lists.ts'
 import { messageOf } from '#src/resources/infra/domains.ts'
 import { externalUrl } from '#src/resources/infra/routes/urls.ts'
 import { certificateOfDomain, certificateType } from './certificates.ts'
+import { functionType } from './functions.ts'
 import { vmType } from './vms.ts'
 
 /** How far a domain is. */
@@ -67,10 +74,11 @@ const vmPortTarget = builder.objectRef<Domain>('DomainVmPort').implement({
 const functionTarget = builder.objectRef<Domain>('DomainFunction').implement({
   description: 'A function.',
   fields: (t) => ({
-    functionId: t.id({
+    ...linkTo(t, 'function', {
+      type: functionType,
       nullable: true,
       description: 'The function.',
-      resolve: ({ functionId }) => functionId && encodeId('function', functionId),
+      id: ({ functionId }) => functionId,
     }),
   }),
 })
@@ -186,10 +194,11 @@ builder.objectType(domainType, {
 function flatTarget(t: PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Domain>) {
   return {
     vmPort: t.exposeInt('vmPort', { nullable: true, description: 'The port of the VM that it leads to.' }),
-    functionId: t.id({
+    ...linkTo(t, 'function', {
+      type: functionType,
       nullable: true,
       description: 'The function that it leads to.',
-      resolve: ({ functionId }) => functionId && encodeId('function', functionId),
+      id: ({ functionId }) => functionId,
     }),
     serviceId: t.id({
       nullable: true,
@@ -256,8 +265,9 @@ builder.objectField(organizationType, 'domains', (t) =>
   }),
 )
 
-type OfVmGiven = Parameters<typeof pageDomainsOfEach>[2] & OrderGiven & { filter?: Parameters<typeof pageDomains>[2] }
-const domainsOfVms = pagesOfEach((call, ids, { filter, orderBy, ...window }: OfVmGiven) =>
+type OfTargetGiven = Parameters<typeof pageDomainsOfEach>[2] &
+  OrderGiven & { filter?: Parameters<typeof pageDomains>[2] }
+const domainsOfVms = pagesOfEach((call, ids, { filter, orderBy, ...window }: OfTargetGiven) =>
   pageDomainsOfEach(call, ids, window, filter, orderBy?.direction),
 )
 builder.objectField(vmType, 'domains', (t) =>
@@ -267,5 +277,18 @@ builder.objectField(vmType, 'domains', (t) =>
     description: 'The domains that lead to it, newest first.',
     args: { ...pageArguments, ...listArguments },
     resolve: ({ id }, given, call) => domainsOfVms(call, id, given),
+  }),
+)
+
+const domainsOfFunctions = pagesOfEach((call, ids, { filter, orderBy, ...window }: OfTargetGiven) =>
+  pageDomainsOfFunctions(call, ids, window, filter, orderBy?.direction),
+)
+builder.objectField(functionType, 'domains', (t) =>
+  t.field({
+    type: domainConnection,
+    nullable: true,
+    description: 'The domains that lead to it, newest first.',
+    args: { ...pageArguments, ...listArguments },
+    resolve: ({ id }, given, call) => domainsOfFunctions(call, id, given),
   }),
 )

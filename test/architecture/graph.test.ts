@@ -20,9 +20,7 @@ const objectFields = types
 
 /** Ids without the object beside them, and why. */
 const aloneIds: Readonly<Record<string, string>> = {
-  'Domain.functionId': 'always null: there are no functions yet',
   'Domain.serviceId': 'a link is no noun: it stands in its domain',
-  'DomainFunction.functionId': 'there are no functions yet',
   'Session.deploymentId': 'always null: there are no deployments',
   'OutcomeEvaluation.outcomeId': 'an outcome is no noun: it stands in its session',
   'SpanOutcomeEvaluationEnd.outcomeId': 'an outcome is no noun: it stands in its session',

@@ -177,6 +177,16 @@ describe('a function', () => {
       body: { error: 'domain_already_linked', current_target: `function:${made.id}` },
     })
     expect((await domain('GET', `/${name}`)).body).toMatchObject({ function_id: made.id, target_type: 'serverless' })
+    const { body } = await berth.ask(
+      `{ domain(domain: "${name}") { function { id domains(first: 1, filter: { statuses: [PENDING] }) { nodes { name } totalCount } } target { ... on DomainFunction { functionId function { name } } } } }`,
+      { token },
+    )
+    expect(body.data).toEqual({
+      domain: {
+        function: { id: made.id, domains: { nodes: [{ name }], totalCount: 1 } },
+        target: { functionId: made.id, function: { name: made.name } },
+      },
+    })
     await remove(made.id)
     expect((await domain('GET', `/${name}`)).body).toMatchObject({ function_id: null, target_type: null })
   })

@@ -50,6 +50,26 @@ export async function pageDomainsOfEach(
   })
 }
 
+/** The domains that lead to each of these functions, by their stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageDomainsOfFunctions(
+  call: Call,
+  functionIds: readonly string[],
+  window: PageWindow,
+  filter?: DomainFilter | null,
+  direction?: Direction,
+): Promise<PagesOf<Domain>> {
+  const [own, ownFunctions] = [
+    owned(allowAnywhere(call.caller, 'domains:read')),
+    owned(allowAnywhere(call.caller, 'functions:read')),
+  ]
+  return domainRows.pageOfEach(call.db, window, {
+    parents: sql`select id from functions where id = any(${functionIds}::uuid[]) and ${ownFunctions}`,
+    parentName: 'function',
+    chosen: sql`function_id = parent.id and ${own} and ${hasStatus(filter)}`,
+    direction,
+  })
+}
+
 function hasStatus(filter: DomainFilter | null | undefined): RawBuilder<unknown> {
   return filter?.statuses ? sql`status = any(${filter.statuses}::text[])` : sql`true`
 }
