@@ -336,12 +336,16 @@ describe('a custom domain', () => {
     const eve = await berth.token('eve', 'evil')
     const theirs = await claim('shop.shared.example', 'verified', eve)
     await moved(theirs, 'active')
+    await claim('*.shared.example', 'active')
+    const before = await Promise.all(
+      ['/', '/x'].map((path, at) => open(vm, `before${at}`, { domain: 'shop.shared.example', path })),
+    )
     await transaction(berth.services.db, async (tx) => {
       const { organizationId } = idsOf(eve)
       const route = { id: theirs, organizationId, kind: 'domain', host: 'shop.shared.example', path: '/' } as const
-      await putRoute(tx, { ...route, access: 'public', vmId: null, vmPort: null, functionId: null })
+      expect(await putRoute(tx, { ...route, access: 'public', vmId: null, vmPort: null, functionId: null })).toBe(true)
     })
-    await claim('*.shared.example', 'active')
+    expect(await Promise.all(before.map(({ id }) => routeOf(id)))).toEqual([undefined, undefined])
     const order = { service_name: 'x', vm_id: vm, vm_port: 80, domain: 'shop.shared.example', path: '/login' }
     expect((await create(order)).status).toBe(400)
     const both = await claim('shop.shared.example', 'pending')

@@ -3,6 +3,7 @@
  * write theirs in their own transactions; the edge process has all of them in memory, and hears of each change.
  */
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { RawBuilder } from 'kysely'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 
@@ -17,22 +18,27 @@ const pageRows = 5_000
 /**
  * Writes the route of a proxy entry or a domain, by its id. A host whose connections go to a database as they are has no
  * other route beside that one. What shares a host shares its cookies, so a host is one organization's, unless another one has
- * proved that name too; and beside an entry of somebody's own VM there is nothing of others.
+ * proved that name too: whoever has it by a wildcard only makes way for who has proved the name itself. Beside an entry of
+ * somebody's own VM there is nothing of others.
  * @returns false when another one has this host and path, or the whole host; then nothing changed.
  */
 export async function putRoute(tx: Tx, route: Omit<Route, 'wakes'> & Partial<Pick<Route, 'wakes'>>): Promise<boolean> {
   const { id, organizationId, kind, host, path, access, vmId, vmPort, functionId, wakes = false } = route
   await change(tx, sql`select pg_advisory_xact_lock(hashtextextended(${`route ${host}`}, 0))`) // two at once: one after the other
+  const isProved =
+    (await findOne(tx, sql`select 1 where ${isProvedBy(sql`${organizationId}::uuid`, host)}`)) !== undefined
+  const makesWay = sql`(${isProved} and r.organization_id <> ${organizationId} and not ${isProvedBy(sql`r.organization_id`, host)})`
   const others = await findOne(
     tx,
     sql`
-    select 1 from routes r where r.host = ${host} and r.id <> ${id} and (r.path = ${path} or r.access = 'database' or ${access} = 'database'
-      or (r.organization_id <> ${organizationId} and not exists (
-        select from domains where name = ${host} and organization_id = ${organizationId} and status in ('verified', 'active')))
+    select 1 from routes r where r.host = ${host} and r.id <> ${id} and not ${makesWay}
+      and (r.path = ${path} or r.access = 'database' or ${access} = 'database' or (r.organization_id <> ${organizationId} and not ${isProved})
       or (r.kind = 'proxy' and exists (select from vms v where v.id = r.vm_id and v.owner_user_id is not null
         and v.owner_user_id is distinct from (select owner_user_id from vms where id = ${vmId}::uuid)))) limit 1`,
   )
   if (others) return false
+  const gone = await findAll<Pick<Route, 'id'>>(tx, sql`select id from routes r where r.host = ${host} and ${makesWay}`)
+  for (const one of gone) await removeRoute(tx, one.id)
   await change(
     tx,
     sql`
@@ -43,6 +49,11 @@ export async function putRoute(tx: Tx, route: Omit<Route, 'wakes'> & Partial<Pic
   )
   await publish(tx, routesTopic, id)
   return true
+}
+
+/** Whether an organization has proved exactly this name. */
+function isProvedBy(organizationId: RawBuilder<unknown>, host: string): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from domains d where d.name = ${host} and d.organization_id = ${organizationId} and d.status in ('verified', 'active'))`
 }
 
 /** Removes the route of a proxy entry or a domain. Idempotent. */
