@@ -218,6 +218,13 @@ test('beside an entry of a colleague’s own VM nobody else has a path', async (
   const taking = { service_name: 'x', vm_id: await makeVm(), vm_port: 80, domain, path: '/login' }
   expect((await create(taking, martha)).status).toBe(400)
   expect((await open(vm, 'api', { domain, path: '/api' })).external_url).toContain('/api')
+  const proved = `private-${vm.slice(-6)}.example.com`
+  await change(
+    berth.services.db,
+    sql`insert into domains (id, organization_id, name, status, verification_token) values (${newUuid()}, ${idsOf(token).organizationId}, ${proved}, 'active', ${'a'.repeat(32)})`,
+  )
+  await open(vm, 'own', { domain: proved, path: '/own' })
+  expect((await create({ ...taking, domain: proved }, martha)).status).toBe(201) // nobody keeps others from the organization's name
 })
 
 test('routes that are written at once to one host and path: one is, and the other is told', async () => {

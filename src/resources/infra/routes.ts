@@ -18,8 +18,8 @@ const pageRows = 5_000
 /**
  * Writes the route of a proxy entry or a domain, by its id. A host whose connections go to a database as they are has no
  * other route beside that one. What shares a host shares its cookies, so a host is one organization's, unless another one has
- * proved that name too: whoever has it by a wildcard only makes way for who has proved the name itself. Beside an entry of
- * somebody's own VM there is nothing of others.
+ * proved that name too: whoever has it by a wildcard only makes way for who has proved the name itself. At a name that
+ * nobody has proved there is nothing of others beside an entry of somebody's own VM.
  * @returns false when another one has this host and path, or the whole host; then nothing changed.
  */
 export async function putRoute(tx: Tx, route: Omit<Route, 'wakes'> & Partial<Pick<Route, 'wakes'>>): Promise<boolean> {
@@ -32,9 +32,9 @@ export async function putRoute(tx: Tx, route: Omit<Route, 'wakes'> & Partial<Pic
     tx,
     sql`
     select 1 from routes r where r.host = ${host} and r.id <> ${id} and not ${makesWay}
-      and (r.path = ${path} or r.access = 'database' or ${access} = 'database' or (r.organization_id <> ${organizationId} and not ${isProved})
-      or (r.kind = 'proxy' and exists (select from vms v where v.id = r.vm_id and v.owner_user_id is not null
-        and v.owner_user_id is distinct from (select owner_user_id from vms where id = ${vmId}::uuid)))) limit 1`,
+      and (r.path = ${path} or r.access = 'database' or ${access} = 'database'
+        or (not ${isProved} and (r.organization_id <> ${organizationId} or exists (select from vms v where v.id = r.vm_id and r.kind = 'proxy'
+          and v.owner_user_id is not null and v.owner_user_id is distinct from (select owner_user_id from vms where id = ${vmId}::uuid))))) limit 1`,
   )
   if (others) return false
   const gone = await findAll<Pick<Route, 'id'>>(tx, sql`select id from routes r where r.host = ${host} and ${makesWay}`)
