@@ -198,6 +198,19 @@ describe('tokens that end', () => {
   })
 })
 
+test('a token that is renewed while its account is disconnected is withdrawn too', async () => {
+  await connect('octocat', 30)
+  await sql`update code_host_links set expires_at = now() - interval '1 second'`.execute(berth.services.db)
+  const late = { access_token: 'gho_late', refresh_token: 'ghr_late', expires_in: 28_800, scope: '' }
+  host.fail('/login/oauth/access_token', (response) => {
+    const disconnect = sql`delete from code_host_links`.execute(berth.services.db) // what a disconnect does here, at once
+    void disconnect.then(() => json(200, late)(response))
+  })
+  expect(await call('GET', '/repos')).toMatchObject({ status: 401, body: { error: 'provider_token_invalid' } })
+  const withdrawn = host.asked.filter(({ path }) => path.startsWith('/api/v3/applications/')).map(({ body }) => body)
+  expect(withdrawn).toEqual([JSON.stringify({ access_token: 'gho_late' })])
+})
+
 test('no answer, and no stored row, has the token, the refresh token or the client secret, whatever the code host repeats', async () => {
   await connect('octocat', 8 * 3600)
   const [secret = ''] = host.tokensOf('octocat')

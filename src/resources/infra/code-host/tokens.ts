@@ -8,7 +8,7 @@ import { codeHostLimits } from '#src/platform/limits/code-host.ts'
 import { withLock } from '#src/platform/locks/locks.ts'
 import type { Services } from '#src/platform/services.ts'
 import { codeHostApp } from '#src/drivers/code-host/places.ts'
-import { refreshTokens } from '#src/drivers/code-host/tokens.ts'
+import { refreshTokens, revokeToken } from '#src/drivers/code-host/tokens.ts'
 import { findLink, noteRefusal, openSecrets, replaceTokens, type CodeHostLink } from './rows.ts'
 
 /** What using a token needs of the platform. */
@@ -76,6 +76,9 @@ async function renewLocked(services: TokenServices, seen: CodeHostLink): Promise
   } else await noteRefusal(services.db, link)
   // Another process, which lost its lock with its connection, may have used up the refresh token before us.
   const after = await findLink(services.db, services.config, link.id)
+  // Or the account was disconnected while the code host answered: then nobody else withdraws what it gave.
+  if (tokens && (!after || openSecrets(services.sealer, after).accessToken !== tokens.accessToken))
+    await revokeToken(app, tokens.accessToken)
   if (!after || after.tokenGeneration === link.tokenGeneration) throw tokenRefused()
   return after
 }
