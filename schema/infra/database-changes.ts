@@ -95,7 +95,7 @@ builder.relayMutationField(
     inputFields: (t) => ({
       organizationId: t.id({ required: true, description: 'The organization of your token.' }),
       name: t.string({ description: `${nameRule}; by default \`db-\` and six random characters.` }),
-      functionId: t.string({ description: 'There are no functions yet, so this must be empty.' }),
+      functionId: t.id({ description: 'A function of the organization to link it to.' }),
       clientModeEnabled: t.boolean({ description: 'Whether client access is on; off by default.' }),
       projectId: t.id({ description: 'The project whose VMs reach it; none by default.' }),
       networkName: t.string({ description: networkRule }),
@@ -130,6 +130,7 @@ mutationOf(
   (t) => ({
     ...idField(t),
     name: t.string({ description: nameRule }),
+    functionId: t.id({ description: 'A function of the organization to link it to, or null for none.' }),
     settings: t.field({
       type: 'TextMapPatch',
       description: 'Settings of Postgres to set, or with null to reset; the others stay.',

@@ -10,6 +10,7 @@ import { rowsOfEach } from '../rows-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { followDatabase } from '#src/resources/infra/databases/events.ts'
+import { pageLinkedDatabasesOfEach } from '#src/resources/infra/databases/links.ts'
 import { hostOf, type DatabaseEvent, type DatabaseStatus } from '#src/resources/infra/databases/rows.ts'
 import {
   findDatabases,
@@ -21,6 +22,7 @@ import {
 import { findDatabaseVms } from '#src/resources/infra/vms/databases.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
+import { functionType } from './functions.ts'
 import { projectType } from './projects.ts'
 import { vmType } from './vms.ts'
 
@@ -71,10 +73,11 @@ builder.objectType(databaseType, {
       description: 'The project whose VMs reach it.',
       id: (database) => database.projectId,
     }),
-    functionId: t.string({
+    ...linkTo(t, 'function', {
+      type: functionType,
       nullable: true,
-      description: 'The function that it is linked to; null, as long as there are no functions.',
-      resolve: () => null,
+      description: 'The function that it is linked to, whose programs get its address and a password as variables.',
+      id: (database) => database.functionId,
     }),
     networkName: t.exposeString('networkName', {
       nullable: true,
@@ -201,6 +204,22 @@ builder.objectField(organizationType, 'databases', (t) =>
     description: 'Its databases, newest first. Not available to API keys.',
     args: databaseArguments,
     resolve: ({ id }, given, call) => databasesOf(call, id, given),
+  }),
+)
+const databasesOfFunctions = pagesOfEach(
+  (
+    call,
+    ids,
+    { organizationId, ...window }: Parameters<typeof pageLinkedDatabasesOfEach>[2] & { organizationId: string },
+  ) => pageLinkedDatabasesOfEach(callIn(call, { id: organizationId }), ids, window),
+)
+builder.objectField(functionType, 'databases', (t) =>
+  t.field({
+    type: databaseConnection,
+    nullable: true,
+    description: 'The databases that are linked to it, newest first. Not available to API keys.',
+    args: pageArguments,
+    resolve: ({ id, organizationId }, window, call) => databasesOfFunctions(call, id, { ...window, organizationId }),
   }),
 )
 builder.objectField(projectType, 'databases', (t) =>

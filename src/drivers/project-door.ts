@@ -1,5 +1,5 @@
 /**
- * The way of a VM's clients to the databases of its project: a socket of this host at which the edge process listens. A
+ * The way of a VM's clients to the databases of its project, or of the function that runs in it: a socket of this host at which the edge process listens. A
  * connection begins with a line that says where it comes from; what follows is what the client says.
  */
 import { once } from 'node:events'
@@ -12,22 +12,27 @@ export function projectDoorPlace(runDir: string): string {
   return join(runDir, 'projects.sock')
 }
 
-/** Where a connection comes from; stored ids. */
-export type FromProject = { projectId: string; vmId: string }
+/** What a VM reaches databases through: a project or a function, by its stored id. It has no other databases. */
+export type Network = `${'project' | 'function'}:${string}`
+
+/** Where a connection comes from; the VM by its stored id. */
+export type FromProject = { network: Network; vmId: string }
 
 /** The first line is no longer. Unit: bytes. */
 export const firstLineBytesMax = 256
 
 /** Connects. @throws Error when the edge process does not listen */
-export async function connectToProjectDoor(runDir: string, { projectId, vmId }: FromProject): Promise<Socket> {
+export async function connectToProjectDoor(runDir: string, { network, vmId }: FromProject): Promise<Socket> {
   const socket = connect({ path: projectDoorPlace(runDir), allowHalfOpen: true })
   await once(socket, 'connect')
-  socket.write(`${projectId} ${vmId}\n`)
+  socket.write(`${network} ${vmId}\n`)
   return socket
 }
 
 /** Reads the first line, without its end; null for any other text. */
 export function readFirstLine(line: string): FromProject | null {
-  const [projectId = '', vmId = '', ...more] = line.split(' ')
-  return isStoredId(projectId) && isStoredId(vmId) && more.length === 0 ? { projectId, vmId } : null
+  const [network = '', vmId = '', ...more] = line.split(' ')
+  const [kind, id = '', ...rest] = network.split(':')
+  if ((kind !== 'project' && kind !== 'function') || rest.length > 0 || more.length > 0) return null
+  return isStoredId(id) && isStoredId(vmId) ? { network: `${kind}:${id}`, vmId } : null
 }

@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import type { Network } from '#src/drivers/project-door.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -15,7 +16,7 @@ import { recordActivity, type Database } from '#src/resources/infra/databases/ro
 import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
 import { followChanges, type Followed } from './databases/changes.ts'
 import { createClaims } from './databases/claims.ts'
-import { clientUsers, createFinder, isAskedFor, isInProject, namesNone } from './databases/finder.ts'
+import { clientUsers, createFinder, isAskedFor, isInNetwork, namesNone, verifierOf } from './databases/finder.ts'
 import type { Server } from './postgres/backend.ts'
 import type { Admission, Asked, ClientKind, Directory, Found } from './postgres/directory.ts'
 import { PostgresRefusal } from './postgres/refusals.ts'
@@ -41,8 +42,8 @@ export type EdgeDatabases = Directory & {
 /** A database that somebody asks for. `admit`: what a client gets that has proved who it is; every change since counts. */
 export type Sought = { database: Database; admit(identity: Identity): Admission }
 
-/** A database as it was when somebody asked for it, through the network of a project or from anywhere. */
-type Known = { followed: Followed; epochs: Followed['epochs']; database: Database; projectId: string | undefined }
+/** A database as it was when somebody asked for it, through a network or from anywhere. */
+type Known = { followed: Followed; epochs: Followed['epochs']; database: Database; network: Network | undefined }
 
 /** What policies see of a client without a token. */
 export const anonymousClaims = JSON.stringify({ role: 'anon' })
@@ -76,11 +77,8 @@ export function openDatabases(
     if (!found) return null
     const followed = changes.follow(found)
     const database = followed.row // it may be newer
-    const { projectId } = asked
-    const epochs = { ...followed.epochs }
-    return isAskedFor(database, asked)
-      ? { database, admit: (identity) => admit({ followed, epochs, database, projectId }, identity) }
-      : null
+    const known = { followed, epochs: { ...followed.epochs }, database, network: asked.network }
+    return isAskedFor(database, asked) ? { database, admit: (identity) => admit(known, identity) } : null
   }
 
   /** How the proxy logs in to the server as one of its users. */
@@ -94,16 +92,17 @@ export function openDatabases(
     }
   }
 
-  function admit({ followed, epochs, database, projectId }: Known, identity: Identity): Admission {
+  function admit(known: Known, identity: Identity): Admission {
+    const { followed, database, network } = known
     const { kind } = identity
     return {
       ...serverOf(database, kind),
       organizationId: database.organizationId,
       kind,
-      projectId,
+      network,
       refusal: refusalIn(database, kind),
       workMs: kind === 'owner' ? null : workMs,
-      isCurrent: () => followed.epochs[kind] === epochs[kind] && isInProject(followed.row, projectId),
+      isCurrent: () => isUnchanged(known, kind),
       backendsMax: limits.postgresBackendsMax,
       backendsShared: limits.postgresBackendsShared,
       prepare: identity.kind === 'owner' ? null : (backend) => claims.tell(database, backend, identity),
@@ -124,6 +123,12 @@ export function openDatabases(
   }
 }
 
+/** Whether nothing has happened since to what let somebody of this kind in. */
+function isUnchanged({ followed, epochs, database, network }: Known, kind: ClientKind): boolean {
+  if (followed.epochs[kind] !== epochs[kind] || !isInNetwork(followed.row, network)) return false
+  return kind !== 'owner' || verifierOf(followed.row, network) === verifierOf(database, network)
+}
+
 function howToName(asked: Asked, { domain }: Config): string | null {
   if (!namesNone(asked, domain)) return null
   const host = `<id>.db.${domain}`
@@ -131,12 +136,12 @@ function howToName(asked: Asked, { domain }: Config): string | null {
 }
 
 /** How somebody logs in who asks for this user of a database. @throws PostgresRefusal when clients do not get in at all */
-function loginOf(sought: Sought | null, { user }: Asked, checkToken: CheckToken): Found | null {
+function loginOf(sought: Sought | null, { user, network }: Asked, checkToken: CheckToken): Found | null {
   if (!sought) return null
   const { database, admit } = sought
   const kind = clientUsers.get(user)
   if (kind === undefined) {
-    const verifier = database.tokenVerifier
+    const verifier = verifierOf(database, network)
     return verifier === null ? null : { by: 'password', verifier, admission: admit({ kind: 'owner' }) }
   }
   if (!database.clientModeEnabled) throw clientAccessOff()

@@ -1,4 +1,4 @@
-/** Takes the clients that come from VMs, through their project's network: they find the databases of that project only. */
+/** Takes the clients that come from VMs, through the network of their project or function: they find its databases only. */
 import { createServer, type Socket } from 'node:net'
 import { listenPrivately } from '#src/drivers/private-sockets.ts'
 import { firstLineBytesMax, readFirstLine, type FromProject } from '#src/drivers/project-door.ts'
@@ -24,11 +24,12 @@ export async function openProjectDoor({ proxy, socketPath }: ProjectDoorParts): 
     readFrom(socket)
       .then((from) => {
         if (!from) return void socket.destroy()
-        const { projectId, vmId } = from
+        const { network, vmId } = from
         return proxy.receive(socket, {
-          projectId,
+          network,
           address: `VM ${vmId}`,
           clientsMax: limits.projectConnectionsPerVm,
+          plainText: network.startsWith('function:'),
         })
       })
       .catch((error: unknown) => {

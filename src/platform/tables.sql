@@ -469,6 +469,8 @@ create table databases (
   deleted_at timestamp with time zone,
   purge_after timestamp with time zone,
   function_id uuid,
+  link_verifier text,
+  sealed_link bytea,
   constraint databases_pg_user_key UNIQUE (pg_user),
   constraint databases_pkey PRIMARY KEY (id),
   constraint databases_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),

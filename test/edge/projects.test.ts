@@ -11,6 +11,7 @@ import { openProjectDoor, type ProjectDoor } from '#src/edge/project-door.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { findLinkedDatabases, linkSet, makeLink } from '#src/resources/infra/databases/links.ts'
 import { lead } from '#workers/infra/project-networks.ts'
 import { makeSilentNode, makeVmRow } from '../support/makers.ts'
 import { until } from '../support/until.ts'
@@ -97,6 +98,57 @@ test('a database that leaves the project ends the sessions from there, and no ot
   expect(await ended).toMatchObject({ code: '57P01', message: expect.stringContaining('left the project') })
   expect(await isOn(everybody)).toBe(true)
   await expect(from(vm)).rejects.toMatchObject({ code: '28P01' })
+  await everybody.end()
+})
+
+test('the VM of a function reaches the databases that are linked to it, with their own password and without TLS', async () => {
+  const { db, sealer } = world.berth.services
+  const [functionId, otherId] = [newUuid(), newUuid()]
+  for (const id of [functionId, otherId])
+    await sql`insert into functions (id, organization_id, name, host, status, vcpu_count, memory_mb, idle_seconds) values (${id}, ${world.known.row.organizationId}, ${`fn-${id}`}, ${id}, 'running', 1, 256, 60)`.execute(
+      db,
+    )
+  const makeInstance = async (of: string) => {
+    const vm = await makeVm(null)
+    const versionId = newUuid()
+    await sql`update vms set purpose = 'function' where id = ${vm.vmId}`.execute(db)
+    await sql`insert into function_versions (id, function_id, organization_id, number, object_key, binary_url, port) values (${versionId}, ${of}, ${world.known.row.organizationId}, 1, 'x', 'x', 80)`.execute(
+      db,
+    )
+    await sql`insert into function_instances (vm_id, function_id, version_id, generation) values (${vm.vmId}, ${of}, ${versionId}, 1)`.execute(
+      db,
+    )
+    return vm
+  }
+  const [vm, other] = [await makeInstance(functionId), await makeInstance(otherId)]
+  const relink = async (to: string | null): Promise<string> => {
+    const made = await makeLink(sealer, world.known.row.id, to)
+    await world.change(world.known, linkSet(made))
+    return (await findLinkedDatabases(db, sealer, functionId))[0]?.password ?? ''
+  }
+  const folderId = newUuid()
+  await sql`insert into folders (id, organization_id, name, node_id, size_mb, purpose) values (${folderId}, ${world.known.row.organizationId}, 'data', ${nodeId}, 1, 'database')`.execute(
+    db,
+  )
+  await sql`update databases set folder_id = ${folderId} where id = ${world.known.row.id}`.execute(db)
+
+  const password = await relink(functionId)
+  const [plain, secured] = [await from(vm, { password, ssl: false }), await from(vm, { password })]
+  expect([await isOn(plain), await isOn(secured)]).toEqual([true, true])
+  await expect(from(vm, { ssl: false })).rejects.toMatchObject({ code: '28P01' }) // the token
+  await expect(world.client({ password })).rejects.toMatchObject({ code: '28P01' }) // from elsewhere
+  await expect(from(other, { password, ssl: false })).rejects.toMatchObject({ code: '28P01' })
+
+  const [everybody, ended] = [await world.client(), endOf(plain)]
+  const next = await relink(functionId)
+  expect(await ended).toMatchObject({ code: '57P01', message: expect.stringContaining('password of this function') })
+  await expect(from(vm, { password, ssl: false })).rejects.toMatchObject({ code: '28P01' })
+  const again = await from(vm, { password: next, ssl: false })
+  const unlinked = endOf(again)
+  await relink(null)
+  expect(await unlinked).toMatchObject({ code: '57P01', message: expect.stringContaining('not linked') })
+  await expect(from(vm, { password: next, ssl: false })).rejects.toMatchObject({ code: '28P01' })
+  expect(await isOn(everybody)).toBe(true)
   await everybody.end()
 })
 

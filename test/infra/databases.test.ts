@@ -141,7 +141,7 @@ describe('a database', () => {
   const refused: [string, Record<string, unknown>][] = [
     ['without an organization', { organization_id: undefined }],
     ['of another organization', { organization_id: 'org_01h455vb4pex5vsknk084sn02q' }],
-    ['for a function', { function_id: 'fn_01h455vb4pex5vsknk084sn02q' }],
+    ['for a function that is not there', { function_id: 'fn_01h455vb4pex5vsknk084sn02q' }],
     ...['', 'Upper', '1st', 'with space', 'a'.repeat(64), 'ü'].map((name): [string, Record<string, unknown>] => [
       `named ${JSON.stringify(name)}`,
       { name },

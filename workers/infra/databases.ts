@@ -23,6 +23,7 @@ import { databaseSetup, serverSetup } from '#src/resources/infra/databases/setup
 import { startWaking, wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
 import { explainDatabase, keptSizeReason, moveDatabase, recoveryReason } from '#src/resources/infra/databases/states.ts'
 import { isOverdue } from '#src/resources/infra/databases/upkeep.ts'
+import { renewFunction } from '#src/resources/infra/functions/environments.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
 import { markDeleted, moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
@@ -159,9 +160,12 @@ async function setUp(work: VmWork, database: Database, machine: Machine): Promis
   const { services } = work
   await setUpServer(work, database, machine)
   const reason = database.statusReason === keptSizeReason ? keptSizeReason : null
-  await moveDatabase(services.db, services, database.id, 'active', { folderId: machine.folderId, reason }, [
-    database.status,
-  ])
+  const change = { folderId: machine.folderId, reason }
+  await transaction(services.db, async (tx) => {
+    const active = await moveDatabase(tx, services, database.id, 'active', change, [database.status])
+    // From now on its address is among the variables of the function that it was made for.
+    if (active && database.folderId === null) await renewFunction(services, tx, active.functionId)
+  })
 }
 
 /** Gives a server what its database has by Berth. @throws Error of the server's */

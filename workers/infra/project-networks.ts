@@ -1,6 +1,7 @@
 /**
  * How VMs reach the databases of their project: a port of the guest's loopback address leads through this node to the edge
- * process, and the guest's /etc/hosts has the databases' network names for it. No other VM has either.
+ * process, and the guest's /etc/hosts has the databases' network names for it. The VM of a function to which databases are
+ * linked has the port. No other VM has either.
  */
 import type { Duplex } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
@@ -11,16 +12,16 @@ import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Background } from '#src/platform/services.ts'
-import { findNetworkNames, findProjectOfVm } from '#src/resources/infra/databases/networks.ts'
+import { findNetworkNames, findNetworkOfVm, hasLinkedDatabases } from '#src/resources/infra/databases/networks.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import { joinConnections } from '#src/drivers/joined-connections.ts'
 
 /** The port of databases, under every name. */
 const postgresPort = 5432
 
-/** The VMs of this node that are in projects. */
+/** The VMs of this node that are in projects, and those of functions with databases. */
 export type ProjectNetworks = {
-  /** Lets a VM with this machine reach the databases of its project, if it is in one; resolves when it knows their names. */
+  /** Lets a VM with this machine reach the databases of its project or function, if it has any; resolves when it knows their names. */
   join(vm: Pick<Vm, 'id' | 'projectId' | 'purpose'>, machine: Machine, hostname: string): Promise<void>
   /** Forgets a VM that has no machine any more. */
   leave(vmId: string): void
@@ -38,6 +39,9 @@ type Member = {
   open: Set<Duplex>
 }
 
+/** No such VM needs names: its function has variables. */
+const nameless: readonly string[] = []
+
 /** Makes them; none at first. */
 export function openProjectNetworks(services: Background): ProjectNetworks {
   const members = new Map<string, Member>()
@@ -45,10 +49,14 @@ export function openProjectNetworks(services: Background): ProjectNetworks {
   services.pubsub.listen('database', () => void tellNames())
   return {
     async join({ id, projectId, purpose }, machine, hostname) {
-      if (projectId === null || purpose !== null || members.get(id)?.machine === machine) return
-      const member: Member = { machine, hostname, wanted: null, told: null, telling: undefined, open: new Set() }
+      if (members.get(id)?.machine === machine) return
+      const isFunction = purpose === 'function' && (await hasLinkedDatabases(services.db, id))
+      if (!isFunction && (projectId === null || purpose !== null)) return
+      const told = isFunction ? nameless : null
+      const member: Member = { machine, hostname, wanted: null, told, telling: undefined, open: new Set() }
       machine.listen(postgresPort, (connection) => lead(services, id, connection, member.open))
       members.set(id, member)
+      if (isFunction) return
       await tellNames()
       await member.telling
     },
@@ -123,7 +131,7 @@ export function lead(
   open.add(connection)
   connection.once('close', () => open.delete(connection))
   leadToEdge(services, vmId, connection, idleMs).catch((error: unknown) => {
-    log.warn({ vm: encodeId('vm', vmId), err: error }, 'a VM did not reach the databases of its project')
+    log.warn({ vm: encodeId('vm', vmId), err: error }, 'a VM did not reach its databases')
     connection.destroy()
   })
 }
@@ -134,9 +142,9 @@ async function leadToEdge(
   client: Duplex,
   idleMs: number,
 ): Promise<void> {
-  const projectId = await findProjectOfVm(db, vmId)
-  if (projectId === null) return void client.destroy()
-  const edge = await connectToProjectDoor(config.runDir, { projectId, vmId })
+  const network = await findNetworkOfVm(db, vmId)
+  if (network === null) return void client.destroy()
+  const edge = await connectToProjectDoor(config.runDir, { network, vmId })
   const cut = (): void => {
     edge.destroy()
     client.destroy()

@@ -10,6 +10,7 @@ import type { Services } from '#src/platform/services.ts'
 import { acknowledgeChange } from '#src/resources/infra/databases/edges.ts'
 import { findDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
 import { restTopic } from '#src/resources/infra/databases/sleep.ts'
+import { isInNetwork, networksOf } from './finder.ts'
 import type { ClientKind, DatabaseChange, SomeClients } from '../postgres/directory.ts'
 import { PostgresRefusal } from '../postgres/refusals.ts'
 
@@ -109,7 +110,7 @@ export function followChanges(services: Pick<Services, 'db' | 'pubsub'>, edgeId:
 
 /** The kinds of clients that a change ends, whichever way they came. */
 function kindsEnded(change: DatabaseChange): readonly ClientKind[] {
-  return change.change === 'closed' && !change.projectId ? (change.kinds ?? everyKind) : []
+  return change.change === 'closed' && !change.network ? (change.kinds ?? everyKind) : []
 }
 
 function isGone({ status }: Database): boolean {
@@ -131,8 +132,17 @@ function changesBetween(before: Database, now: Database): DatabaseChange[] {
     changes.push(closed('the password of the database was changed: connect with the new one', { kinds: ['owner'] }))
   if (before.clientModeEnabled && !now.clientModeEnabled)
     changes.push(closed('client access to the database was switched off', { kinds: clientKinds }))
-  if (before.projectId !== null && before.projectId !== now.projectId)
-    changes.push(closed('the database has left the project of this VM', { projectId: before.projectId }))
+  for (const network of networksOf(before)) {
+    const isProject = network.startsWith('project:')
+    if (!isInNetwork(now, network))
+      changes.push(
+        closed(`the database ${isProject ? 'has left the project' : 'is not linked to the function'} of this VM`, {
+          network,
+        }),
+      )
+    else if (!isProject && before.linkVerifier !== now.linkVerifier)
+      changes.push(closed('the password of this function was changed: its next instance has the new one', { network }))
+  }
   const renews = (['vmId', 'nativeCredentialGeneration', 'settings', 'sealedLogins'] as const).some(
     (name) => !isDeepStrictEqual(before[name], now[name]),
   )

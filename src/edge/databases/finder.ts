@@ -1,5 +1,6 @@
 /** Finds the database that a client asks for: by the host name behind TLS, or by a user that only one database has. */
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import type { Network } from '#src/drivers/project-door.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findDatabaseForLogin, findDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
@@ -35,15 +36,32 @@ export function namesNone({ user, serverName }: Asked, domain: string): boolean 
   return hostIdIn(serverName, domain) === null && clientUsers.has(user)
 }
 
-/** Whether the database is in the project through whose network somebody comes, if they come through one. */
-export function isInProject({ projectId }: Pick<Database, 'projectId'>, comesFrom: string | undefined): boolean {
-  return comesFrom === undefined || projectId === comesFrom
+/** The networks through which a database is reached. */
+export function networksOf({ projectId, functionId }: Pick<Database, 'projectId' | 'functionId'>): Network[] {
+  const networks: (Network | null)[] = [
+    projectId === null ? null : `project:${projectId}`,
+    functionId === null ? null : `function:${functionId}`,
+  ]
+  return networks.filter((network) => network !== null)
+}
+
+/** Whether the database is in the network through which somebody comes, if they come through one. */
+export function isInNetwork(row: Pick<Database, 'projectId' | 'functionId'>, comesFrom: Network | undefined): boolean {
+  return comesFrom === undefined || networksOf(row).includes(comesFrom)
+}
+
+/** The verifier of the password with which its owner comes this way: a function has one of its own. */
+export function verifierOf(
+  row: Pick<Database, 'tokenVerifier' | 'linkVerifier'>,
+  comesFrom: Network | undefined,
+): string | null {
+  return comesFrom?.startsWith('function:') ? row.linkVerifier : row.tokenVerifier
 }
 
 /** Whether the database is there for whoever asks, and has the user and the name that are asked for. */
-export function isAskedFor(row: Database, { user, database, projectId }: Asked): boolean {
+export function isAskedFor(row: Database, { user, database, network }: Asked): boolean {
   const { status, sealedLogins, pgUser, pgDatabase } = row
-  if (!isInProject(row, projectId)) return false
+  if (!isInNetwork(row, network)) return false
   const isThere = status !== 'deleting' && status !== 'deleted' && sealedLogins !== null
   return isThere && pgDatabase === database && (pgUser === user || clientUsers.has(user))
 }

@@ -5,7 +5,7 @@ import type { PostgresRefusal } from './refusals.ts'
 
 /** A client, as the pool knows it. */
 export type Borrower = {
-  readonly admission: Pick<Admission, 'kind' | 'projectId'>
+  readonly admission: Pick<Admission, 'kind' | 'network'>
   /**
    * Since when it has rested with a backend that it may be able to give back, 0 when it has said nothing on it yet; null while
    * it works, or is known to need it.

@@ -3,6 +3,7 @@
  * it; the proxy knows neither its tables nor its VMs.
  */
 import type { Duplex } from 'node:stream'
+import type { Network } from '#src/drivers/project-door.ts'
 import type { PostgresRefusal } from './refusals.ts'
 
 /** Finds databases, and says when one changes. */
@@ -23,8 +24,8 @@ export type Asked = {
   database: string
   /** The host name that the client expects behind TLS, such as `<id>.db.<domain>`; null without one. */
   serverName: string | null
-  /** The project through whose network it comes, which has no other databases; absent for those from anywhere. */
-  projectId?: string | undefined
+  /** The network through which it comes, which has no other databases; absent for those from anywhere. */
+  network?: Network | undefined
 }
 
 /** How a client proves who it is, and what it gets then. */
@@ -52,8 +53,8 @@ export type Admission = {
   databaseId: string
   organizationId: string
   kind: ClientKind
-  /** The project through whose network it came. */
-  projectId?: string | undefined
+  /** The network through which it came. */
+  network?: Network | undefined
   /** Why the database takes nobody now, such as one that is being restored; said to those who proved themselves. */
   refusal: PostgresRefusal | null
   /** As whom the proxy logs in to the server. Password null: the server asks for none on this way. */
@@ -82,15 +83,15 @@ export type FreshSession = {
   ask(messages: Buffer, cycles: number, limitMs: number): Promise<{ messages: { type: number; whole: Buffer }[] }>
 }
 
-/** Clients of a database: those of these kinds, and those who came through the network of this project; all without both. */
-export type SomeClients = { kinds?: readonly ClientKind[]; projectId?: string }
+/** Clients of a database: those of these kinds, and those who came through this network; all without both. */
+export type SomeClients = { kinds?: readonly ClientKind[]; network?: Network }
 
 /** Whether a client is one of them. */
 export function isAmong(
-  { kind, projectId: from }: Pick<Admission, 'kind' | 'projectId'>,
-  { kinds, projectId }: SomeClients,
+  { kind, network: from }: Pick<Admission, 'kind' | 'network'>,
+  { kinds, network }: SomeClients,
 ): boolean {
-  return (kinds === undefined || kinds.includes(kind)) && (projectId === undefined || projectId === from)
+  return (kinds === undefined || kinds.includes(kind)) && (network === undefined || network === from)
 }
 
 /** Something about a database changed. */

@@ -1,6 +1,7 @@
 /** The wire proxy: takes the connections of Postgres' clients, lets them prove who they are, and serves them. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { duplexPair, type Duplex } from 'node:stream'
+import type { Network } from '#src/drivers/project-door.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { createCancels, type Cancels } from './cancels.ts'
@@ -52,8 +53,11 @@ export type PostgresProxy = {
   close(limitMs: number): Promise<void>
 }
 
-/** Where a connection comes from that did not come by this port: who is at its other end, and how many there may be. */
-export type FromNetwork = { projectId: string; address: string; clientsMax: number }
+/**
+ * Where a connection comes from that did not come by this port: who is at its other end, how many there may be, and whether
+ * they may leave out TLS, because what they say passes through nothing but this host.
+ */
+export type FromNetwork = { network: Network; address: string; clientsMax: number; plainText: boolean }
 
 /** A client inside this process: its end of the connection, and how to cancel what it does, and end it. */
 export type InsideClient = { stream: Duplex; cut(): void }
@@ -133,7 +137,7 @@ function receive(socket: Socket, shared: Shared, from?: FromNetwork): void {
       ),
     )
   let stream = socket
-  serve(socket, shared, { ...seat, projectId: from?.projectId }, (secured) => {
+  serve(socket, shared, { ...seat, network: from?.network, plainText: from?.plainText }, (secured) => {
     stream = secured
   }).catch((error: unknown) => {
     if (error instanceof Ended) return void stream.destroy()
@@ -148,12 +152,12 @@ function receive(socket: Socket, shared: Shared, from?: FromNetwork): void {
 async function serve(
   socket: Socket,
   shared: Shared,
-  seat: Seat & { projectId: string | undefined },
+  seat: Seat & { network: Network | undefined; plainText: boolean | undefined },
   told: (stream: Socket) => void,
 ): Promise<void> {
   const { stream, incoming, wants } = await greet(
     socket,
-    { certificate: await shared.certificates(), plainText: shared.plainText },
+    { certificate: await shared.certificates(), plainText: seat.plainText ?? shared.plainText },
     told,
   )
   if (wants.asks === 'cancel') {
@@ -164,7 +168,7 @@ async function serve(
   const { startup, tls } = wants
   if (startup.newer || startup.unknownOptions.length > 0) stream.write(negotiateVersion(startup.unknownOptions))
   const admission = await logIn(
-    { stream, incoming, startup, tls, address: seat.address, projectId: seat.projectId },
+    { stream, incoming, startup, tls, address: seat.address, network: seat.network },
     shared,
   )
   seat.proved()

@@ -108,7 +108,7 @@ export type Tables = {
     pgUser: string; tokenVerifier: string | null; tokenHash: Buffer | null; sealedLogins: Buffer | null
     vcpuCount: number; memoryMb: number; diskMb: number; settings: unknown; sleepAfterSeconds: number | null
     activeAt: string; createdAt: string; updatedAt: string; deletedAt: string | null; purgeAfter: string | null
-    functionId: string | null
+    functionId: string | null; linkVerifier: string | null; sealedLink: Buffer | null
   }
   domain_events: {
     domainId: string; position: number; status: string; statusReason: string | null; target: string | null

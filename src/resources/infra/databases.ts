@@ -10,6 +10,7 @@ import { getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/pl
 import type { Call } from '#src/platform/services.ts'
 import { waitUntil } from '#src/platform/streams/waits.ts'
 import { findNodeOf } from './databases/jobs.ts'
+import { linkSet, makeLink, readLinkTarget, type DatabaseLink } from './databases/links.ts'
 import { readDatabaseName, toldOfName } from './databases/names.ts'
 import { insertDatabase, insertVmOf, type DatabaseOrder } from './databases/orders.ts'
 import {
@@ -25,6 +26,7 @@ import { changeSettings } from './databases/settings.ts'
 import { readSize, readSleep, type DatabaseSize } from './databases/sizes.ts'
 import { addDatabaseEvent, moveDatabase, updateAtOnce } from './databases/states.ts'
 import { makeToken } from './databases/tokens.ts'
+import { renewFunction } from './functions/environments.ts'
 import { reserveRoom } from './organization-room.ts'
 import { markDeleted } from './vms/lifecycle.ts'
 import { growDatabaseVm } from './vms/databases.ts'
@@ -127,6 +129,7 @@ function conditions({ statuses, projectId }: DatabaseFilter) {
 /** The input to change a database; an absent key stays as it is. */
 export type DatabaseChange = { [Part in keyof DatabaseSize]?: number | null } & {
   name?: string | null
+  functionId?: string | null // null: none
   settings?: Readonly<Record<string, string | null>> | null
   sleepAfterSeconds?: number | null
 }
@@ -146,7 +149,8 @@ export async function updateDatabase(call: Call, publicId: string, input: Databa
       const size = readSize(input, before)
       const settings = input.settings ? changeSettings(before.settings, input.settings) : before.settings
       const sleep = readSleep(input.sleepAfterSeconds, before.sleepAfterSeconds)
-      const set = sql`name = ${name}, vcpu_count = ${size.vcpuCount}, memory_mb = ${size.memoryMb}, disk_mb = ${size.diskMb},
+      const link = await changedLink(call, tx, scope, before, input.functionId)
+      const set = sql`name = ${name}, ${linkSet(link)}, vcpu_count = ${size.vcpuCount}, memory_mb = ${size.memoryMb}, disk_mb = ${size.diskMb},
         settings = ${JSON.stringify(settings)}, sleep_after_seconds = ${sleep}`
       const isForNode =
         input.settings ||
@@ -155,7 +159,9 @@ export async function updateDatabase(call: Call, publicId: string, input: Databa
         size.diskMb !== before.diskMb
       if (isForNode) await reserveMore(call, tx, before, size)
       const moved = isForNode ? await moveDatabase(tx, call, before.id, 'updating', { set }) : undefined
-      return moved ?? (await changeOnly(tx, before.id, set))
+      const changed = moved ?? (await changeOnly(tx, before.id, set))
+      await renewLinked(call, tx, before, changed)
+      return changed
     })
   } catch (error) {
     throw toldOfName(error)
@@ -163,7 +169,7 @@ export async function updateDatabase(call: Call, publicId: string, input: Databa
 }
 
 /**
- * Makes a new token; clients that logged in with the old one are ended.
+ * Makes a new token; clients that logged in with the old one are ended. A linked function gets another password too.
  * @throws BerthError not_found, database_not_ready.
  */
 export async function rotateDatabaseToken(call: Call, publicId: string): Promise<DatabaseWithToken> {
@@ -172,9 +178,33 @@ export async function rotateDatabaseToken(call: Call, publicId: string): Promise
   const database = await transaction(call.db, async (tx) => {
     const before = await lockDatabase(tx, scope, publicId)
     checkActive(before)
-    return updateAtOnce(tx, call, before.id, sql`token_verifier = ${tokenVerifier}, token_hash = ${tokenHash}`)
+    const link = await makeLink(call.sealer, before.id, before.functionId)
+    const set = sql`token_verifier = ${tokenVerifier}, token_hash = ${tokenHash}, ${linkSet(link)}`
+    const rotated = await updateAtOnce(tx, call, before.id, set)
+    await renewFunction(call, tx, rotated.functionId)
+    return rotated
   })
   return { database, token }
+}
+
+/** The link that a database has after a change: another function has a password of its own. */
+async function changedLink(
+  { sealer }: Call,
+  tx: Tx,
+  scope: Scope,
+  before: Database,
+  functionId: string | null | undefined,
+): Promise<DatabaseLink> {
+  if (functionId === undefined || functionId === (before.functionId && encodeId('function', before.functionId)))
+    return before
+  const target = functionId === null ? null : await readLinkTarget(tx, scope, functionId)
+  return makeLink(sealer, before.id, target)
+}
+
+/** The functions whose variables are others after a change of a database. */
+async function renewLinked(call: Call, tx: Tx, before: Database, now: Database): Promise<void> {
+  if (before.functionId === now.functionId && before.name === now.name) return
+  for (const id of new Set([before.functionId, now.functionId])) await renewFunction(call, tx, id)
 }
 
 /** Reserves what a larger size needs beyond what the database has. @throws BerthError as reserveRoom. */
@@ -205,8 +235,9 @@ async function changeOnly(tx: Tx, id: string, set: ReturnType<typeof sql>): Prom
 export async function deleteDatabase(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'databases:write')
   await transaction(call.db, async (tx) => {
-    const { id, vmId } = await lockDatabase(tx, scope, publicId)
+    const { id, vmId, functionId } = await lockDatabase(tx, scope, publicId)
     const marked = await moveDatabase(tx, call, id, 'deleting')
+    if (marked) await renewFunction(call, tx, functionId)
     const vm = marked && vmId && (await lockVmRow(tx, vmId))
     if (vm) await markDeleted(call, tx, vm, 'request')
     else if (marked) await moveDatabase(tx, call, id, 'deleted')

@@ -11,6 +11,7 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { isGiven, type Direction, type Loaded, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
+import { unlinkDatabasesOfFunction } from './databases/links.ts'
 import { unlinkDomainsOfFunction } from './domains/links.ts'
 import { readBinary } from './functions/binaries.ts'
 import { removeInstances, replaceInstance } from './functions/instances.ts'
@@ -185,7 +186,7 @@ export async function updateFunction(call: Call, publicId: string, input: Functi
   }
 }
 
-/** Deletes a function: it is unreachable at once, then its VMs, versions and log go. Domains lead nowhere then. @throws BerthError not_found. */
+/** Deletes a function: it is unreachable at once, then its VMs, versions and log go. Domains lead nowhere then, and databases are linked to nothing. @throws BerthError not_found. */
 export async function deleteFunction(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'functions:write')
   await transaction(call.db, async (tx) => {
@@ -193,6 +194,7 @@ export async function deleteFunction(call: Call, publicId: string): Promise<void
     if (!(await moveFunction(tx, id, 'deleting'))) return // it is on its way
     await removeRoute(tx, id)
     await unlinkDomainsOfFunction(tx, id)
+    await unlinkDatabasesOfFunction(tx, id)
     const hasInstances = await removeInstances(call, tx, id)
     if (hasInstances) await enqueueFunction(call.jobs, tx, id)
     else await endFunction(tx, id)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Channel, Command, Machine } from '#src/drivers/compute/machine.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { findNetworkNames, findProjectOfVm } from '#src/resources/infra/databases/networks.ts'
+import { findNetworkNames, findNetworkOfVm } from '#src/resources/infra/databases/networks.ts'
 import { findVmRow } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { openProjectNetworks, type ProjectNetworks } from '#workers/infra/project-networks.ts'
@@ -78,9 +78,9 @@ test('VMs of a project know the names of its databases; no other VM does, nor do
   expect(await findNetworkNames(db, [within, elsewhere, alone, ofDatabase])).toEqual(
     new Map([[within, ['backend', `prj-${project.slice(4)}`]]]),
   )
-  expect(await findProjectOfVm(db, within)).toBe(decodeId('project', project))
-  expect(await findProjectOfVm(db, alone)).toBeNull()
-  expect(await findProjectOfVm(db, ofDatabase)).toBeNull()
+  expect(await findNetworkOfVm(db, within)).toBe(`project:${decodeId('project', project)}`)
+  expect(await findNetworkOfVm(db, alone)).toBeNull()
+  expect(await findNetworkOfVm(db, ofDatabase)).toBeNull()
   const machine = fakeMachine()
   await join(alone, machine)
   await join(ofDatabase, machine)

@@ -19,7 +19,6 @@ import {
   type ClaimedInstance,
   type InstanceProgress,
 } from '#src/resources/infra/functions/runs.ts'
-import { maskedValues } from '#src/resources/infra/functions/variables.ts'
 import { environmentOf } from '#src/resources/infra/functions/environments.ts'
 import { createLogWriter, type LogWriter } from '../logs/writers.ts'
 import { machineId } from '../machine-specs.ts'
@@ -49,9 +48,9 @@ type Run = {
 export async function runInstance(work: VmWork, vmId: string, places: Places, stopping: AbortSignal): Promise<void> {
   const claimed = await patiently(() => claimInstance(work.services.db, vmId, work))
   if (!claimed) return
-  const variables = await patiently(() => environmentOf(work.services, claimed.one))
+  const { variables, masked } = await patiently(() => environmentOf(work.services, claimed.one))
   const writer = writerOf(work, claimed)
-  writer.hide(maskedValues(variables))
+  writer.hide(masked)
   const run: Run = { work, claimed, writer, variables, stopping }
   try {
     await noteUnnoted(run)

@@ -1,5 +1,6 @@
 /** Lets a client prove who it is. What is not there and what is wrong look the same. */
 import type { Socket } from 'node:net'
+import type { Network } from '#src/drivers/project-door.ts'
 import { limits } from '#src/platform/limits.ts'
 import { readVerifier, type Verifier } from '#src/platform/secrets/scram-verifiers.ts'
 import type { Admission, Directory, Found } from '../directory.ts'
@@ -17,7 +18,7 @@ export type Newcomer = {
   startup: Startup
   tls: { serverName: string | null; endPoint: Buffer } | null
   address: string
-  projectId?: string | undefined
+  network?: Network | undefined
 }
 
 /** What a login needs beside the newcomer. */
@@ -25,9 +26,9 @@ export type LoginSupport = { directory: Directory; failedLogins: FailedLogins; d
 
 /** Runs the login up to AuthenticationOk, which it does not send. @throws PostgresRefusal; Ended */
 export async function logIn(newcomer: Newcomer, { directory, failedLogins, derive }: LoginSupport): Promise<Admission> {
-  const { startup, tls, address, projectId } = newcomer
+  const { startup, tls, address, network } = newcomer
   const { user, database } = startup
-  const asked = { user, database, serverName: tls?.serverName ?? null, projectId }
+  const asked = { user, database, serverName: tls?.serverName ?? null, network }
   const found = await directory.find(asked)
   // By what was asked for, and not by what was found: nobody learns from it which names belong together.
   failedLogins.check(address, asked)

@@ -12,6 +12,7 @@ import { readProject } from '#src/resources/infra/projects.ts'
 import { insertDatabaseVm } from '#src/resources/infra/vms/databases.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import { enqueueReconcile } from './jobs.ts'
+import { makeLink, readLinkTarget } from './links.ts'
 import { readDatabaseName, readNetworkName } from './names.ts'
 import type { Database } from './rows.ts'
 import { changeSettings } from './settings.ts'
@@ -51,10 +52,8 @@ export async function insertDatabase(
   const { organizationId, userId } = scope
   const suffix = encodeId('database', id).slice(-suffixLength)
   const name = readDatabaseName(order.name ?? `db-${suffix}`, 'name')
-  if (order.functionId)
-    throw new BerthError('invalid_request', 'function_id names no function of yours; leave it out.', {
-      field: 'function_id',
-    })
+  const functionId = order.functionId ? await readLinkTarget(tx, scope, order.functionId) : null
+  const link = await makeLink(services.sealer, id, functionId)
   const size = readSize(order)
   const settings = changeSettings({}, order.settings ?? {})
   const sleep = readSleep(order.sleepAfterSeconds, services.config.databaseSleepSeconds || null)
@@ -71,9 +70,9 @@ export async function insertDatabase(
     tx,
     sql`
     insert into databases (id, organization_id, user_id, name, status, event_position, project_id, network_name, client_mode_enabled, pg_user,
-      token_verifier, token_hash, sealed_logins, vcpu_count, memory_mb, disk_mb, settings, sleep_after_seconds)
+      token_verifier, token_hash, function_id, link_verifier, sealed_link, sealed_logins, vcpu_count, memory_mb, disk_mb, settings, sleep_after_seconds)
     values (${id}, ${organizationId}, ${userId}, ${name}, 'creating', 1, ${project?.id ?? null}, ${networkName}, ${order.clientModeEnabled ?? false}, ${`app_${suffix}`},
-      ${tokenVerifier}, ${tokenHash}, ${sealNewLogins(services.sealer, id)}, ${size.vcpuCount}, ${size.memoryMb}, ${size.diskMb}, ${JSON.stringify(settings)}, ${sleep})
+      ${tokenVerifier}, ${tokenHash}, ${link.functionId}, ${link.linkVerifier}, ${link.sealedLink}, ${sealNewLogins(services.sealer, id)}, ${size.vcpuCount}, ${size.memoryMb}, ${size.diskMb}, ${JSON.stringify(settings)}, ${sleep})
     returning *`,
   )
   await addDatabaseEvent(tx, database)

@@ -6,14 +6,16 @@ import { isGiven } from '#src/platform/pages.ts'
 import { findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Project } from '#src/resources/infra/projects.ts'
+import { renewFunction } from '#src/resources/infra/functions/environments.ts'
 import { setProject } from '#src/resources/infra/vms/rows.ts'
+import { linkSet, makeLink } from './links.ts'
 import { readNetworkName } from './names.ts'
 import { checkActive, lockDatabase, type Database } from './rows.ts'
 import { updateAtOnce } from './states.ts'
 
 /**
  * Moves a database into a project, or out of its project with null. Each real change counts one more generation of
- * credentials; the same project and name again change nothing.
+ * credentials, and gives a linked function another password; the same project and name again change nothing.
  * @throws BerthError not_found for the database or the project; forbidden for another organization's project;
  * database_not_ready, invalid_request.
  */
@@ -36,12 +38,15 @@ export async function moveDatabaseToProject(
     const networkName = isSame && !isGiven(givenName) ? before.networkName : readNetworkName(givenName, project)
     if (isSame && networkName === before.networkName) return before
     if (before.vmId) await setProject(tx, before.vmId, project?.id ?? null)
-    return updateAtOnce(
+    const link = await makeLink(call.sealer, before.id, before.functionId)
+    const moved = await updateAtOnce(
       tx,
       call,
       before.id,
-      sql`project_id = ${project?.id ?? null}, network_name = ${networkName}, native_credential_generation = native_credential_generation + 1`,
+      sql`project_id = ${project?.id ?? null}, network_name = ${networkName}, native_credential_generation = native_credential_generation + 1, ${linkSet(link)}`,
     )
+    await renewFunction(call, tx, moved.functionId)
+    return moved
   })
 }
 

@@ -121,7 +121,9 @@ export async function addDatabaseEvent(
 function stamps(to: DatabaseStatus): RawBuilder<unknown>[] {
   switch (to) {
     case 'deleting':
-      return [sql`deleted_at = now(), project_id = null, network_name = null`]
+      return [
+        sql`deleted_at = now(), project_id = null, network_name = null, function_id = null, link_verifier = null, sealed_link = null`,
+      ]
     case 'deleted':
       return [
         sql`folder_id = coalesce(folder_id, (select folder_id from vms where id = databases.vm_id)), vm_id = null`,
