@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
 import { allowAgain, callerName, type Caller, type Grant } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { fileLimits } from '#src/platform/limits/files.ts'
 import type { KeptResponse, RepeatedResponse } from '#src/platform/idempotency.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
@@ -13,6 +14,16 @@ import type { Surface } from './routes.ts'
 export function send(reply: FastifyReply, status: number, body: string | Buffer | null): FastifyReply {
   if (body === null) return reply.code(status).send()
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body)
+}
+
+/** A client whose body was refused hears of it, and may not go on sending for long. */
+export function lingerAfter(request: FastifyRequest, reply: FastifyReply): void {
+  reply.raw.once('finish', () => {
+    if (request.raw.complete) return
+    setTimeout(() => {
+      if (!request.raw.complete) request.raw.destroy()
+    }, fileLimits.lingerSeconds * 1000).unref()
+  })
 }
 
 /** Sets the headers that say how many requests the caller has left in this minute. */

@@ -200,6 +200,7 @@ function describeHandWritten(method: string, path: string, written: HandWritten,
     Object.fromEntries(
       Object.entries(schemas).map(([mediaType, schema]) => [mediaType, { schema: addTitled(schema, components) }]),
     )
+  const isKeyed = method === 'POST' && !written.open
   const shown = Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
   )
@@ -207,12 +208,13 @@ function describeHandWritten(method: string, path: string, written: HandWritten,
     summary,
     ...(written.takesSignedUrls ? { security: [{ bearer: [] }, {}] } : {}),
     ...(written.additive ? { 'x-berth-additive': true } : {}),
-    parameters: [...parametersInPath(path), ...parameters, ...(method === 'POST' ? [idempotencyKey] : [])],
+    ...(written.open ? { security: [] } : {}),
+    parameters: [...parametersInPath(path), ...parameters, ...(isKeyed ? [idempotencyKey] : [])],
     ...(Object.keys(requests).length > 0 ? { requestBody: { required: true, content: contentOf(requests) } } : {}),
     responses: {
       [status]: { description: 'Success', headers: shown, content: contentOf(responses) },
       ...Object.fromEntries(Object.entries(otherAnswers).map(([other, description]) => [other, { description }])),
-      ...describeErrors(errors, method === 'POST'),
+      ...describeErrors(errors, isKeyed),
     },
   }
 }

@@ -119,6 +119,8 @@ export type HandWritten = {
   takesSignedUrls?: true
   /** Its body is a stream of any length and type, which the handler reads. */
   takesStream?: true
+  /** Needs no credentials: its handler says what lets a request in. */
+  open?: true
   /** An addition of ours to the documented interface, marked so in OpenAPI. */
   additive?: true
   /**

@@ -16,6 +16,7 @@ import { adoptMachines, noticeExit } from './infra/adoption.ts'
 import { createGuestEnv } from './infra/guest-env.ts'
 import { startHousekeeping } from './infra/housekeeping.ts'
 import { handleCertificates } from './infra/certificates.ts'
+import { handlePushHooks } from './infra/functions/repositories.ts'
 import { openNodeAgent } from './infra/node-agent.ts'
 import { reportMachines } from './infra/machine-metrics.ts'
 import { holdNode, readNodeId } from './infra/node.ts'
@@ -59,6 +60,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   )
   await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
   await handleCertificates(services)
+  await handlePushHooks(services)
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
     return workWithoutVms(services, nodeId, stopping)

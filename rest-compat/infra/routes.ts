@@ -2,6 +2,7 @@
 import type { HandWritten, Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
 import { codeHostRoutes } from './code-host.ts'
+import { pushRoute } from './code-host/pushes.ts'
 import { databaseRoutes } from './databases.ts'
 import { domainRoutes } from './domains.ts'
 import { databaseBackupRoutes } from './database-backups.ts'
@@ -32,6 +33,7 @@ export const infraRoutes: Routes = {
 
 /** The paths that are answered by hand. */
 export const infraHandlers: Readonly<Record<string, HandWritten>> = {
+  'POST /api/v1/codehost/pushes/{link_id}': pushRoute,
   'GET /api/v1/vms/{vm_id}/files': getFileRoute,
   'PUT /api/v1/vms/{vm_id}/files': putFileRoute,
 }

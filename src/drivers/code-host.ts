@@ -2,9 +2,7 @@
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
-import { withoutEnding } from '#src/platform/texts.ts'
-import type { CodeHostPlace } from './code-host/places.ts'
-import { askCodeHost, type CodeHostAnswer, type CodeHostRequest } from './code-host/requests.ts'
+import { call, parsed, reasonOf, type CodeHostAccess } from './code-host/api.ts'
 
 /** The account behind a token. */
 export type CodeHostUser = { id: number; username: string }
@@ -21,9 +19,6 @@ export type CodeHostRepository = {
 }
 /** A branch. */
 export type CodeHostBranch = { name: string; isProtected: boolean; commitSha: string }
-
-/** What a request is made with: the place, and the person's token. */
-export type CodeHostAccess = { place: Pick<CodeHostPlace, 'api' | 'url'>; token: string }
 
 const text = (most: number) => z.string().max(most)
 const user = z.object({ id: z.int().positive(), login: text(255).min(1) })
@@ -46,10 +41,6 @@ const branch = z.object({
   commit: z.object({ sha: text(64).regex(/^[0-9a-f]{40,64}$/) }),
 })
 const installations = z.object({ total_count: z.int().nonnegative() })
-const refusal = z.object({
-  message: text(2_000).catch(''),
-  errors: z.array(z.object({ message: text(2_000) })).catch([]),
-})
 
 /** The account that a token belongs to. @throws BerthError as `call`. */
 export async function readUser(access: CodeHostAccess): Promise<CodeHostUser> {
@@ -71,6 +62,16 @@ export async function listRepositories(
   const query = new URLSearchParams({ page: String(page), per_page: String(perPage), sort: 'pushed' })
   const answer = await call(access, { method: 'GET', path: `/user/repos?${query.toString()}` })
   return parsed(z.array(repository).max(perPage), answer).map((one) => repositoryOf(access, one))
+}
+
+/** A repository; null when the account sees none of that name. @throws BerthError as `call`. */
+export async function readRepository(
+  access: CodeHostAccess,
+  { owner, repo }: { owner: string; repo: string },
+): Promise<CodeHostRepository | null> {
+  const path = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`
+  const answer = await call(access, { method: 'GET', path }, [404])
+  return answer.status === 404 ? null : repositoryOf(access, parsed(repository, answer))
 }
 
 /** A page of a repository's branches; null when the account sees no such repository. @throws BerthError as `call`. */
@@ -103,53 +104,13 @@ export async function createRepository(
   }
   const answer = await call(access, { method: 'POST', path: '/user/repos', body }, [403, 404, 422])
   if (answer.status === 422)
-    throw new BerthError('invalid_request', `The code host refused it: ${reasonOf(access, answer)}`)
+    throw new BerthError('invalid_request', `The code host refused it: ${reasonOf([access.token], answer)}`)
   if (answer.status !== 201)
     throw new BerthError(
       'invalid_request',
       'The account’s token may not create repositories. Give the app that permission at the code host, and connect again.',
     )
   return repositoryOf(access, parsed(repository, answer))
-}
-
-type ApiRequest = Pick<CodeHostRequest, 'method' | 'body'> & { path: string }
-
-/**
- * Makes a request of the API.
- * @param also statuses that the caller handles, beside success.
- * @throws BerthError provider_token_invalid when the token is refused; rate_limited; upstream_error; timeout.
- */
-async function call(
-  { place, token }: CodeHostAccess,
-  { path, ...request }: ApiRequest,
-  also: readonly number[] = [],
-): Promise<CodeHostAnswer> {
-  const answer = await askCodeHost({ ...request, url: `${place.api}${path}`, authorization: `Bearer ${token}` })
-  const { status, retryAfterSeconds } = answer
-  if (status === 401)
-    throw new BerthError(
-      'provider_token_invalid',
-      'The code host no longer accepts the stored token. Connect the account again.',
-    )
-  if (retryAfterSeconds !== null)
-    throw new BerthError(
-      'rate_limited',
-      'The code host takes no more requests of this account for now. Try again later.',
-      {
-        retryAfterSeconds,
-      },
-    )
-  if (status === 200 || status === 201 || also.includes(status)) return answer
-  throw new BerthError(
-    'upstream_error',
-    `The code host answered with the status ${status}. Try again; if it persists, tell your operator.`,
-  )
-}
-
-function parsed<Shape extends z.ZodType>(shape: Shape, answer: CodeHostAnswer): z.infer<Shape> {
-  const outcome = shape.safeParse(answer.body)
-  if (outcome.success) return outcome.data
-  throw new BerthError('upstream_error', 'The code host’s answer is not what its API promises. Tell your operator.')
 }
 
 function repositoryOf({ place }: CodeHostAccess, one: z.infer<typeof repository>): CodeHostRepository {
@@ -163,14 +124,4 @@ function repositoryOf({ place }: CodeHostAccess, one: z.infer<typeof repository>
     defaultBranch: one.default_branch ?? null,
     description: one.description ?? null,
   }
-}
-
-const reasonLengthMax = 200
-
-/** Why the code host refused, in its own words, which must not repeat the token. */
-function reasonOf({ token }: CodeHostAccess, answer: CodeHostAnswer): string {
-  const told = refusal.safeParse(answer.body).data
-  const reason = told?.errors[0]?.message ?? told?.message ?? ''
-  const said = withoutEnding(reason.replaceAll(token, '***').slice(0, reasonLengthMax).trim(), '.')
-  return `${said === '' ? 'it gave no reason' : said}.`
 }

@@ -24,6 +24,7 @@ export const idPrefixes = {
   service: 'svc',
   function: 'fn',
   functionVersion: 'fnv',
+  functionRepository: 'fnr',
   codeHostLink: 'chl',
   agent: 'agt',
   environment: 'env',

@@ -696,6 +696,58 @@ create table function_logs (
   constraint function_logs_function_id_fkey FOREIGN KEY (function_id) REFERENCES functions(id) ON DELETE CASCADE
 );
 
+create table function_pushes (
+  repository_id uuid not null,
+  position integer not null,
+  delivery text not null,
+  commit_sha text not null,
+  pushed_at bigint,
+  build_id uuid,
+  reason text,
+  deployed_at timestamp with time zone,
+  received_at timestamp with time zone not null default now(),
+  constraint function_pushes_repository_id_delivery_key UNIQUE (repository_id, delivery),
+  constraint function_pushes_pkey PRIMARY KEY (repository_id, "position"),
+  constraint function_pushes_build_id_fkey FOREIGN KEY (build_id) REFERENCES build_jobs(id),
+  constraint function_pushes_repository_id_fkey FOREIGN KEY (repository_id) REFERENCES function_repositories(id) ON DELETE CASCADE,
+  constraint function_pushes_commit_sha_check CHECK ((commit_sha ~ '^[0-9a-f]{40,64}$'::text)),
+  constraint function_pushes_delivery_check CHECK (((length(delivery) >= 1) AND (length(delivery) <= 100))),
+  constraint function_pushes_reason_check CHECK ((length(reason) <= 1000))
+);
+CREATE INDEX function_pushes_build ON public.function_pushes USING btree (build_id);
+CREATE INDEX function_pushes_received ON public.function_pushes USING btree (received_at);
+
+create table function_repositories (
+  id uuid not null,
+  function_id uuid not null,
+  organization_id uuid not null,
+  user_id uuid not null,
+  url text not null,
+  repository_id bigint not null,
+  full_name text not null,
+  clone_url text not null,
+  branch text not null,
+  sealed_spec bytea not null,
+  sealed_secret bytea not null,
+  hook_id bigint,
+  pushes_received integer not null default 0,
+  removed_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint function_repositories_pkey PRIMARY KEY (id),
+  constraint function_repositories_function_id_fkey FOREIGN KEY (function_id) REFERENCES functions(id),
+  constraint function_repositories_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint function_repositories_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint function_repositories_branch_check CHECK (((length(branch) >= 1) AND (length(branch) <= 255))),
+  constraint function_repositories_clone_url_check CHECK ((length(clone_url) <= 2048)),
+  constraint function_repositories_full_name_check CHECK (((length(full_name) >= 3) AND (length(full_name) <= 511))),
+  constraint function_repositories_url_check CHECK ((length(url) <= 2048))
+);
+CREATE INDEX function_repositories_all ON public.function_repositories USING btree (function_id);
+CREATE INDEX function_repositories_organization ON public.function_repositories USING btree (organization_id);
+CREATE INDEX function_repositories_removed ON public.function_repositories USING btree (removed_at) WHERE (removed_at IS NOT NULL);
+CREATE INDEX function_repositories_user ON public.function_repositories USING btree (user_id);
+CREATE UNIQUE INDEX function_repositories_function ON public.function_repositories USING btree (function_id) WHERE (removed_at IS NULL);
+
 create table function_versions (
   id uuid not null,
   function_id uuid not null,

@@ -39,6 +39,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'function_instances',
     'function_log_lines',
     'function_logs',
+    'function_pushes',
+    'function_repositories',
     'function_versions',
     'functions',
   ],

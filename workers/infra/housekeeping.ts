@@ -16,6 +16,7 @@ import { endVmsOfLostNodes, expireVms, requeueStalledVms } from '#src/resources/
 import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { endRetiredInstances } from '#src/resources/infra/functions/instances.ts'
+import { forgetPushes } from '#src/resources/infra/functions/repositories/removal.ts'
 import { requeueStalledFunctions } from '#src/resources/infra/functions/reconciling.ts'
 import { sleepIdleFunctions } from '#src/resources/infra/functions/sleep.ts'
 import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
@@ -111,6 +112,7 @@ async function forget(services: Background): Promise<void> {
   await forgetOldArtifacts(services)
   await forgetSchedules(db)
   await forgetCertificateOrders(db)
+  await forgetPushes(db)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)
   await forgetIdempotencyKeys(db)

@@ -5,7 +5,6 @@ import type { FileAnswer } from '#src/drivers/node/file-transfers.ts'
 import { watchPace } from '#src/drivers/node/files.ts'
 import { momentAt } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { fileLimits } from '#src/platform/limits/files.ts'
 import {
   checkUpload,
   findUploadProgress,
@@ -14,7 +13,7 @@ import {
   type FileAddress,
 } from '#src/resources/infra/vm-files/streams.ts'
 import { notSigned } from '#src/resources/infra/vm-files/urls.ts'
-import { send } from '../../answers.ts'
+import { lingerAfter, send } from '../../answers.ts'
 import type { HandWritten, JsonSchema } from '../../routes.ts'
 import { readFileRequest, readUpload, type FileRequest } from './requests.ts'
 
@@ -251,14 +250,4 @@ async function takeFile(
     isComplete ? 200 : 202,
     JSON.stringify({ path: address.path, size_bytes: uploadedBytes, complete: isComplete }),
   )
-}
-
-/** A client whose upload was refused hears of it, and may not go on sending for long. */
-function lingerAfter(request: FastifyRequest, reply: FastifyReply): void {
-  reply.raw.once('finish', () => {
-    if (request.raw.complete) return
-    setTimeout(() => {
-      if (!request.raw.complete) request.raw.destroy()
-    }, fileLimits.lingerSeconds * 1000).unref()
-  })
 }

@@ -156,6 +156,15 @@ export type Tables = {
   function_logs: {
     functionId: string; position: number; bytes: number; droppedBytes: number; droppedTo: number
   }
+  function_pushes: {
+    repositoryId: string; position: number; delivery: string; commitSha: string; pushedAt: number | null
+    buildId: string | null; reason: string | null; deployedAt: string | null; receivedAt: string
+  }
+  function_repositories: {
+    id: string; functionId: string; organizationId: string; userId: string; url: string; repositoryId: number
+    fullName: string; cloneUrl: string; branch: string; sealedSpec: Buffer; sealedSecret: Buffer; hookId: number | null
+    pushesReceived: number; removedAt: string | null; createdAt: string
+  }
   function_versions: {
     id: string; functionId: string; organizationId: string; userId: string | null; number: number; objectKey: string
     binaryUrl: string; buildId: string | null; startCommand: string | null; port: number; createdAt: string

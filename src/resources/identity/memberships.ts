@@ -5,7 +5,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Token } from '#src/platform/tokens.ts'
-import { lesserRole, type Role } from '#src/platform/access.ts'
+import { lesserRole, type Caller, type Role } from '#src/platform/access.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** What a token of the built-in issuer says about a person; public ids. */
@@ -43,6 +43,36 @@ export async function identityOf(db: Db, userId: string, organizationId: string)
       organizationId: encodeId('organization', one.organizationId),
       role: one.role,
     })),
+  }
+}
+
+/**
+ * The caller that a member of an organization is now, for what Berth does on their behalf; undefined when they have left,
+ * or the organization is deactivated.
+ * @param purpose what stands in the place of a token's id.
+ */
+export async function findMember(
+  db: Db,
+  { organizationId, userId }: { organizationId: string; userId: string },
+  purpose: string,
+): Promise<Extract<Caller, { kind: 'person' }> | undefined> {
+  const member = await findOne<Pick<Row<'memberships', { role: Role }>, 'role'>>(
+    db,
+    sql`select m.role from memberships m join organizations o on o.id = m.organization_id
+    where m.user_id = ${userId} and m.organization_id = ${organizationId} and m.deactivated_at is null and o.deactivated_at is null`,
+  )
+  if (!member) return undefined
+  const memberships = new Map([[organizationId, member.role]])
+  const { role } = member
+  return {
+    kind: 'person',
+    userId,
+    organizationId,
+    role,
+    memberships,
+    vmId: null,
+    tokenId: purpose,
+    expiresAtSeconds: 0,
   }
 }
 

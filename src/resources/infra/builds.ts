@@ -53,6 +53,11 @@ const outputUrlSeconds = 3600
 export async function createBuild(call: Call, order: BuildOrder): Promise<Build> {
   const scope = allowIn(call.caller, 'builds:write', decodeId('organization', order.organizationId))
   await spendSubmission(call, scope)
+  return submitBuild(call, scope, order)
+}
+
+/** Queues a build that is counted already, inside the transaction of `call.db` if it is one. @throws BerthError as createBuild. */
+export async function submitBuild(call: Call, scope: Scope, order: Omit<BuildOrder, 'organizationId'>): Promise<Build> {
   const id = newUuid()
   const spec = readEither(order)
   if (spec.output.type === 'function') allowDeployment(call, scope)
@@ -157,7 +162,7 @@ export async function readableBuild(call: Call, publicId: string, permission: Pe
   return build
 }
 
-function readEither({ spec, specBytes }: BuildOrder): BuildSpec {
+function readEither({ spec, specBytes }: Pick<BuildOrder, 'spec' | 'specBytes'>): BuildSpec {
   if (spec !== undefined && spec !== null && specBytes !== undefined && specBytes !== null)
     throw new BerthError('invalid_spec', 'Give the spec as an object or as bytes, not both.')
   return spec !== undefined && spec !== null ? readSpec(spec) : readSpecBytes(specBytes)
@@ -181,7 +186,11 @@ async function checkContext(call: Call, scope: Scope, { context }: BuildSpec, ha
     throw new BerthError('invalid_spec', 'spec.context must be the binary_url of an upload of this organization.')
 }
 
-async function spendSubmission({ limiter }: Call, scope: Scope): Promise<void> {
+/** Counts a build that is submitted. @throws BerthError build_quota_exceeded. */
+export async function spendSubmission(
+  { limiter }: Pick<Call, 'limiter'>,
+  scope: Pick<Scope, 'organizationId'>,
+): Promise<void> {
   try {
     await limiter.spend(`builds:${scope.organizationId}`, limits.buildsPerMinute)
   } catch (error) {

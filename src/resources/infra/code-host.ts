@@ -8,13 +8,13 @@ import {
   listBranches,
   listRepositories,
   readInstalled,
-  type CodeHostAccess,
   type CodeHostBranch,
   type CodeHostRepository,
 } from '#src/drivers/code-host.ts'
+import type { CodeHostAccess } from '#src/drivers/code-host/api.ts'
 import { codeHostPlace, installationUrl } from '#src/drivers/code-host/places.ts'
 import { findOwnLink, findOwnLinks, noteInstalled, notConnected, type CodeHostLink } from './code-host/rows.ts'
-import { freshToken, spendCodeHost, tokenAfter } from './code-host/tokens.ts'
+import { spendCodeHost, withToken } from './code-host/tokens.ts'
 
 /** The app of this installation; null for what the operator has not set. */
 export type CodeHostAppInfo = {
@@ -65,7 +65,7 @@ export async function getStatus(call: Call): Promise<CodeHostStatus> {
   if (!link) return { connected: false, installed: false, username: null }
   let { installed } = link
   try {
-    installed = await withToken(call, link, readInstalled)
+    installed = await withAccount(call, link, readInstalled)
     await noteInstalled(call.db, link.id, installed)
   } catch (error) {
     if (!(error instanceof BerthError) || !unanswered.has(error.code)) throw error
@@ -84,7 +84,7 @@ export async function pageRepositories(
   const page = readNumber('page', given.page ?? 1, codeHostLimits.pageMax)
   const perPage = readNumber('per_page', given.perPage ?? codeHostLimits.perPageDefault, codeHostLimits.perPageMax)
   const link = await ownLink(call, scope)
-  const nodes = await withToken(call, link, (access) => listRepositories(access, { page, perPage }))
+  const nodes = await withAccount(call, link, (access) => listRepositories(access, { page, perPage }))
   return { page, perPage, nodes, hasNextPage: nodes.length === perPage }
 }
 
@@ -96,7 +96,7 @@ export async function listRepositoryBranches(call: Call, owner: string, repo: st
   const link = await ownLink(call, scope)
   const branches: CodeHostBranch[] = []
   for (let page = 1; branches.length < codeHostLimits.branchesMax; page++) {
-    const more = await withToken(call, link, (access) => listBranches(access, { owner, repo, page }))
+    const more = await withAccount(call, link, (access) => listBranches(access, { owner, repo, page }))
     if (!more)
       throw new BerthError(
         'invalid_request',
@@ -124,32 +124,24 @@ export async function createAccountRepository(
     )
   const link = await ownLink(call, scope)
   const order = { name: input.name, description, isPrivate: input.isPrivate ?? true }
-  return withToken(call, link, (access) => createRepository(access, order))
+  return withAccount(call, link, (access) => createRepository(access, order))
 }
 
-async function ownLink(call: Call, scope: Scope): Promise<CodeHostLink> {
+/** The caller's connected account. @throws BerthError provider_not_connected. */
+export async function ownLink(call: Call, scope: Scope): Promise<CodeHostLink> {
   const link = await findOwnLink(call.db, call.config, scope)
   if (!link) throw notConnected()
   return link
 }
 
-/** Does something with the link's token; once more with a newer one if the code host refuses it. */
-async function withToken<Result>(
+/** Does something with the link's token, and counts it. @throws BerthError rate_limited; as the driver. */
+export async function withAccount<Result>(
   call: Call,
   link: CodeHostLink,
   work: (access: CodeHostAccess) => Promise<Result>,
 ): Promise<Result> {
-  const place = codeHostPlace(call.config)
   await spendCodeHost(call, link.userId)
-  const token = await freshToken(call, link)
-  try {
-    return await work({ place, token })
-  } catch (error) {
-    if (!(error instanceof BerthError) || error.code !== 'provider_token_invalid') throw error
-    const newer = await tokenAfter(call, link)
-    if (newer === null || newer === token) throw error
-    return work({ place, token: newer })
-  }
+  return withToken(call, link, work)
 }
 
 function readNumber(field: string, given: number, most: number): number {
@@ -157,8 +149,8 @@ function readNumber(field: string, given: number, most: number): number {
   throw new BerthError('invalid_request', `${field} must be a whole number from 1 to ${most}.`, { field })
 }
 
-/** Names of owners and repositories; none that a path would take for a folder. */
-function checkName(field: string, given: string): void {
+/** Checks the name of an owner or a repository: none that a path would take for a folder. @throws BerthError invalid_request. */
+export function checkName(field: string, given: string): void {
   if (given.length <= codeHostLimits.nameLength && /^[A-Za-z0-9._-]+$/.test(given) && !/^\.\.?$/.test(given)) return
   throw new BerthError(
     'invalid_request',

@@ -36,6 +36,7 @@ import {
 import { addFunctionEvent, changeFunction, moveFunction } from './functions/states.ts'
 import { changeVariables, shownVariables, type FunctionVariable } from './functions/variables.ts'
 import { addVersion, type Deployment } from './functions/versions.ts'
+import { removeRepository } from './functions/repositories/removal.ts'
 import { externalUrl } from './routes/urls.ts'
 import { putRoute, removeRoute } from './routes.ts'
 
@@ -195,6 +196,7 @@ export async function deleteFunction(call: Call, publicId: string): Promise<void
     await removeRoute(tx, id)
     await unlinkDomainsOfFunction(tx, id)
     await unlinkDatabasesOfFunction(tx, id)
+    await removeRepository(call, tx, id)
     const hasInstances = await removeInstances(call, tx, id)
     if (hasInstances) await enqueueFunction(call.jobs, tx, id)
     else await endFunction(tx, id)

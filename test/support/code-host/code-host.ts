@@ -12,13 +12,17 @@ import {
   badRefreshToken,
   badVerificationCode,
   branchShape,
+  hookExists,
+  hookShape,
   nameTaken,
   repositoryShape,
   userShape,
 } from './recorded.ts'
 
 /** An account there. */
-type Account = { id: number; login: string; repositories: string[]; branches: string[] }
+type Account = { id: number; login: string; repositories: string[]; branches: string[]; hooks: Hook[] }
+/** A webhook of one of its repositories. */
+type Hook = { id: number; repository: string; active: boolean; events: string[]; config: Record<string, string> }
 /** A request that it received. */
 export type Asked = { method: string; path: string; authorization: string | undefined; body: string }
 
@@ -80,7 +84,13 @@ export async function startCodeHost(
     installed: true,
     git,
     account(login) {
-      const account = accounts.get(login) ?? { id: 1000 + accounts.size, login, repositories: [], branches: ['main'] }
+      const account = accounts.get(login) ?? {
+        id: 1000 + accounts.size,
+        login,
+        repositories: [],
+        branches: ['main'],
+        hooks: [],
+      }
       accounts.set(login, account)
       return account
     },
@@ -137,10 +147,34 @@ export async function startCodeHost(
       account.repositories.push(name)
       return say(201, repository(name, account.repositories.length - 1))
     }
+    const [, ofOwner, ofName, , rest, hookId] = /^\/repos\/([^/]+)\/([^/]+)(\/(hooks)(?:\/(\d+))?)?$/.exec(path) ?? []
+    if (ofOwner === account.login && account.repositories.includes(ofName ?? '')) {
+      if (!rest) return say(200, repository(ofName ?? '', account.repositories.indexOf(ofName ?? '')))
+      if (method === 'POST') return makeHook(say, account, ofName ?? '', JSON.parse(body) as Hook)
+      if (method === 'GET')
+        return say(
+          200,
+          account.hooks.filter((one) => one.repository === ofName).map((one) => hookShape(at, account.login, one)),
+        )
+      const index = account.hooks.findIndex((one) => one.id === Number(hookId))
+      if (index >= 0) return void (account.hooks.splice(index, 1), response.writeHead(204).end())
+    }
     const [, owner, name] = /^\/repos\/([^/]+)\/([^/]+)\/branches$/.exec(path) ?? []
     if (owner === account.login && account.repositories.includes(name ?? ''))
       return say(200, cut(account.branches.map((branch) => branchShape(branch, branch === 'main'))))
     return say(404, { message: 'Not Found', documentation_url: 'https://docs.github.com/rest', status: '404' })
+  }
+
+  function makeHook(
+    say: (status: number, value: unknown) => void,
+    account: Account,
+    repository: string,
+    given: Hook,
+  ): void {
+    if (account.hooks.some(({ config }) => config['url'] === given.config['url'])) return say(422, hookExists)
+    const hook = { ...given, id: 12_345_678 + account.hooks.length, repository }
+    account.hooks.push(hook)
+    say(201, hookShape(at, account.login, hook))
   }
 
   function grant(given: Record<string, string>): unknown {

@@ -75,6 +75,81 @@ export function repositoryShape(
   }
 }
 
+/** A webhook of a repository. Its secret is never shown again. */
+export function hookShape(
+  at: string,
+  owner: string,
+  { id, repository, config, ...rest }: { id: number; repository: string; config: Record<string, string> },
+): Record<string, unknown> {
+  const url = `${at}/api/v3/repos/${owner}/${repository}/hooks/${id}`
+  return {
+    type: 'Repository',
+    id,
+    ...rest,
+    name: 'web',
+    config: { ...config, secret: '********' },
+    updated_at: '2019-06-03T00:57:16Z',
+    created_at: '2019-06-03T00:57:16Z',
+    url,
+    test_url: `${url}/test`,
+    ping_url: `${url}/pings`,
+    deliveries_url: `${url}/deliveries`,
+    last_response: { code: null, status: 'unused', message: null },
+  }
+}
+
+/** The refusal of a second webhook with the same address. */
+export const hookExists = {
+  message: 'Validation Failed',
+  errors: [{ resource: 'Hook', code: 'custom', message: 'Hook already exists on this repository' }],
+  documentation_url: 'https://docs.github.com/rest/repos/webhooks#create-a-repository-webhook',
+  status: '422',
+}
+
+/** The event of a push, as the code host sends it: what Berth reads, and some of what it does not. */
+export function pushShape(
+  at: string,
+  push: {
+    repositoryId: number
+    owner: string
+    name: string
+    ref: string
+    before: string
+    after: string
+    pushedAt: number
+  },
+): Record<string, unknown> {
+  const { repositoryId: id, owner, name, ref, before, after, pushedAt } = push
+  const deleted = /^0+$/.test(after)
+  return {
+    ref,
+    before,
+    after,
+    repository: { ...repositoryShape(at, { id, owner, name }), created_at: 1_296_068_472, pushed_at: pushedAt },
+    pusher: { name: owner, email: 'octocat@github.com' },
+    sender: { login: owner, id: 1, type: 'User', site_admin: false },
+    created: /^0+$/.test(before),
+    deleted,
+    forced: false,
+    base_ref: null,
+    compare: `${at}/${owner}/${name}/compare/${before.slice(0, 12)}...${after.slice(0, 12)}`,
+    commits: deleted
+      ? []
+      : [
+          {
+            id: after,
+            tree_id: before,
+            distinct: true,
+            message: 'Change: \u0000 no, but “this”',
+            added: [],
+            removed: [],
+            modified: ['app.py'],
+          },
+        ],
+    head_commit: deleted ? null : { id: after, message: 'Change', timestamp: '2011-01-26T19:06:43Z' },
+  }
+}
+
 /** A branch in a list. */
 export function branchShape(name: string, isProtected: boolean): Record<string, unknown> {
   return {

@@ -7,7 +7,8 @@ import { BerthError } from '#src/platform/errors.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
 import { withLock } from '#src/platform/locks/locks.ts'
 import type { Services } from '#src/platform/services.ts'
-import { codeHostApp } from '#src/drivers/code-host/places.ts'
+import type { CodeHostAccess } from '#src/drivers/code-host/api.ts'
+import { codeHostApp, codeHostPlace } from '#src/drivers/code-host/places.ts'
 import { refreshTokens, revokeToken } from '#src/drivers/code-host/tokens.ts'
 import { findLink, noteRefusal, openSecrets, replaceTokens, type CodeHostLink } from './rows.ts'
 
@@ -43,10 +44,28 @@ export async function freshToken(services: TokenServices, link: CodeHostLink): P
 }
 
 /** A newer token after the code host refused this one; null when there is none. @throws as `freshToken`. */
-export async function tokenAfter(services: TokenServices, link: CodeHostLink): Promise<string | null> {
+async function tokenAfter(services: TokenServices, link: CodeHostLink): Promise<string | null> {
   const { refreshToken } = openSecrets(services.sealer, link)
   if (refreshToken === null || link.refusedGeneration === link.tokenGeneration) return null
   return openSecrets(services.sealer, await renew(services, link)).accessToken
+}
+
+/** Does something with the link's token; once more with a newer one if the code host refuses it. @throws as `freshToken`, and as the work. */
+export async function withToken<Result>(
+  services: TokenServices,
+  link: CodeHostLink,
+  work: (access: CodeHostAccess) => Promise<Result>,
+): Promise<Result> {
+  const place = codeHostPlace(services.config)
+  const token = await freshToken(services, link)
+  try {
+    return await work({ place, token })
+  } catch (error) {
+    if (!(error instanceof BerthError) || error.code !== 'provider_token_invalid') throw error
+    const newer = await tokenAfter(services, link)
+    if (newer === null || newer === token) throw error
+    return work({ place, token: newer })
+  }
 }
 
 /** Renews the tokens, once for all who ask at the same time. */

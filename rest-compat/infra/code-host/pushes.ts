@@ -1,0 +1,98 @@
+/** What the code host sends of pushes: `POST /api/v1/codehost/pushes/{link_id}`. */
+import type { FastifyRequest } from 'fastify'
+import type { Readable } from 'node:stream'
+import { countRefusedCredential } from '#schema/context.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { pushLimits } from '#src/platform/limits/pushes.ts'
+import type { Services } from '#src/platform/services.ts'
+import { receivePush, type PushAnswer } from '#src/resources/infra/functions/repositories/pushes.ts'
+import { lingerAfter, send, setAllowance } from '../../answers.ts'
+import type { HandWritten, JsonSchema } from '../../routes.ts'
+import { createBodies } from './bodies.ts'
+
+const inHeader = (name: string, required: boolean, description: string): JsonSchema => ({
+  name,
+  in: 'header',
+  required,
+  description,
+  schema: { type: 'string' },
+})
+const push: JsonSchema = {
+  type: 'object',
+  description: 'The code host’s own event; only these keys are read.',
+  properties: {
+    ref: { type: 'string', description: 'Such as `refs/heads/main`.' },
+    after: { type: 'string', description: 'The commit that it has now, in hexadecimal.' },
+    deleted: { type: 'boolean' },
+    repository: { type: 'object', properties: { id: { type: 'integer' }, pushed_at: { type: 'integer' } } },
+  },
+  required: ['ref', 'after'],
+}
+
+/** Takes a push to a linked repository. */
+export const pushRoute: HandWritten = {
+  reason: 'The signature is over the bytes of the body, which are checked before they are read as JSON.',
+  name: 'receivePush',
+  status: 200,
+  errors: [400, 401, 403, 413, 415, 503],
+  summary: 'Takes a push to a linked repository from the code host, which has signed it',
+  requests: { 'application/json': push },
+  responses: {
+    'application/json': {
+      type: 'object',
+      properties: {
+        message: { type: 'string', description: 'What became of it.' },
+        build_id: { type: ['string', 'null'], description: 'The build that builds it; null when none does.' },
+      },
+      required: ['message', 'build_id'],
+    },
+  },
+  headers: {},
+  otherAnswers: { 204: 'An event that is no push, which is ignored' },
+  parameters: [
+    inHeader(
+      'X-Hub-Signature-256',
+      true,
+      '`sha256=` and the HMAC-SHA-256 of the body under the webhook’s secret, in hexadecimal.',
+    ),
+    inHeader('X-GitHub-Event', true, '`push`, or `ping`; others are ignored.'),
+    inHeader('X-GitHub-Delivery', false, 'The push’s own id: one that was built is not built again. A push needs it.'),
+  ],
+  takesStream: true,
+  open: true,
+  additive: true,
+  make({ services }) {
+    const bodies = createBodies()
+    return {
+      async admit(request, reply) {
+        lingerAfter(request, reply)
+        const { limiter } = services
+        setAllowance(reply, await limiter.spend(`pushes:${request.ip}`, pushLimits.requestsPerMinute))
+      },
+      handle: (request, reply) =>
+        bodies.read(request.headers, (request.body ?? request.raw) as Readable, async (body) => {
+          // the parser of streams made it
+          const answer = await take(services, request, body)
+          if (answer === null) return send(reply, 204, null)
+          const { message, buildId } = answer
+          return send(reply, 200, JSON.stringify({ message, build_id: buildId && encodeId('build', buildId) }))
+        }),
+    }
+  },
+}
+
+async function take(services: Services, request: FastifyRequest, body: Buffer): Promise<PushAnswer | null> {
+  const { link_id: repositoryId = '' } = request.params as { link_id?: string } // the route's pattern has it
+  const [signature, event, delivery] = ['x-hub-signature-256', 'x-github-event', 'x-github-delivery'].map((name) => {
+    const value = request.headers[name]
+    return typeof value === 'string' ? value : undefined
+  })
+  try {
+    return await receivePush(services, { repositoryId, signature, event, delivery, body })
+  } catch (error) {
+    const isStranger = error instanceof BerthError && error.code === 'unauthorized'
+    if (isStranger) await countRefusedCredential(services.limiter, request.ip)
+    throw error
+  }
+}
