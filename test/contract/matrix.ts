@@ -66,6 +66,9 @@ const peopleWrite = (yes: string, foreign: string): Outcomes => [
   '401 unauthorized',
 ]
 
+/** Only a signature lets anybody in: all ten callers get the same. */
+export const signedOnly: Outcomes = Array.from({ length: 6 }, () => '401 unauthorized') as unknown as Outcomes // six of them
+
 /** Every documented REST operation of the infrastructure surface that exists so far. */
 export const restRows: Readonly<Record<string, RestRow>> = {
   'GET /api/v1/vms': { outcomes: reads('200', '200') },
@@ -186,6 +189,7 @@ export const restRows: Readonly<Record<string, RestRow>> = {
     outcomes: peopleRead('400 provider_not_connected'),
     body: { name: 'x' },
   },
+  'POST /api/v1/codehost/pushes/{link_id}': { outcomes: signedOnly, body: {} },
   'POST /api/v1/codehost/save-token': { outcomes: peopleRead('400 invalid_request'), body: { code: 'x' } },
   'GET /api/v1/codehost/status': { outcomes: peopleRead('200') },
   'GET /api/v1/codehost/token-info': { outcomes: peopleRead(absent) },
@@ -286,6 +290,18 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation updateFunction': { outcomes: writes('200', absent), args: `${functionArgument}, idleSeconds: 60` },
   'mutation deployFunction': { outcomes: writes('400 invalid_request', absent), args: functionArgument },
   'mutation rollBackFunction': { outcomes: writes('200', absent), args: `${functionArgument}, to: "{version}"` },
+  'mutation linkFunctionRepository': {
+    outcomes: [
+      '400 provider_not_connected',
+      '400 provider_not_connected',
+      tooLittle,
+      absent,
+      noScope,
+      '401 unauthorized',
+    ],
+    args: 'id: "{function}", repository: "octocat/hello-world"',
+  },
+  'mutation unlinkFunctionRepository': { outcomes: writes('200', absent), args: 'id: "{function}"' },
   'mutation startFunction': { outcomes: writes('503 capacity_unavailable', absent), args: functionArgument },
   'mutation deleteFunction': { outcomes: writes('200', absent), args: functionArgument },
   'subscription functionEvents': { outcomes: reads('200', absent), args: functionArgument },

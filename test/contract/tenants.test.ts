@@ -18,7 +18,7 @@ import {
   type Target,
 } from './callers.ts'
 import { documentOf, rootFields } from './documents.ts'
-import { gatewayRows, graphqlRows, namesTarget, restRows, type Outcomes, type RestRow } from './matrix.ts'
+import { gatewayRows, graphqlRows, namesTarget, restRows, signedOnly, type Outcomes, type RestRow } from './matrix.ts'
 import { notShared, notSharedHere } from './sessions-matrix.ts'
 
 let berth: Berth
@@ -40,6 +40,7 @@ const routes = surfaces.flatMap((surface) =>
 
 /** What this caller should get. */
 function expected(outcomes: Outcomes, caller: CallerName): string {
+  if (outcomes === signedOnly) return outcomes[0]
   if (outcomes === notShared || (outcomes === notSharedHere && caller === 'none')) return outcomes[0]
   if (caller === 'deactivated') return '401 authentication_invalid'
   if (caller === 'none' || caller === 'garbage' || caller === 'expired') return '401 unauthorized'

@@ -2,6 +2,7 @@
 import { isSqlState, findOne, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { binaryOfBuild } from '#src/resources/infra/functions/binaries.ts'
+import { findBuiltPush, lockTargetOfPush } from '#src/resources/infra/functions/repositories/deployments.ts'
 import type { StoredFunction } from '#src/resources/infra/functions/rows.ts'
 import { addVersion } from '#src/resources/infra/functions/versions.ts'
 import { insertFunction } from '#src/resources/infra/functions.ts'
@@ -40,7 +41,7 @@ export async function finishDeployment(
     try {
       return await transaction(services.db, async (tx) => {
         const deployed = await deploy(services, tx, build, ending, output)
-        const ended = ending.output && { ...ending, output: { ...ending.output, deployed } }
+        const ended = ending.output && deployed && { ...ending, output: { ...ending.output, deployed } }
         const inside = { db: tx, jobs: services.jobs }
         const finished = await finishBuild(inside, build.id, ended ?? ending, ['running'], claim)
         if (!finished) throw new AlreadyEnded()
@@ -54,26 +55,39 @@ export async function finishDeployment(
   }
 }
 
-/** The function is locked before the build, as in every other deployment. */
+/** The function is locked before the build, as in every other deployment. @returns undefined for a push that a newer one has overtaken. */
 async function deploy(
   services: Background,
   tx: Tx,
   build: Build,
   ending: Ending,
   { name, start_command, port }: BuildSpec['output'],
-): Promise<DeployedVersion> {
+): Promise<DeployedVersion | undefined> {
   await checkDeployer(tx, build)
-  const { organizationId, createdBy: userId } = build
+  const { createdBy: userId } = build
   const key = ending.output?.key
   if (!key) throw new Error('a build that deploys has no file')
-  const one =
+  const push = await findBuiltPush(tx, build.id)
+  const one = push ? await lockTargetOfPush(tx, push) : await lockTarget(services, tx, build, name)
+  if (!one) return undefined
+  const binary = binaryOfBuild(services, build.id, key)
+  const made = await addVersion(services, tx, one, userId, { ...binary, startCommand: start_command, port })
+  if (made.versionId === null) throw new Error('a version was deployed and is not the current one')
+  return { functionId: made.id, versionId: made.versionId, number: made.versionsMade }
+}
+
+/** The function of this name, locked until the transaction ends; it is made if there is none. */
+async function lockTarget(
+  services: Background,
+  tx: Tx,
+  { organizationId, createdBy: userId }: Build,
+  name: string,
+): Promise<StoredFunction> {
+  return (
     (await findOne<StoredFunction>(
       tx,
       sql`
       select * from functions where organization_id = ${organizationId} and name = ${name} and status not in ('deleting', 'deleted') for no key update`,
     )) ?? (await insertFunction(services, tx, { organizationId, userId }, { name }))
-  const binary = binaryOfBuild(services, build.id, key)
-  const made = await addVersion(services, tx, one, userId, { ...binary, startCommand: start_command, port })
-  if (made.versionId === null) throw new Error('a version was deployed and is not the current one')
-  return { functionId: made.id, versionId: made.versionId, number: made.versionsMade }
+  )
 }
