@@ -5,6 +5,7 @@ import type { FileAnswer } from '#src/drivers/node/file-transfers.ts'
 import { watchPace } from '#src/drivers/node/files.ts'
 import { momentAt } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { fileLimits } from '#src/platform/limits/files.ts'
 import {
   checkUpload,
   findUploadProgress,
