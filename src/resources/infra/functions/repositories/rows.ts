@@ -5,13 +5,13 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Config } from '#src/platform/config.ts'
 
 /** The link of a function to a repository at the code host. */
-export type LinkedRepository = Row<'function_repositories'>
+export type LinkedRepository = Row<'function_repositories', { hookId: number | null }>
 
 /** A link as it is shown: without its spec and its secret. */
 export type ShownRepository = Omit<LinkedRepository, 'sealedSpec' | 'sealedSecret'> & { lastPush: Push | null }
 
 /** A push to a linked repository. */
-export type Push = Row<'function_pushes'>
+export type Push = Row<'function_pushes', { pushedAt: number | null }>
 
 const shown = sql`id, function_id, organization_id, user_id, url, repository_id, full_name, clone_url, branch, hook_id, pushes_received, removed_at, created_at`
 
