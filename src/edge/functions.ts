@@ -5,6 +5,7 @@
  */
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
@@ -46,10 +47,15 @@ export function openFunctions(services: Services, reachVm: ReachVm): EdgeFunctio
   const inTurn = createWakingTurns()
   const look = (functionId: string): Promise<FunctionTarget | undefined> =>
     targets.read(functionId, () => findTarget(db, functionId))
-  const wake = createWaking(async (functionId, organizationId: string) => {
-    const woken = await inTurn(organizationId, () => wakeFunction(services, functionId))
-    look(functionId).catch((error: unknown) => log.debug({ err: error }, 'a function that woke up is not remembered'))
-    return woken
+  const wake = createWaking((functionId, organizationId: string) =>
+    inTurn(organizationId, () => wakeFunction(services, functionId)),
+  )
+  const asked = createBoundedMap<string, true>({ entriesMax })
+  pubsub.listen(functionTopic, (functionId) => {
+    wake.forget(functionId) // another version may start where this one did not
+    if (functionId === null || !asked.peek(functionId)) return
+    // So that it is known by the time that Postgres is away, whichever notice came last.
+    look(functionId).catch((error: unknown) => log.debug({ err: error }, 'a function that changed was not read again'))
   })
   const use = createFunctionUse((ids) => {
     recordFunctionUse(db, ids).catch((error: unknown) =>
@@ -60,6 +66,7 @@ export function openFunctions(services: Services, reachVm: ReachVm): EdgeFunctio
   async function locate({ functionId, organizationId }: FunctionRef): Promise<FunctionTarget> {
     const known = targets.find(functionId)
     if (known) return known.value
+    asked.set(functionId, true)
     try {
       const running = await look(functionId)
       return running ?? (await wake(functionId, organizationId))

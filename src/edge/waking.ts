@@ -1,21 +1,40 @@
 /**
- * Wakes databases for those who connect. A database that cannot wake is asked once a second, however many clients it has:
- * waking reserves room, for which one organization after the other has its turn.
+ * Wakes databases, VMs and functions for those who connect. One that cannot wake is asked once a second, however many clients
+ * it has: waking reserves room, for which one organization after the other has its turn.
  */
 const failedMs = 1_000
 
-/** Makes a function that wakes a database, for all who ask at the same time once. @param wake wakes one, with what the first who asks says of it */
+/** Wakes the one of this id, for all who ask at the same time once. */
+export type Waking<Woken, Said extends unknown[]> = ((id: string, ...said: Said) => Promise<Woken>) & {
+  /** It has changed, so one that could not wake is asked again at once. With null all. */
+  forget(id: string | null): void
+}
+
+/** Makes what wakes them. @param wake wakes one, with what the first who asks says of it */
 export function createWaking<Woken, Said extends unknown[]>(
-  wake: (databaseId: string, ...said: Said) => Promise<Woken>,
-): (databaseId: string, ...said: Said) => Promise<Woken> {
+  wake: (id: string, ...said: Said) => Promise<Woken>,
+): Waking<Woken, Said> {
   const underway = new Map<string, Promise<Woken>>()
-  return (databaseId, ...said) => {
-    const known = underway.get(databaseId)
-    if (known) return known
-    const waking = wake(databaseId, ...said)
-    const forget = (): void => void underway.delete(databaseId)
-    underway.set(databaseId, waking)
-    waking.then(forget, () => setTimeout(forget, failedMs).unref())
+  const failed = new Map<string, Promise<Woken>>()
+
+  function begin(id: string, said: Said): Promise<Woken> {
+    const waking = wake(id, ...said)
+    underway.set(id, waking)
+    const end = (): void => void underway.delete(id)
+    waking.then(end, () => {
+      end()
+      failed.set(id, waking)
+      setTimeout(() => {
+        if (failed.get(id) === waking) failed.delete(id)
+      }, failedMs).unref()
+    })
     return waking
   }
+
+  return Object.assign((id: string, ...said: Said) => underway.get(id) ?? failed.get(id) ?? begin(id, said), {
+    forget(id: string | null) {
+      if (id === null) failed.clear()
+      else failed.delete(id)
+    },
+  })
 }

@@ -9,7 +9,9 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
 import { failFunction } from '#src/resources/infra/functions/failures.ts'
+import { functionTopic } from '#src/resources/infra/functions/jobs.ts'
 import { findFunctionRow, lockFunctionRow } from '#src/resources/infra/functions/rows.ts'
 import { moveFunction } from '#src/resources/infra/functions/states.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
@@ -79,6 +81,16 @@ async function play(id: string): Promise<string> {
   await transaction(db, (tx) => moveFunction(tx, id, 'running'))
   return `${vmId}:3000`
 }
+/** Waits until every notice that was sent has come. */
+async function noticesAreOver(): Promise<void> {
+  const last = newUuid()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  functions.onMoved((id) => {
+    if (id === last) resolve()
+  })
+  await publish(berth.services.db, functionTopic, last)
+  await promise
+}
 const fail = (id: string): Promise<unknown> =>
   transaction(berth.services.db, async (tx) => {
     const one = await lockFunctionRow(tx, id)
@@ -136,6 +148,8 @@ test('while Postgres is away, one that is known goes on being reached, and anoth
   const asked = reach(known)
   const place = await play(known)
   await asked
+  await noticesAreOver()
+  await reach(known)
   reached = []
   await postgres.killPostgres()
   await postgres.backendsGone()

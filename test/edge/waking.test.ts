@@ -26,3 +26,20 @@ test('one that cannot wake is not asked again at once', async () => {
   )
   expect(count).toBe(2)
 })
+
+test('one that could not wake is asked again as soon as it has changed', async () => {
+  let works = false
+  const wake = createWaking(async (id) => {
+    if (!works) throw new Error('it is broken')
+    return id
+  })
+  for (const changed of ['a', null]) {
+    works = false
+    await expect(wake('a')).rejects.toThrow('it is broken')
+    works = true
+    wake.forget('b')
+    await expect(wake('a')).rejects.toThrow('it is broken')
+    wake.forget(changed)
+    expect(await wake('a')).toBe('a')
+  }
+})
