@@ -10,6 +10,9 @@ export function machineId(vm: Pick<Vm, 'id'>): string {
   return encodeId('vm', vm.id).slice('vm_'.length)
 }
 
+/** From when the VM of a function runs until its program answers, as a rule. */
+const functionBusyMs = 2_500
+
 /** The specification for a driver. */
 export function specOf(vm: Vm): MachineSpec {
   return {
@@ -20,6 +23,7 @@ export function specOf(vm: Vm): MachineSpec {
     diskMb: vm.diskMb,
     hostname: hostnameOf(vm),
     folder: vm.folderId ? { folderId: vm.folderId } : vm.wantsFolder ? 'new' : 'none',
+    ...(vm.purpose === 'function' ? { busyMs: functionBusyMs } : {}),
   }
 }
 

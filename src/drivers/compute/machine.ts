@@ -22,6 +22,8 @@ export type MachineSpec = {
   folder: 'new' | 'none' | { folderId: string }
   /** How large that disk shall be; its usual size when absent. It never shrinks. */
   folderMb?: number
+  /** How long it needs the processors once it runs, so that the node starts no further machine ahead meanwhile; ms. */
+  busyMs?: number
 }
 
 /** A command for the guest, executed without a shell. */

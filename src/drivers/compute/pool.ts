@@ -11,8 +11,8 @@ const longestPauseMs = 30_000
 export type Pool = {
   /** How many are ready to be taken. */
   readonly warm: number
-  /** A warm machine, or the one that is being started; undefined when there is neither. */
-  take(): Promise<RunningMachine | undefined>
+  /** A warm machine, or the one that is being started; undefined when there is neither. @param busyMs how long to wait before the next one is started */
+  take(busyMs?: number): Promise<RunningMachine | undefined>
   /** Adds a machine that an earlier worker started. False when the pool is full. */
   add(machine: RunningMachine): boolean
   /** Removes a machine that has died. */
@@ -59,10 +59,10 @@ export function createPool(size: number, make: () => Promise<RunningMachine>, lo
     get warm() {
       return warm.length
     },
-    async take() {
+    async take(busyMs = refillDelayMs) {
       const machine = warm.shift()
       if (machine || !making || promised) {
-        schedule(refillDelayMs)
+        schedule(busyMs)
         return machine
       }
       promised = true

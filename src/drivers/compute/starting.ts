@@ -36,7 +36,7 @@ export async function takeMachine(
   if (left?.up) return { machine: await bootAgain(fleet, left), from: 'boot' }
   if (left) removeFiles(node, left) // it died before it ever ran
   if (spec.template === 'postgres') await databases.prepare()
-  const warm = fitsPool(spec) ? await pool.take() : undefined
+  const warm = fitsPool(spec) ? await pool.take(spec.busyMs) : undefined
   if (warm) return { machine: await assign(node, warm, spec), from: 'pool' }
   return startNew(fleet, spec, spec.id)
 }

@@ -25,7 +25,7 @@ import { machineId } from '../machine-specs.ts'
 import { terminate } from '../builds/runs.ts'
 import type { VmWork } from '../vms.ts'
 import type { Places } from './places.ts'
-import { listens, prepareProgram, startProgram, StartFailure } from './programs.ts'
+import { prepareProgram, probe, startProgram, StartFailure } from './programs.ts'
 
 /** A machine that was not reached is tried again after so long. */
 const againMs = 200
@@ -118,16 +118,16 @@ async function follow(run: Run, machine: Machine): Promise<void> {
   const name = programName(claimed.claim.vmId, attempt)
   await startProgram(machine, name, version.startCommand)
   const over = new AbortController()
-  const listening = listens(machine, version.port, over.signal)
-  listening.catch(() => undefined) // awaited below
+  const probing = probe(machine, version.port, over.signal)
+  probing.found.catch(() => undefined) // awaited below
   const output = await takeKept(machine, name, writer.resumeOutput())
   writer.onStored((takenBytes) => output.taken(takenBytes))
   const leave = (): void => output.close()
   stopping.addEventListener('abort', leave, { once: true })
   try {
-    const ended = pour(output, writer)
+    const ended = pour(output, writer, probing.look)
     ended.catch(() => undefined) // awaited below
-    const isListening = await Promise.race([listening, ended.then(() => null)])
+    const isListening = await Promise.race([probing.found, ended.then(() => null)])
     if (isListening) await patiently(() => noteReady(run.work.services, claimed.claim))
     if (isListening === false && !stopping.aborted) {
       await terminate(machine, name)
@@ -145,9 +145,11 @@ async function follow(run: Run, machine: Machine): Promise<void> {
   }
 }
 
-async function pour(output: KeptOutput, writer: LogWriter<InstanceProgress>): Promise<Exit> {
+/** Stores what the program prints, to its end. */
+async function pour(output: KeptOutput, writer: LogWriter<InstanceProgress>, printed: () => void): Promise<Exit> {
   for await (const piece of output.pieces) {
     if (!('bytes' in piece)) return piece
+    printed()
     await writer.pour(piece.bytes)
   }
   throw new BerthError('vm_unreachable', 'The output of a program ended without saying how.')

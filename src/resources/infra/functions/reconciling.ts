@@ -49,7 +49,7 @@ async function settleInstance(
   services: Background,
   tx: Tx,
   functionId: string,
-  { vmId }: FunctionInstance,
+  { vmId, readyAt }: FunctionInstance,
   vm: Vm | undefined,
 ): Promise<void> {
   const one = await lockFunctionRow(tx, functionId)
@@ -57,6 +57,11 @@ async function settleInstance(
   const isCurrent = one.vmId === vmId
   if (isCurrent && vm?.status === 'paused' && one.status === 'stopping') {
     await moveFunction(tx, one.id, 'stopped')
+    return
+  }
+  // Its program was paused with it, and goes on where it was: nobody need look whether it listens.
+  if (isCurrent && vm?.status === 'running' && readyAt !== null) {
+    await moveFunction(tx, one.id, 'running', {}, ['starting'])
     return
   }
   const isOver = !vm || vm.status === 'deleted'
