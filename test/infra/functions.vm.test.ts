@@ -6,11 +6,15 @@ import { once } from 'node:events'
 import { request, Agent, type IncomingMessage } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { startInstallation, type Installation } from '../support/installation.ts'
+import { paste, shellBlocks } from '../support/paste.ts'
 import { until } from '../support/until.ts'
 import { organizationOf } from '../support/builds.ts'
 
@@ -193,9 +197,11 @@ test(
     await until('it is said back', () => said.endsWith('\r\n\r\nping'))
     socket.destroy()
 
-    const domain = 'hello.example.com'
+    const domain = 'shop.example.com'
     await call('POST', '/api/v1/domains', { domain })
-    await sql("update domains set status = 'active', verified_at = now() where name = $1", [domain])
+    await sql("update domains set status = 'active', pending_since = null, verified_at = now() where name = $1", [
+      domain,
+    ])
     expect((await call('POST', `/api/v1/domains/${domain}/link`, { function_id: made.id })).status).toBe(200)
     await until('its domain leads there', async () => (await ask(domain)).text.startsWith('one '))
   },
@@ -347,6 +353,29 @@ test.each(['edge', 'worker', 'web', 'postgres'])(
       uuid(made.id),
     ])
     await until('one instance is left', async () => (await instances(made.id)) === 1, slowMs)
+  },
+  2 * slowMs,
+)
+
+test(
+  'the walk through a function answers what it says',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-function-'))
+    try {
+      const env = { TOKEN: await berth.token('readers') }
+      const printed = await paste(shellBlocks('docs/functions.md'), { url: berth.url, folder, env })
+      const [, , , first, log, variables, second, back, sleep, domain, deleted] = printed.map((text) => text.trim())
+      expect(first).toBe('Hello from /world')
+      expect(log).toMatch(/"status":"RUNNING".*Starting version 1\\n.*asked for \/world\\n/)
+      expect(variables).toMatch(/"status":"STARTING".*\nGood morning from \/again$/)
+      expect(second).toMatch(/"number":2.*\nGood morning again from \/two$/)
+      expect(back).toMatch(/"number":1.*\nGood morning from \/one$/)
+      expect(sleep).toContain('"idleSeconds":60')
+      expect(domain).toMatch(/"target_type":"serverless"/)
+      expect(deleted).toMatch(/"deletedId":"fn_/)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   },
   2 * slowMs,
 )

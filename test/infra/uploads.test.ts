@@ -4,6 +4,7 @@ import { objectStore } from '#src/drivers/objects.ts'
 import { readConfig } from '#src/platform/config.ts'
 import { decodeId, newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { functionLimits } from '#src/platform/limits/functions.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
 import { uploadKey } from '#src/resources/infra/uploads.ts'
@@ -115,6 +116,28 @@ describe('what housekeeping keeps', () => {
     await age(binaryUrl, 31)
     await sweep()
     expect([await isStored(binaryUrl), await hasRow(binaryUrl)]).toEqual([false, false])
+  })
+
+  test('of the uploads of a function’s versions: those of the versions that it keeps', async () => {
+    const usual = functionLimits.versionsKept
+    Object.assign(functionLimits, { versionsKept: 1 })
+    try {
+      const [dropped, kept] = [await put(), await put()]
+      const { body } = await berth.ask(
+        'mutation ($input: CreateFunctionInput!) { createFunction(input: $input) { function { id } } }',
+        { token, variables: { input: { binaryUrl: dropped } } },
+      )
+      const { id } = (body.data as { createFunction: { function: { id: string } } }).createFunction.function
+      await berth.ask('mutation ($input: DeployFunctionInput!) { deployFunction(input: $input) { function { id } } }', {
+        token,
+        variables: { input: { id, binaryUrl: kept } },
+      })
+      for (const binaryUrl of [dropped, kept]) await age(binaryUrl, 31)
+      await sweep()
+      expect([await isStored(dropped), await isStored(kept)]).toEqual([false, true])
+    } finally {
+      Object.assign(functionLimits, { versionsKept: usual })
+    }
   })
 
   test('of an upload that no build has asked for in 30 days: nothing; of one that a build asks for: the file, for 30 days more', async () => {
