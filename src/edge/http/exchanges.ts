@@ -63,6 +63,7 @@ export class Exchange implements AnswerTaker {
   #heldHead: AnswerHead | null = null
   #hasBegun = false
   #isUploaded: boolean
+  #awaitsGoOn: boolean
   #uploadedMs = 0
   #windowMs = 0
   #windowBytes = 0
@@ -77,6 +78,7 @@ export class Exchange implements AnswerTaker {
     this.isHead = request.method === 'HEAD'
     this.#ends = ends
     this.#isUploaded = read.body === 'none'
+    this.#awaitsGoOn = read.expectsGoOn
     answer.on('close', () => this.#closed())
   }
 
@@ -140,7 +142,9 @@ export class Exchange implements AnswerTaker {
   }
 
   goOn(): void {
-    if (!this.#hasBegun && !this.isOver) this.answer.writeContinue()
+    if (!this.#awaitsGoOn || this.#hasBegun || this.isOver) return
+    this.#awaitsGoOn = false
+    this.answer.writeContinue()
   }
 
   begin(head: AnswerHead): void {

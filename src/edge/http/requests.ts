@@ -32,6 +32,8 @@ export type ReadRequest = {
   /** The path and the query. */
   path: string
   body: BodyKind
+  /** Whether its client waits for 100 Continue before it sends the body. */
+  expectsGoOn: boolean
   /** Whether nothing more may be read from its connection: behind an upgrade that is not made, Node leaves it out. */
   isLast: boolean
   /** Whether its client came by HTTPS: to us, or to a trusted proxy. */
@@ -140,6 +142,7 @@ export function readRequest(given: GivenRequest): ReadRequest {
   if (isHttp2 && !/^[A-Z-]{1,32}$/.test(method)) throw new BadRequest('The request has an unknown method.', 501)
   const host = hostOf(authority)
   const body = bodyOf(given, parts)
+  if (isUpgrade && body !== 'none') throw new BadRequest('A request for a web socket has no body.')
   const named = isHttp2 ? null : namedByConnection(parts.connection.toLowerCase())
   const lines = named ? readHeaders(given, named).lines : parts.lines
   const hop = isUpgrade ? 'Connection: Upgrade\r\nUpgrade: websocket\r\n' : ''
@@ -149,7 +152,8 @@ export function readRequest(given: GivenRequest): ReadRequest {
       : body === 'chunked'
         ? 'Transfer-Encoding: chunked\r\n'
         : ''
-  const expect = parts.expects === '' || body === 'none' ? '' : 'Expect: 100-continue\r\n'
+  const expectsGoOn = parts.expects !== '' && body !== 'none'
+  const expect = expectsGoOn ? 'Expect: 100-continue\r\n' : ''
   const cookies = parts.cookies === '' ? '' : `Cookie: ${parts.cookies}\r\n`
   const origin = originLines(peer, authority, peer.isTrusted ? (parts.origin ?? noOrigin) : null)
   return {
@@ -157,6 +161,7 @@ export function readRequest(given: GivenRequest): ReadRequest {
     authority,
     path,
     body,
+    expectsGoOn,
     isLast: parts.asksUpgrade && !isUpgrade,
     isSecure: peer.isSecure || (peer.isTrusted && parts.origin?.proto === 'https'),
     head: `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${lines}${cookies}${framing}${expect}${hop}${origin}`,
@@ -217,7 +222,7 @@ function noteOrigin(origin: GivenOrigin, name: string, value: string): GivenOrig
 
 /** How the request's body ends. @throws BadRequest where it says that twice, or in no way that there is */
 function bodyOf(
-  { isHttp2, hasBody }: GivenRequest,
+  { isHttp2, isUpgrade, hasBody }: GivenRequest,
   { lengths, length, encodings, encoding, expects }: Parts,
 ): BodyKind {
   if (expects !== '' && expects.toLowerCase() !== '100-continue')
@@ -230,7 +235,7 @@ function bodyOf(
   }
   if (lengths === 0) return isHttp2 && hasBody ? 'chunked' : 'none'
   if (lengths > 1 || !isNumber(length)) throw new BadRequest('The request says no proper length of its body.')
-  return 'length'
+  return isUpgrade && Number(length) === 0 ? 'none' : 'length'
 }
 
 const lengthDigitsMax = 15

@@ -1,10 +1,11 @@
-/** What organizations take of the ingress at once, so that none of them takes what the others need. */
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
-
+/**
+ * What organizations take of the ingress at once, so that none of them takes what the others need: at most so many, and not more
+ * than are still free. So several together, however many they are, leave places for those who have none yet.
+ */
 /** The limits of organizations; smaller in tests. */
-export type TenantLimits = Pick<
-  typeof ingressLimits,
-  'requestsPerOrganization' | 'webSocketsPerOrganization' | 'webSocketsPerTarget'
+export type TenantLimits = Record<
+  'requestsMax' | 'requestsPerOrganization' | 'webSocketsMax' | 'webSocketsPerOrganization' | 'webSocketsPerTarget',
+  number
 >
 
 /** What is open of each. */
@@ -24,16 +25,26 @@ export function createTenants(limits: TenantLimits): Tenants {
   const requests = new Map<string, number>()
   const sockets = new Map<string, number>()
   const socketsByTarget = new Map<string, number>()
+  let requestsOpen = 0
   let socketsOpen = 0
   return {
     get sockets() {
       return socketsOpen
     },
-    enter: (organizationId) => add(requests, organizationId, limits.requestsPerOrganization),
-    leave: (organizationId) => take(requests, organizationId),
+    enter(organizationId) {
+      const most = Math.min(limits.requestsPerOrganization, limits.requestsMax - requestsOpen)
+      if (!add(requests, organizationId, most)) return false
+      requestsOpen++
+      return true
+    },
+    leave(organizationId) {
+      take(requests, organizationId)
+      requestsOpen--
+    },
     enterSocket(organizationId, target) {
       if (!add(socketsByTarget, target, limits.webSocketsPerTarget)) return false
-      if (!add(sockets, organizationId, limits.webSocketsPerOrganization)) {
+      const most = Math.min(limits.webSocketsPerOrganization, limits.webSocketsMax - socketsOpen)
+      if (!add(sockets, organizationId, most)) {
         take(socketsByTarget, target)
         return false
       }

@@ -26,8 +26,10 @@ export const ingressLimits = {
   http2ControlFramesPerSecond: 200, // PING and SETTINGS of one session
 
   // What organizations take.
-  requestsPerOrganization: 2048, // that are not answered yet, in one process
-  webSocketsPerOrganization: 4096,
+  requestsMax: 5000, // that are not answered yet, in one process; with the web sockets fewer than connectionsMax
+  requestsPerOrganization: 2048, // of those, and not more than are still free
+  webSocketsMax: 4096, // in one process, with the connections that pass as they are
+  webSocketsPerOrganization: 2048, // of those, and not more than are still free
   webSocketsPerTarget: 256,
   webSocketIdleSeconds: 900, // one on which nothing is said for so long is cut
 

@@ -20,6 +20,7 @@ afterAll(() => world.close())
 const close = 'Connection: close\r\n'
 const after = 'GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n'
 const chunked = 'Transfer-Encoding: chunked\r\n'
+const webSocket = `GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
 const post = (headers: string, body = ''): string => `POST / HTTP/1.1\r\nHost: a.test\r\n${headers}\r\n${body}`
 
 describe('a request is refused', () => {
@@ -69,6 +70,23 @@ describe('a request is refused', () => {
     ['to tunnel', `CONNECT a.test:80 HTTP/1.1\r\nHost: a.test\r\n\r\n${after}`],
     ['with headers that are too large', `GET / HTTP/1.1\r\nHost: a.test\r\nX: ${'x'.repeat(40_000)}\r\n\r\n${after}`],
     ['with too many headers', `GET / HTTP/1.1\r\nHost: a.test\r\n${'X: y\r\n'.repeat(300)}${close}\r\n`],
+    ['with two lengths in one', post('Content-Length: 0 44\r\n', after)],
+    ['with a parameter of its encoding', post('Transfer-Encoding: chunked;q=1\r\n', `0\r\n\r\n${after}`)],
+    ['with chunked and again', post('Transfer-Encoding: chunked, chunked\r\n', `0\r\n\r\n${after}`)],
+    ['with a vertical tabulator before chunked', post('Transfer-Encoding: \x0bchunked\r\n', `0\r\n\r\n${after}`)],
+    ['with a first header that is folded', `GET / HTTP/1.1\r\n Host: a.test\r\nX: y\r\n\r\n${after}`],
+    ['with a chunk extension that ends with LF alone', post(chunked, `0;a\nb: c\r\n\r\n${after}`)],
+    ['with a chunk size that ends with CR alone', post(chunked, `5\rhello\r\n0\r\n\r\n${after}`)],
+    ['with a space in a chunk size', post(chunked, `1 0\r\nhello\r\n0\r\n\r\n${after}`)],
+    ['with a chunk size in hex with its sign', post(chunked, `0x5\r\nhello\r\n0\r\n\r\n${after}`)],
+    ['with a chunk extension without an end', post(chunked, `5;${'x'.repeat(100_000)}`)],
+    ['with a trailer that is none', post(chunked, `0\r\nX y\r\n\r\n${after}`)],
+    ['with trailers without an end', post(chunked, `0\r\n${'X: y\r\n'.repeat(20_000)}`)],
+    ['with a fragment', `GET /#x HTTP/1.1\r\nHost: a.test\r\n\r\n${after}`],
+    ['with NUL in its first line', `GET /\0 HTTP/1.1\r\nHost: a.test\r\n\r\n${after}`],
+    ['with a method in small letters', `get / HTTP/1.1\r\nHost: a.test\r\n\r\n${after}`],
+    ['for a web socket with a length', `${webSocket}Content-Length: ${after.length}\r\n\r\n${after}`],
+    ['for a web socket with chunks', `${webSocket}${chunked}\r\n0\r\n\r\n${after}`],
     ['with an unknown expectation', post('Expect: the-unexpected\r\nContent-Length: 2\r\n', 'hi')],
     ['as TLS at the port without it', Buffer.from('160301', 'hex').toString('latin1').padEnd(200, '\x01')],
   ])('%s', async (_, text) => {
