@@ -2,8 +2,8 @@
  * Reads what a target answers: HTTP/1.1 from a server that may be anybody's, so that it is checked strictly, and what does not
  * hold to the protocol is an error. The bytes of a body pass as they came, without being copied.
  */
+import { isHopByHop, namedByConnection } from '#src/drivers/hop-by-hop.ts'
 import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
-import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
 
 /** The beginning of an answer. `headers`: names and values in turn, without those that are for one connection only. */
 export type AnswerHead = {

@@ -2,8 +2,8 @@
  * Reads a request's line and headers once, and writes those that its target gets. What could be read in two ways by two
  * servers is refused here, so that a target and the ingress never disagree about where a request ends.
  */
+import { isHopByHop, namedByConnection } from '#src/drivers/hop-by-hop.ts'
 import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
-import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
 import { originLines, type GivenOrigin, type Peer } from './peers.ts'
 
 /** A request as its client made it. `headers`: names and values in turn, as they came. */

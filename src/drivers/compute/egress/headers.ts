@@ -1,29 +1,18 @@
 /** The headers that a proxy passes on and those that end at it (RFC 9110 §7.6.1). */
 import type { IncomingMessage } from 'node:http'
-
-const hopByHop: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
+import { isHopByHop, namedByConnection } from '#src/drivers/hop-by-hop.ts'
 
 /** The end-to-end headers, as a flat list of names and values: without hop-by-hop headers, those that `Connection` names, and `also`. */
 export function endToEnd(rawHeaders: readonly string[], also: readonly string[] = []): string[] {
-  const named = new Set<string>()
+  const connection = [...pairs(rawHeaders)]
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .map(([, value]) => value.toLowerCase())
+    .join(',')
+  const dropped = new Set([...also, ...(namedByConnection(connection) ?? [])])
   const kept: string[] = []
   for (const [name, value] of pairs(rawHeaders)) {
-    if (name.toLowerCase() === 'connection') for (const one of value.split(',')) named.add(one.trim().toLowerCase())
-  }
-  named.delete('content-length') // it frames the body: no Connection header may take it away
-  const dropped = named.union(new Set(also))
-  for (const [name, value] of pairs(rawHeaders)) {
-    if (!hopByHop.has(name.toLowerCase()) && !dropped.has(name.toLowerCase())) kept.push(name, value)
+    const lower = name.toLowerCase()
+    if (!isHopByHop(lower) && !dropped.has(lower)) kept.push(name, value)
   }
   return kept
 }

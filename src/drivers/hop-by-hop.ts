@@ -1,4 +1,4 @@
-/** Headers that are for one connection only, and are not passed on. */
+/** Headers that are for one connection only, and are not passed on (RFC 9110 §7.6.1): at the ingress, and at the proxy of VMs. */
 
 const hopByHop = new Set([
   'connection',
