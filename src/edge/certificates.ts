@@ -15,7 +15,7 @@ import type { Services } from '#src/platform/services.ts'
 import { followRows } from '#src/platform/streams/followed-rows.ts'
 import {
   certificatesTopic,
-  findCertificateRow,
+  findCertificateRows,
   findCertificatesAfter,
   findCertificatesOfDomain,
   findCertificatesOfHost,
@@ -63,7 +63,7 @@ export function openCertificates({ services, given, hasRoute }: CertificatesOpti
     topic: certificatesTopic,
     what: 'certificates',
     readPage: (afterId) => findCertificatesAfter(db, afterId),
-    readOne: (id) => findCertificateRow(db, id),
+    readRows: (ids) => findCertificateRows(db, ids),
     replace: kept.replace,
     put: kept.put,
   })

@@ -114,7 +114,6 @@ const listeners: Readonly<Record<string, string>> = {
   'src/platform/jobs.ts': 'queues with new jobs',
   'src/edge/databases/changes.ts': 'clients of databases, who are told to leave',
   'src/edge/functions.ts': 'functions whose requests go elsewhere from now on',
-  'src/edge/http/routes.ts': 'routes, which are all in memory, also while Postgres is away',
   'src/edge/databases/finder.ts': 'users that no database had: any new database may have one',
   'src/resources/llm/billing/accounts.ts':
     'purses, which hold money that is on its way and are not forgotten but read again',

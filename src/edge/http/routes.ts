@@ -1,10 +1,6 @@
-/**
- * The routes in memory: found by host and path without asking Postgres, and kept as they are while it is away. Each notice
- * leads to the rows that changed; after the notices were interrupted everything is read again.
- */
-import { setTimeout as pause } from 'node:timers/promises'
-import { log } from '#src/platform/log.ts'
+/** The routes in memory: found by host and path without asking Postgres, and kept as they are while it is away. */
 import type { Services } from '#src/platform/services.ts'
+import { followRows } from '#src/platform/streams/followed-rows.ts'
 import { findRoutes, findRoutesAfter, routesTopic, type Route } from '#src/resources/infra/routes.ts'
 
 /** The routes of all proxies and domains. */
@@ -26,76 +22,26 @@ export type FollowedRoutes = RouteTable & {
   close(): void
 }
 
-const againMs = 500
-const changesAtOnce = 500
-
 /** Follows them for as long as the process lives. */
 export function followRoutes({ db, pubsub }: Pick<Services, 'db' | 'pubsub'>): FollowedRoutes {
   const table = createRoutes()
-  const first = Promise.withResolvers<void>()
-  let changed = new Set<string>()
-  let isAllDue = true
-  let isReading = false
-  let closed = false
-
-  async function readAll(): Promise<void> {
-    const found: Route[] = []
-    for (let last: string | null = null; ; ) {
-      const page = await findRoutesAfter(db, last)
-      found.push(...page)
-      last = page.at(-1)?.id ?? null
-      if (last === null) break
-    }
-    table.replace(found)
-    first.resolve()
-  }
-
-  async function readChanged(ids: readonly string[]): Promise<void> {
-    const found = new Map((await findRoutes(db, ids)).map((route) => [route.id, route]))
-    for (const id of ids) if (!found.has(id)) table.remove(id)
-    for (const route of found.values()) table.put(route)
-  }
-
-  /** One read at a time, so that the last one is the newest. */
-  async function read(): Promise<void> {
-    if (isReading) return
-    isReading = true
-    while ((isAllDue || changed.size > 0) && !closed) {
-      const wasAllDue = isAllDue
-      const ids = [...changed].slice(0, changesAtOnce)
-      isAllDue = false
-      if (wasAllDue) changed = new Set()
-      else for (const id of ids) changed.delete(id)
-      try {
-        await (wasAllDue ? readAll() : readChanged(ids))
-      } catch (error) {
-        isAllDue ||= wasAllDue
-        if (!wasAllDue) for (const id of ids) changed.add(id)
-        if (closed) break
-        log.warn({ err: error }, 'routes cannot be read now: those known go on, and they are read again')
-        await pause(againMs)
-      }
-    }
-    isReading = false
-  }
-
-  pubsub.listen(routesTopic, (id) => {
-    if (id === null) isAllDue = true
-    else changed.add(id)
-    void read()
+  const followed = followRows<Route>({
+    pubsub,
+    topic: routesTopic,
+    what: 'routes',
+    readPage: (afterId) => findRoutesAfter(db, afterId),
+    readRows: (ids) => findRoutes(db, ids),
+    replace: table.replace,
+    put: (id, route) => (route ? table.put(route) : table.remove(id)),
   })
-  void read()
   return {
-    ready: first.promise,
+    ...followed,
     find: table.find,
     hasHost: table.hasHost,
     get size() {
       return table.size
     },
     watch: table.watch,
-    close() {
-      closed = true
-    },
   }
 }
 

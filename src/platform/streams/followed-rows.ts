@@ -15,7 +15,8 @@ export type Following<Row> = {
   what: string
   /** The page after this id, in the order of ids; an empty one is the end. */
   readPage: (afterId: string | null) => Promise<Row[]>
-  readOne: (id: string) => Promise<Row | undefined>
+  /** Those of these ids that are there. */
+  readRows: (ids: readonly string[]) => Promise<Row[]>
   /** Everything that there is now. */
   replace: (rows: readonly Row[]) => void
   /** A row as it is now; undefined when it is gone. */
@@ -23,12 +24,13 @@ export type Following<Row> = {
 }
 
 const againMs = 500
+const changesAtOnce = 500
 
 /** Follows them until `close`. `ready` resolves when all have been read for the first time. */
 export function followRows<Row extends { id: string }>(
   following: Following<Row>,
 ): { ready: Promise<void>; close: () => void } {
-  const { pubsub, topic, what, readPage, readOne, replace, put } = following
+  const { pubsub, topic, what, readPage, readRows, replace, put } = following
   const first = Promise.withResolvers<void>()
   const changed = new Set<string>()
   let isAllDue = true
@@ -53,13 +55,15 @@ export function followRows<Row extends { id: string }>(
       })
       return
     }
-    const [id = ''] = changed
-    changed.delete(id)
-    const row = await readOne(id).catch((error: unknown) => {
-      changed.add(id)
+    const ids = [...changed].slice(0, changesAtOnce)
+    for (const id of ids) changed.delete(id)
+    const rows = await readRows(ids).catch((error: unknown) => {
+      for (const id of ids) changed.add(id)
       throw error
     })
-    put(id, row)
+    const found = new Map(rows.map((row) => [row.id, row]))
+    for (const id of ids) if (!found.has(id)) put(id, undefined)
+    for (const [id, row] of found) put(id, row)
   }
 
   /** One read at a time, so that the last one is the newest. */

@@ -36,6 +36,11 @@ export async function findCertificateRow(db: Db, id: string): Promise<Certificat
   return findOne<Certificate>(db, sql`select * from certificates where id = ${id}`)
 }
 
+/** The certificates of these stored ids that are there. */
+export async function findCertificateRows(db: Db, ids: readonly string[]): Promise<Certificate[]> {
+  return findAll<Certificate>(db, sql`select * from certificates where id = any(${ids}::uuid[])`)
+}
+
 /** All certificates after this id, in the order of their ids, a page at a time; an empty page is the end. */
 export async function findCertificatesAfter(db: Db, afterId: string | null): Promise<Certificate[]> {
   return findAll<Certificate>(
