@@ -35,7 +35,9 @@ export async function openChallengeDns({ host, port, zone, answersOf }: Challeng
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
   let asked = 0
   socket.on('message', (bytes, peer) => {
-    const query = bytes.length <= questionBytesMax && asked < questionsAtOnce ? readQuery(bytes) : null
+    // Whoever forges a question may forge its port 0, to which nothing can be sent.
+    const isRead = bytes.length <= questionBytesMax && peer.port > 0 && asked < questionsAtOnce
+    const query = isRead ? readQuery(bytes) : null
     if (!query) return
     asked++
     answer(query, zone, answersOf)
