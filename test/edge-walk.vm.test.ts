@@ -227,7 +227,7 @@ test(
 )
 
 const mib = 1024 * 1024
-/** Under emulation a gigabyte takes minutes; test/bench has it. */
+/** A gigabyte each way where that takes seconds; under emulation it takes minutes. */
 const [downMib, upMib] = knownAcceleration(readConfig().cacheDir) === 'kvm' ? [1024, 1024] : [48, 8]
 /** What the collector may leave for later. */
 const growthMibMax = 128
