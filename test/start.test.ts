@@ -251,9 +251,8 @@ test('a start waits until the edge listens, and goes without it where another pr
   expect(berth.lines.join('\n')).toMatch(
     new RegExp(`Proxies, domains +ports \\d+ .*${httpsPort} .*such as https://web-\\w+.berth.localhost:${httpsPort}/`),
   )
-  expect(berth.lines.some((line) => line.includes('the ingress listens'))).toBe(true)
-  expect(berth.lines.some((line) => line.includes('the edge process listens'))).toBe(true)
-})
+  for (const line of [/the ingress listens/, /the edge process listens/]) await berth.line(line)
+}, 60_000)
 
 test('a process that keeps dying is restarted with a growing backoff, and Berth still stops immediately', async () => {
   writeFileSync(join(folder, 'worker.mjs'), 'process.exit(0)')
