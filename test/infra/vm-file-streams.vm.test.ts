@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startCommand, type Command } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'
@@ -14,6 +14,8 @@ import { endQemus } from '../support/qemu-processes.ts'
 import { until } from '../support/until.ts'
 import { archiveOf } from './vm-files/archives.ts'
 import { bytesOf, createFileClient, digest } from './vm-files/client.ts'
+
+vi.setConfig({ testTimeout: 90_000 }) // emulated machines are slow on a busy host
 
 let berth: Berth
 let token: string
@@ -188,7 +190,7 @@ test('a folder goes in and comes out as an archive that is resumed by its versio
     expect.stringContaining('tar archive'),
   ])
   expect(await exec('cd ~/site && find . | sort | sha256sum; ls -A')).toBe(before)
-}, 60_000)
+})
 
 test('what cannot be read or written is refused with a sentence, and holds nothing up', async () => {
   await exec(
@@ -257,7 +259,7 @@ test('what cannot be read or written is refused with a sentence, and holds nothi
     expect.stringContaining('everything in the archive'),
   ])
   expect(await exec('ls -A ~/small | grep -c upload')).toBe('0\n')
-}, 90_000)
+})
 
 test('an archive writes nothing outside of its folder, and no devices or rights, and says what it could not do', async () => {
   const put = await call('PUT', '/home/user/hostile', {
@@ -285,7 +287,7 @@ test('an archive writes nothing outside of its folder, and no devices or rights,
       'cd ~/hostile && find . | sort; stat -c %a rights; ls -d /tmp/absolute /tmp/through ~/above 2> /dev/null',
     ),
   ).toBe(['.', './good', './last', './outside', './rights', './tmp', './tmp/absolute', '755', ''].join('\n'))
-}, 30_000)
+})
 
 test('files of every name that is text go in and come out, alone and in their folder', async () => {
   const names = ['new\nline', `it's "quoted" $(id) \`id\``, '-rf', ' ', 'ünï 文件 🗄', '%41+b&c=d?e#f', '*']
@@ -300,7 +302,7 @@ test('files of every name that is text go in and come out, alone and in their fo
   expect(seen).toEqual(names.map((name) => [200, String(Buffer.byteLength(name)), name]))
   const archive = Buffer.from(await (await call('GET', '/home/user/names', { format: 'tar' })).bytes())
   expect(names.filter((name) => !archive.includes(Buffer.from(`./${name}\0`)))).toEqual([])
-}, 60_000)
+})
 
 test('a file whose name is not text comes out in an archive, and goes in with one', async () => {
   await exec(`mkdir -p ~/bytes && printf secret > ~/bytes/$'\\xff\\xfe'`)
@@ -327,7 +329,7 @@ test('a mode and a link stay, and of two uploads to one path one is there as a w
   expect(answers.toSorted((left, right) => left - right)).toEqual([200, 409])
   const winner = answers[0] === 200 ? one : other
   expect(digest(await (await call('GET', '/home/user/both')).bytes())).toBe(digest(winner))
-}, 60_000)
+})
 
 test('a signed URL opens one file in one way, for curl without a token', async () => {
   await exec('echo -n signed > ~/signed.txt; mkdir -p ~/tree && echo x > ~/tree/x')
@@ -370,7 +372,7 @@ test('a signed URL opens one file in one way, for curl without a token', async (
   expect((await fetch(put)).status).toBe(403)
   const tar = await make('GET', '/home/user/tree', { format: 'tar' })
   expect((await fetch(tar)).headers.get('content-disposition')).toContain('filename="tree.tar"')
-}, 60_000)
+})
 
 test('a download outlives its worker, and an upload is continued with the next one', async () => {
   await exec('head -c 12000000 /dev/urandom > ~/random.bin')
@@ -432,7 +434,7 @@ test('an upload outlives its web process, and nothing half of it is there', asyn
   await web.ended
   sending.destroy()
   await resume(path, bytes)
-}, 60_000)
+})
 
 /** Finds out how much of an upload has arrived, sends the rest, and compares the whole. */
 async function resume(path: string, bytes: Buffer): Promise<void> {
@@ -492,4 +494,4 @@ test('transfers of a VM that is deleted end, and then there is no such VM', asyn
   }
   await expect(readOn()).rejects.toThrow()
   expect((await call('GET', '/home/user/large.bin')).status).toBe(404)
-}, 60_000)
+})
