@@ -11,6 +11,7 @@ import { builds } from './builds.ts'
 import { chats } from './chats.ts'
 import { databases } from './databases.ts'
 import { jobs } from './jobs.ts'
+import { functions } from './edge/functions.ts'
 import { ingress } from './edge/ingress.ts'
 import { graphql } from './graphql.ts'
 import { postgres } from './postgres.ts'
@@ -34,6 +35,7 @@ const benchmarks: readonly Benchmark[] = [
   chats,
   postgres,
   ingress,
+  functions,
 ]
 const full: Effort = { quick: false, rounds: 7, secondsPerRound: 4 }
 const quick: Effort = { quick: true, rounds: 2, secondsPerRound: 1 }

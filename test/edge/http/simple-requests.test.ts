@@ -128,6 +128,34 @@ describe('a connection', () => {
     }
   })
 
+  test('whose client reads slowly, but reads, is not cut', async () => {
+    const strict = await openWorld({ limits: { stalledSeconds: 0.4 } })
+    try {
+      await strict.serve('large.test', (_, response) => {
+        const write = (): void => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+          response.once('drain', write)
+        }
+        write()
+      })
+      const socket = strict.dial()
+      socket.write('GET / HTTP/1.1\r\nHost: large.test\r\n\r\n')
+      let isCut = false
+      socket.once('close', () => (isCut = true))
+      const untilMs = performance.now() + 1_500
+      while (performance.now() < untilMs && !isCut) {
+        socket.resume()
+        await once(socket, 'data')
+        socket.pause()
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      expect(isCut).toBe(false)
+      socket.destroy()
+    } finally {
+      await strict.close()
+    }
+  })
+
   test('ends behind a request that cannot be understood, and what follows is not read', async () => {
     const text = await world.raw('GET / HTTP/1.1\r\nHost: simple.test\r\nHost: other.test\r\n\r\n')
     expect(text).toMatch(/^HTTP\/1.1 400 [^]*\r\nConnection: close\r\n/)

@@ -59,7 +59,7 @@ class SimpleConnection {
   #heldBytes = 0
   #isProven = false
   #sinceMs = performance.now()
-  #unsentBytes = 0
+  #seenBytes = -1
 
   constructor(socket: Socket, around: Around) {
     this.#socket = socket
@@ -92,7 +92,7 @@ class SimpleConnection {
     const answer = new SimpleAnswer(this.#socket, request.method === 'HEAD', this.#ways)
     this.#answer = answer
     this.#isProven = true
-    this.#unsentBytes = 0
+    this.#sinceMs = performance.now()
     this.#around.server.serve(this.#socket, request, answer)
   }
 
@@ -131,10 +131,10 @@ class SimpleConnection {
   look(nowMs: number): void {
     const { limits, server, all } = this.#around
     const socket = this.#socket
-    const { writableLength } = socket
-    if (!this.#answer || writableLength !== this.#unsentBytes || writableLength === 0) {
-      this.#unsentBytes = writableLength
-      if (this.#answer) this.#sinceMs = nowMs
+    const { bytesWritten, writableLength } = socket
+    if (this.#answer && (writableLength === 0 || bytesWritten !== this.#seenBytes)) {
+      this.#seenBytes = bytesWritten // more was written since, so the client has taken something
+      this.#sinceMs = nowMs
     }
     const ms = nowMs - this.#sinceMs
     if (this.#answer) {
