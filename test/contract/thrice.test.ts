@@ -193,6 +193,7 @@ const values: Readonly<Record<string, unknown>> = {
   agent: undefined, // `mode` is given
   agent_id: undefined, // `agent` is given
   'POST /agents/v1/sessions/{id} agent': { tools: [{ type: 'agent_toolset_20260401' }] },
+  after: undefined, // of a push, whose signature is wrong in any case
   args: ['a'],
   auth: undefined, // the target's has OAuth, whose secrets are not changed
   background: false,
@@ -202,6 +203,7 @@ const values: Readonly<Record<string, unknown>> = {
   code: undefined, // `command` is given
   config: { type: 'self_hosted' },
   commit_sha: '0123456789abcdef0123456789abcdef01234567',
+  deleted: undefined,
   description: 'what it is',
   disk_mb: 10_240,
   display_name: 'its name',
@@ -240,7 +242,9 @@ const values: Readonly<Record<string, unknown>> = {
   private: true,
   project_id: '{project}',
   recursive: true,
+  ref: undefined,
   repo_url: 'https://example.com/x',
+  repository: undefined,
   resources: [],
   scope: 'account',
   settings: { work_mem: '16MB' },
