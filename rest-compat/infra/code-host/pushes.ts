@@ -6,7 +6,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { pushLimits } from '#src/platform/limits/pushes.ts'
 import type { Services } from '#src/platform/services.ts'
-import { receivePush, type PushAnswer } from '#src/resources/infra/functions/repositories/pushes.ts'
+import { checkPushAddress, receivePush, type PushAnswer } from '#src/resources/infra/functions/repositories/pushes.ts'
 import { lingerAfter, send, setAllowance } from '../../answers.ts'
 import type { HandWritten, JsonSchema } from '../../routes.ts'
 import { createBodies } from './bodies.ts'
@@ -70,29 +70,40 @@ export const pushRoute: HandWritten = {
         const { limiter } = services
         setAllowance(reply, await limiter.spend(`pushes:${request.ip}`, pushLimits.requestsPerMinute))
       },
-      handle: (request, reply) =>
-        bodies.read(request.headers, (request.body ?? request.raw) as Readable, async (body) => {
-          // the parser of streams made it
-          const answer = await take(services, request, body)
+      async handle(request, reply) {
+        await counted(services, request, checkPushAddress(services, linkOf(request)))
+        const from = (request.body ?? request.raw) as Readable // the parser of streams made it
+        return bodies.read(request.headers, from, async (body) => {
+          const answer = await counted(services, request, take(services, request, body))
           if (answer === null) return send(reply, 204, null)
           const { message, buildId } = answer
           return send(reply, 200, JSON.stringify({ message, build_id: buildId && encodeId('build', buildId) }))
-        }),
+        })
+      },
     }
   },
 }
 
+/** The link's id in the path. */
+function linkOf({ params }: FastifyRequest): string {
+  return (params as { link_id?: string }).link_id ?? '' // the route's pattern has it
+}
+
 async function take(services: Services, request: FastifyRequest, body: Buffer): Promise<PushAnswer | null> {
-  const { link_id: repositoryId = '' } = request.params as { link_id?: string } // the route's pattern has it
   const [signature, event, delivery] = ['x-hub-signature-256', 'x-github-event', 'x-github-delivery'].map((name) => {
     const value = request.headers[name]
     return typeof value === 'string' ? value : undefined
   })
+  return receivePush(services, { repositoryId: linkOf(request), signature, event, delivery, body })
+}
+
+/** Counts refused signatures as other credentials. */
+async function counted<Result>(services: Services, { ip }: FastifyRequest, work: Promise<Result>): Promise<Result> {
   try {
-    return await receivePush(services, { repositoryId, signature, event, delivery, body })
+    return await work
   } catch (error) {
     const isStranger = error instanceof BerthError && error.code === 'unauthorized'
-    if (isStranger) await countRefusedCredential(services.limiter, request.ip)
+    if (isStranger) await countRefusedCredential(services.limiter, ip)
     throw error
   }
 }

@@ -1,7 +1,9 @@
 /** Pushes to the linked repositories of functions: what becomes of them. Builds are only rows here. */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { decodeId } from '#src/platform/ids.ts'
+import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { getOne, sql } from '#src/platform/postgres.ts'
 import { openSource } from '#src/resources/infra/builds/sources.ts'
 import { openSpec } from '#src/resources/infra/builds/specs.ts'
@@ -117,6 +119,15 @@ describe('a push', () => {
       expect(await sendPush(hook, {}, headers)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
     },
   )
+
+  test('to a link that is not there is refused before its body has come', async () => {
+    const url = `${berth.url}/api/v1/codehost/pushes/${encodeId('functionRepository', newUuid())}`
+    const sending = request(url, { method: 'POST', headers: { 'Content-Length': 1000 } })
+    sending.flushHeaders()
+    const [answer] = (await once(sending, 'response')) as [IncomingMessage]
+    expect(answer.statusCode).toBe(401)
+    sending.destroy()
+  })
 
   test('a ping is answered, and other events are ignored', async () => {
     const { hook } = await linked()

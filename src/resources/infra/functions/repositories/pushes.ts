@@ -6,7 +6,7 @@ import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { pushLimits } from '#src/platform/limits/pushes.ts'
-import { change, findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { isSignedBy } from '#src/platform/secrets/webhook-signatures.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import { findMember } from '#src/resources/identity/memberships.ts'
@@ -56,9 +56,22 @@ export async function receivePush(services: Services, given: Delivery): Promise<
   return takePush(services, repository, { ...payload, delivery })
 }
 
+/**
+ * Refuses a request for a link that is not there before its body takes a place; that one is there tells only who has its address.
+ * @throws BerthError unauthorized.
+ */
+export async function checkPushAddress({ db }: Pick<Services, 'db'>, repositoryId: string): Promise<void> {
+  const found = await findAddressed(db, repositoryId)
+  if (!found || found.removedAt !== null) throw notSigned()
+}
+
+async function findAddressed(db: Db, repositoryId: string): Promise<LinkedRepository | undefined> {
+  const id = decodeId('functionRepository', repositoryId)
+  return id ? findLinkedRepository(db, id) : undefined
+}
+
 async function findSigned(services: Services, given: Delivery): Promise<LinkedRepository> {
-  const id = decodeId('functionRepository', given.repositoryId)
-  const found = id && (await findLinkedRepository(services.db, id))
+  const found = await findAddressed(services.db, given.repositoryId)
   const secret = found ? services.sealer.open(found.sealedSecret, placeOfSecret(found.id)) : nobodysSecret
   const isSigned = isSignedBy(secret, given.body, given.signature)
   if (!found || !isSigned || found.removedAt !== null) throw notSigned()
