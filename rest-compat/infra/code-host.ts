@@ -1,4 +1,4 @@
-/** The link to a code host over REST. */
+/** Code hosting over REST. */
 import type { Routes } from '../routes.ts'
 
 const routes: Routes = {

@@ -1,4 +1,4 @@
-/** The code host on behalf of a person who linked their account: GitHub's REST API, at GitHub or elsewhere. */
+/** The code host on behalf of a person who connected their account: GitHub's REST API, at GitHub or elsewhere. */
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'

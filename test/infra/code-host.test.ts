@@ -1,4 +1,4 @@
-/** The link to a code host: connecting an account, what it shows and makes, and taking it away. */
+/** Code hosting: connecting an account, what it shows and makes, and taking it away. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sql } from '#src/platform/postgres.ts'
 import { startBerth, type Berth } from '../support/berth.ts'

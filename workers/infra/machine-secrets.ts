@@ -1,4 +1,4 @@
-/** The secrets that the way out of a machine inserts: those of its VM's vaults, and a linked account's for git. */
+/** The secrets that the way out of a machine inserts: those of its VM's vaults, and a connected account's for git. */
 import type { FindSecretHosts, FindSecrets } from '#src/drivers/compute/egress/secrets.ts'
 import { codeHostPlace } from '#src/drivers/code-host/places.ts'
 import type { Services } from '#src/platform/services.ts'

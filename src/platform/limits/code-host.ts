@@ -1,4 +1,4 @@
-/** The limits of the link to a code host. */
+/** The limits of code hosting. */
 export const codeHostLimits = {
   urlLength: 2_048, // characters of the address that people come back to
   codeLength: 512, // characters of an authorization code

@@ -1,4 +1,4 @@
-/** The settings of the HTTP edge: proxies, domains and their certificates, functions, and the link to a code host. */
+/** The settings of the HTTP edge: proxies, domains and their certificates, functions, and code hosting. */
 import { besidePort, optional, setting } from './entries.ts'
 import { addresses, baseUrl, headerTextOf, path, port, servers, textLike } from './readers.ts'
 
@@ -64,7 +64,7 @@ export const edgeSettings = {
     'BERTH_CODEHOST_URL',
     baseUrl('the http(s) address of a code host with GitHub’s API'),
     'https://github.com',
-    'the code host that people link their accounts of: GitHub, or a server with the same API',
+    'the code host where people have the accounts that they connect: GitHub, or a server with the same API',
   ),
   codeHostApp: optional(
     'BERTH_CODEHOST_APP',
@@ -75,7 +75,7 @@ export const edgeSettings = {
     'BERTH_CODEHOST_CLIENT_ID',
     headerTextOf('the client id of that app'),
     'its client id; goes with the next one',
-    'none: no accounts are linked',
+    'none: no accounts can be connected',
   ),
   codeHostClientSecret: optional(
     'BERTH_CODEHOST_CLIENT_SECRET',

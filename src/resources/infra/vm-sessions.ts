@@ -58,7 +58,7 @@ export async function removeSession(call: Call, vmId: string): Promise<SessionCh
 }
 
 /**
- * Brings the variables of a linked account at the code host up to date in the VM. The person who ordered the VM also
+ * Brings the variables of a connected account at the code host up to date in the VM. The person who ordered the VM also
  * gives it the account that they have connected since; others only refresh what it has.
  */
 export async function refreshSystem(call: Call, vmId: string): Promise<SessionChange> {
@@ -78,6 +78,6 @@ export async function refreshSystem(call: Call, vmId: string): Promise<SessionCh
     status: isNew ? 'refreshed' : 'unchanged',
     warning: link
       ? null
-      : 'No code-hosting account is linked by the person who ordered this VM, so there are no system credentials.',
+      : 'The person who ordered this VM has connected no account at the code host, so git has no credentials of theirs. They can connect one, and call this again.',
   }
 }

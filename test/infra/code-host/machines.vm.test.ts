@@ -1,4 +1,4 @@
-/** A private repository of a linked account, cloned in a VM and built, with the token nowhere in a machine. */
+/** A private repository of a connected account, cloned in a VM and built, with the token nowhere in a machine. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -188,7 +188,10 @@ test('disconnecting takes the account away at once; refreshing gives a VM the ne
   await berth.call('DELETE', '/api/v1/codehost/disconnect', { token })
   expect(await clones()).toBe(false)
   expect((await exec('env')).stdout).not.toContain('CODEHOST')
-  expect(await refresh()).toMatchObject({ status: 'unchanged', warning: expect.stringContaining('No code-hosting') })
+  expect(await refresh()).toMatchObject({
+    status: 'unchanged',
+    warning: expect.stringContaining('has connected no account'),
+  })
   await connect()
   expect(await clones()).toBe(false)
   expect(await refresh(await berth.token('carol', 'acme', 'owner'))).toMatchObject({ status: 'unchanged' })

@@ -1,4 +1,4 @@
-/** Which requests are git's own: only they get the token of a linked account. */
+/** Which requests are git's own: only they get the token of a connected account. */
 import { describe, expect, test } from 'vitest'
 import { isForGit, type GitUse } from '#src/drivers/compute/egress/git.ts'
 

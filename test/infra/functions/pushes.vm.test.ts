@@ -1,4 +1,4 @@
-/** A function that is deployed by `git push`: to a repository of a linked account, at a server whose hook tells Berth of it. */
+/** A function that is deployed by `git push`: to a repository of a connected account, at a server whose hook tells Berth of it. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** What machines use of linked accounts: git's requests from a VM, and from a build while it checks out its repository. */
+/** What machines use of connected accounts: git's requests from a VM, and from a build while it checks out its repository. */
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 import type { MachineSecret } from '#src/drivers/compute/egress/secrets.ts'
@@ -71,7 +71,7 @@ async function secretsOf(
     return [{ credentialId: link.id, secret, hosts: [host], inHeaders: true, inBody: false, git: { port, ...use } }]
   } catch (error) {
     if (!(error instanceof BerthError)) throw error
-    log.warn({ reason: error.code }, 'a linked account has no token that could be used')
+    log.warn({ reason: error.code }, 'a connected account has no token that could be used')
     return [] // git is told by the code host that it needs a credential
   }
 }

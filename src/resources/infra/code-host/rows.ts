@@ -149,7 +149,7 @@ export function openSecrets(sealer: Sealer, { id, sealedTokens }: CodeHostLink):
   return JSON.parse(sealer.open(sealedTokens, placeOf(id))) as LinkSecrets // sealed below
 }
 
-/** The 400 for somebody who has linked no account. */
+/** The 400 for somebody who has connected no account. */
 export function notConnected(): BerthError {
   return new BerthError(
     'provider_not_connected',

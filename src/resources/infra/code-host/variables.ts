@@ -1,4 +1,4 @@
-/** What a VM learns about a linked account: git asks for its token by a placeholder, which only the way out can replace. */
+/** What a VM learns about a connected account: git asks for its token by a placeholder, which only the way out can replace. */
 import { encodeId } from '#src/platform/ids.ts'
 import { codeHostPlace } from '#src/drivers/code-host/places.ts'
 import type { CodeHostLink } from './rows.ts'

@@ -1,4 +1,4 @@
-/** The variables that Berth itself sets in a VM: those of a linked account at the code host. */
+/** The variables that Berth itself sets in a VM: those of a connected account at the code host. */
 import { change, findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
