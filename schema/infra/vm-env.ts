@@ -34,7 +34,7 @@ const sourceType = enumOf('EnvSource', 'Who set a variable.', {
   system: 'Berth.',
   session: 'The session that the VM works for.',
   vault: 'A credential of a vault.',
-  link: 'A connected account at the code host.',
+  link: 'A linked database or service. No variable has it yet.',
 } satisfies Record<EnvSource, string>)
 
 const envVariable = builder.objectRef<EnvVariable>('EnvVariable').implement({

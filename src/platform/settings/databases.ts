@@ -20,7 +20,7 @@ export const databaseSettings = {
       'a domain in lower case, such as example.com',
     ),
     'berth.localhost',
-    'the domain of databases: each is at `<id>.db.` and this',
+    'the domain of the names that Berth gives: `<id>.db.` and this for databases, one name below it for each proxy, preview and function',
   ),
   databaseSleepSeconds: setting(
     'BERTH_DATABASE_SLEEP_SECONDS',
@@ -38,8 +38,8 @@ export const databaseSettings = {
   ),
   tlsCertificateFile: optional(
     'BERTH_TLS_CERTIFICATE',
-    path('a file with the certificate of databases and its chain, in PEM'),
-    'a certificate for `*.db.<BERTH_DOMAIN>` with its chain, a file in PEM, which clients of Postgres are shown; goes with the next one',
+    path('a file with a certificate of names below BERTH_DOMAIN and its chain, in PEM'),
+    'a certificate with its chain, a file in PEM, for `*.db.<BERTH_DOMAIN>` (databases) and `*.<BERTH_DOMAIN>` (proxies, previews, functions); goes with the next one',
     "one of Berth's own authority: `npm run -s ca`",
   ),
   tlsKeyFile: optional(
@@ -51,7 +51,7 @@ export const databaseSettings = {
     'BERTH_EDGE_METRICS_PORT',
     port,
     (earlier) => besidePort(earlier.port, 11_000),
-    'the private port of `/metrics` of the edge process, which lets clients of Postgres in; the next free one is taken when it is busy',
+    'the private port of `/metrics` of the edge process; the next free one is taken when it is busy',
     '`PORT` + 11000',
   ),
 }

@@ -8,7 +8,7 @@ export const edgeSettings = {
     'BERTH_HTTP_PORT',
     port,
     (earlier) => besidePort(earlier.port, 4_080),
-    'the port where the edge process serves proxies and domains over HTTP',
+    'the port where the edge process serves proxies, domains and functions over HTTP',
     '`PORT` + 4080',
   ),
   httpsPort: setting(
@@ -22,26 +22,26 @@ export const edgeSettings = {
     'BERTH_TRUSTED_PROXIES',
     addresses,
     [],
-    'addresses and networks of proxies before the edge, such as `10.0.0.0/8`, whose `X-Forwarded-*` are believed',
+    'addresses and networks of load balancers before the edge, such as `10.0.0.0/8`, whose `X-Forwarded-*` are believed',
   ),
   ingressIpv4: setting(
     'BERTH_INGRESS_IPV4',
     textLike(/^(?:\d{1,3}\.){3}\d{1,3}$/, 'an IPv4 address, such as 203.0.113.7'),
     '127.0.0.1',
-    'the public address of the edge: what the A record of a custom domain must say',
+    'the public address of the edge: what the A record of a custom domain, and of `*.<BERTH_DOMAIN>`, must say',
   ),
   dnsServers: setting(
     'BERTH_DNS_SERVERS',
     servers,
     [],
-    'name servers where the servers of a domain’s zone are looked up, such as `9.9.9.9` or `127.0.0.1:5353`',
+    'name servers that are asked where the servers of a domain’s zone are, such as `9.9.9.9` or `127.0.0.1:5353`',
     'those of the system',
   ),
   dnsPort: optional(
     'BERTH_DNS_PORT',
     port,
     'the UDP port where the edge process answers for `acme.<BERTH_DOMAIN>`, so that an ACME authority can prove wildcards; your DNS must delegate that name to it',
-    'none: wildcards get no certificate of that authority',
+    'none: wildcards get no certificate of an ACME authority',
   ),
   acmeDirectory: optional(
     'BERTH_ACME_DIRECTORY',
@@ -58,7 +58,7 @@ export const edgeSettings = {
     'BERTH_BRAND',
     textLike(/^[a-z][a-z0-9-]{0,31}$/, 'a word in lower case, such as berth'),
     'berth',
-    'the word in the TXT records that prove a domain: `_<word>-challenge`',
+    'the word in the TXT records that prove a domain: `_<word>-challenge`, `<word>-verify=`',
   ),
   codeHostUrl: setting(
     'BERTH_CODEHOST_URL',
@@ -69,7 +69,7 @@ export const edgeSettings = {
   codeHostApp: optional(
     'BERTH_CODEHOST_APP',
     textLike(/^[A-Za-z0-9-]{1,100}$/, 'the name of an app at the code host, as in its address'),
-    'the app that is registered there for this Berth: its name as in its address',
+    'the app that is registered there for this Berth: its name as in its address, for `installation_url`',
   ),
   codeHostClientId: optional(
     'BERTH_CODEHOST_CLIENT_ID',
