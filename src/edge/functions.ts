@@ -110,7 +110,11 @@ function refusalOf(error: unknown): unknown {
   if (!(error instanceof BerthError)) return error
   if (error.code === 'not_found') return new TargetRefusal('gone', 'The function behind this address is gone.')
   if (!(error instanceof FunctionUnavailable) || error.why === 'busy')
-    return new TargetRefusal('busy', 'There is no room to start the function right now.', noRoomSeconds)
+    return new TargetRefusal(
+      'busy',
+      'There is no room to start the function right now. Try again in a moment.',
+      noRoomSeconds,
+    )
   const kinds = { failed: 'crashed', late: 'starting', empty: 'empty' } as const
   return new TargetRefusal(kinds[error.why], error.message, error.retryAfterSeconds)
 }

@@ -174,7 +174,10 @@ async function sendFile(asked: FileRequest, request: FastifyRequest, reply: Fast
   const { facts, part, uploadedBytes } = answer
   if (uploadedBytes !== null) reply.header(offsetHeader, uploadedBytes)
   if (facts === null)
-    throw new BerthError('not_found', `There is nothing at ${address.path} yet; an upload to it is not complete.`)
+    throw new BerthError(
+      'not_found',
+      `There is nothing at ${address.path} yet; an upload to it is not complete. Upload-Offset says where to go on with it.`,
+    )
   describe(reply, address, answer)
   if (part.status === 304) return reply.code(304).send()
   if (part.status === 416) {

@@ -43,9 +43,13 @@ export function targetKey(target: Target): string {
 /** What somebody outside is told of an error on the way to a target: nothing of the inside. */
 export function refusalFrom(error: unknown): TargetRefusal {
   if (error instanceof TargetRefusal) return error
-  if (!(error instanceof BerthError)) return new TargetRefusal('failing', 'The service cannot be reached right now.')
+  if (!(error instanceof BerthError))
+    return new TargetRefusal('failing', 'The service cannot be reached right now. Try again in a moment.')
   if (error.code === 'upstream_error')
-    return new TargetRefusal('refused', 'Nothing listens at the port of this service.')
+    return new TargetRefusal(
+      'refused',
+      'Nothing listens at the port of this service. Its owner can start a server there.',
+    )
   if (error.code === 'capacity_unavailable')
     return new TargetRefusal('busy', 'The service has too many connections. Try again in a moment.', 1)
   return new TargetRefusal('failing', 'The service does not answer right now. Try again in a few seconds.', 3)
@@ -57,6 +61,7 @@ export function restingRefusal(status: VmPlace['status']): TargetRefusal {
     return new TargetRefusal('starting', 'The machine behind this address is starting. Try again in a few seconds.', 3)
   if (status === 'deleting' || status === 'deleted')
     return new TargetRefusal('gone', 'The machine behind this address is gone.')
-  if (status === 'error') return new TargetRefusal('failing', 'The machine behind this address has failed.')
+  if (status === 'error')
+    return new TargetRefusal('failing', 'The machine behind this address has failed. Its owner can start it again.')
   return new TargetRefusal('sleeping', 'The machine behind this address is not running. Its owner can start it.')
 }

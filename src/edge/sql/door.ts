@@ -153,7 +153,10 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > limits.infraBodyBytes)
-      throw new BerthError('request_too_large', `The body has more than ${limits.infraBodyBytes} bytes.`)
+      throw new BerthError(
+        'request_too_large',
+        `The body has more than ${limits.infraBodyBytes} bytes. Send less at once, or use the Postgres port.`,
+      )
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -62,7 +62,10 @@ export async function runQueries(
     return await runAll(client, queries, begin)
   } catch (error) {
     if (late.aborted)
-      throw new BerthError('timeout', `The statements took longer than ${limits.sqlSeconds} s, and were cancelled.`)
+      throw new BerthError(
+        'timeout',
+        `The statements took longer than ${limits.sqlSeconds} s, and were cancelled. Ask for less, or use the Postgres port.`,
+      )
     if (bytes > limits.sqlAnswerBytes)
       throw new BerthError(
         'request_too_large',

@@ -55,9 +55,13 @@ export async function createDomain(call: Call, order: DomainOrder): Promise<Doma
   checkNotOurs(call.config, name)
   const path = readDomainPath(order.path)
   if (order.verifyOwnership === false)
-    throw new BerthError('invalid_request', 'verify_ownership must be true: every domain is proved by a TXT record.', {
-      field: 'verify_ownership',
-    })
+    throw new BerthError(
+      'invalid_request',
+      'verify_ownership must be true, or left out: every domain is proved by its DNS.',
+      {
+        field: 'verify_ownership',
+      },
+    )
   return transaction(call.db, async (tx) => {
     await change(tx, sql`select 1 from organizations where id = ${scope.organizationId} for no key update`)
     const target = namesTarget(order) ? await readTarget(tx, scope, order).catch(asInvalidTarget) : null
@@ -100,7 +104,11 @@ function scopeOf(call: Call, organizationId: string | null | undefined): Scope {
 /** The interface lists no 404 for a claim. */
 function asInvalidTarget(error: unknown): never {
   if (error instanceof BerthError && error.code === 'not_found')
-    throw new BerthError('invalid_target', `vm_id names no VM of yours.`, { field: 'vm_id' })
+    throw new BerthError(
+      'invalid_target',
+      'vm_id names no VM of yours. Give the id of one, or link the domain later.',
+      { field: 'vm_id' },
+    )
   throw error
 }
 

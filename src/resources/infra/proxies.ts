@@ -153,7 +153,7 @@ async function chooseHost(
 function taken(host: string, path: string): BerthError {
   return new BerthError(
     'invalid_request',
-    `${host}${path} leads elsewhere already. Choose another domain; if what has it is yours, another path does, or delete that first.`,
+    `${host}${path} leads elsewhere already. Choose another domain. If what has it is yours, choose another path, or delete it first.`,
     { field: 'domain' },
   )
 }

@@ -113,7 +113,7 @@ test('another organization that claims the name sees no certificate, and asks fo
   const { id } = await prove(name)
   await activate(name)
   const claimed = await world.claim(name, world.other).catch((error: Error) => error.message)
-  expect(claimed).toMatch(/is served for somebody else already/)
+  expect(claimed).toMatch(/is taken already/)
   expect(await certificateOf(id, world.other)).toBeNull()
   const taken = world.name()
   const theirs = await world.claim(taken, world.other)

@@ -59,7 +59,10 @@ export async function getDomainRow(call: Call, permission: Permission, given: st
     name !== null &&
     (await findOne(call.db, sql`select 1 from domains where name = ${name} and status in ('verified', 'active')`))
   if (isProved)
-    throw new BerthError('forbidden', 'This domain belongs to another organization, which has proved it by its DNS.')
+    throw new BerthError(
+      'forbidden',
+      'This domain belongs to another organization, which has proved it by its DNS. Claim another name, or ask that organization to delete it.',
+    )
   throw notFound('domain')
 }
 

@@ -110,7 +110,7 @@ export async function installRoute(tx: Tx, domain: Domain): Promise<void> {
 export function takenPath(name: string, path: string): BerthError {
   return new BerthError(
     'invalid_domain',
-    `${name}${path} is served for somebody else already. Choose another path, or remove what serves it.`,
+    `${name}${path} is taken already: another organization has proved it, or a proxy entry has it. Choose another path, or delete the entry if it is yours.`,
     { field: 'domain' },
   )
 }
@@ -159,7 +159,7 @@ export async function applyCheck(
     }
     if (domain.status === 'pending' && ageMs(domain.pendingSince) > domainLimits.pendingHours * 3_600_000)
       return moveDomain(tx, domain, 'failed', {
-        reason: `Its DNS records were not there within ${domainLimits.pendingHours} hours. ${whatIsMissing(check.records)} Correct them, and POST the domain again.`,
+        reason: `Its DNS records were not there within ${domainLimits.pendingHours} hours. ${whatIsMissing(check.records)} Correct them, and claim the domain again.`,
         set: noted,
       })
   } else if (check.leadsHere === false && domain.lostAt && ageMs(domain.lostAt) > domainLimits.lostDays * 86_400_000) {

@@ -58,9 +58,13 @@ async function ofBuild(
     select id, status, output_type, output ->> 'key' as key from build_jobs
     where id = ${id}::uuid and organization_id = ${organizationId} for share`,
   )
-  if (!build) throw refusal('buildId names no build of this organization.', 'buildId')
+  if (!build)
+    throw refusal('buildId names no build of this organization. Give the id of one that has succeeded.', 'buildId')
   if (build.outputType === 'template')
-    throw refusal('The output of this build is a template, and a function needs a file.', 'buildId')
+    throw refusal(
+      'The output of this build is a template, and a function needs a file. Build it with an output of the type artifact or function.',
+      'buildId',
+    )
   if (build.key === null)
     throw refusal(
       build.status === 'succeeded'

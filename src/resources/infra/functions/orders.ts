@@ -21,7 +21,7 @@ export function readFunctionName(given: string): string {
   if (given.slice(2, 4) === '--')
     throw new BerthError(
       'invalid_request',
-      'name may not have -- as its third and fourth character: host names are made of it, and there that says how they are encoded.',
+      'name may not have -- as its third and fourth character: the host name is made of it, and there that stands for an encoding. Choose another one.',
       { field: 'name' },
     )
   if (given.length <= functionLimits.nameLength && namePattern.test(given)) return given

@@ -27,7 +27,10 @@ export function changeVariables(
   checkEnv(set, 'secret')
   const own = Object.keys(set).find((key) => ownKeys.includes(key.toUpperCase()))
   if (own !== undefined)
-    throw new BerthError('invalid_env_key', `The variable ${own} is set by Berth: it is the port of the version.`)
+    throw new BerthError(
+      'invalid_env_key',
+      `Berth sets ${own} itself, to the port of the version. Leave it out, and give port when you deploy.`,
+    )
   for (const [key, value] of Object.entries(given)) {
     if (value === null) delete variables[key]
     else variables[key] = value

@@ -40,7 +40,7 @@ export async function generatedHost(
   if (serviceName.slice(2, 4) === '--')
     throw new BerthError(
       'invalid_request',
-      'service_name may not have -- as its third and fourth character where the host name is made of it.',
+      'service_name may not have -- as its third and fourth character where the host name is made of it. Choose another one, or give a domain.',
       { field: 'service_name' },
     )
   // Callers may choose the id of a VM, so they could choose another one's last characters: also a deleted one's, whose
@@ -62,7 +62,11 @@ export async function generatedHost(
 export function readHost(given: string): string {
   const host = readDomainName(given)
   if (!isWildcard(host)) return host
-  throw new BerthError('invalid_domain', 'domain must be one name for an entry, without *.', { field: 'domain' })
+  throw new BerthError(
+    'invalid_domain',
+    'domain must be a single name for an entry, such as app.example.com, without *. before it.',
+    { field: 'domain' },
+  )
 }
 
 /**
