@@ -48,7 +48,7 @@ const status = builder.objectRef<CodeHostStatus>('CodeHostStatus').implement({
       description:
         'Whether the app is installed on an account that it sees; as last seen while the code host does not answer.',
     }),
-    username: t.exposeString('username', { nullable: true, description: 'Its name; null without one.' }),
+    username: t.exposeString('username', { nullable: true, description: 'The name of the account; null without one.' }),
   }),
 })
 
@@ -101,7 +101,7 @@ const branchList = builder
 
 builder.objectType(accountType, {
   description:
-    'The account at the code host that a person has connected. Only they see it. Its token is never shown; VMs that they order use it for git.',
+    'The account at the code host that a person has connected. Only they see it. Its token is never shown; git in the VMs and builds that they order uses it.',
   fields: (t) => ({
     ...linkTo(t, 'user', { type: userType, description: 'The person.', id: ({ userId }) => userId }),
     url: t.exposeString('url', { description: 'The code host.' }),

@@ -24,7 +24,7 @@ const path = 'The path below which it serves, such as `/api`; `/` by default.'
 mutationOf(
   'createDomain',
   domain,
-  'Claims a domain, and says which DNS records prove it. One that the organization has claimed stays as it is, with its token; one that failed is checked again. Requires the admin role. Errors: INVALID_DOMAIN, INVALID_TARGET, INVALID_REQUEST.',
+  'Claims a domain, and says which DNS records prove it. One that the organization has claimed stays as it is, with its token; one that failed is checked again. Requires the admin role. Errors: INVALID_DOMAIN, INVALID_TARGET, INVALID_REQUEST, RATE_LIMITED.',
   (t) => ({
     domain: t.string({
       required: true,
@@ -34,28 +34,28 @@ mutationOf(
     path: t.string({ description: path }),
     vmId: t.id({ description: 'Links it to this VM at once; goes with `vmPort`.' }),
     vmPort: t.int({ description: 'The port on which a server listens in the VM, 1 to 65535.' }),
-    verifyOwnership: t.boolean({ description: 'Whether a TXT record must prove it. Only `true` is taken.' }),
+    verifyOwnership: t.boolean({ description: 'Whether its DNS must prove it. Only `true` is taken.' }),
   }),
   (call, input) => createDomain(call, input),
 )
 mutationOf(
   'activateDomain',
   domain,
-  'Checks the DNS records of a domain now, and lets it serve. Requires the admin role. Errors: DNS_NOT_VERIFIED with what was seen, INVALID_DOMAIN, NOT_FOUND, FORBIDDEN.',
+  'Checks the DNS records of a domain now, waits up to 20 s for its certificate, and lets it serve. Requires the admin role. Errors: DNS_NOT_VERIFIED with what was seen, INVALID_DOMAIN, NOT_FOUND, FORBIDDEN, RATE_LIMITED.',
   which,
   (call, input) => activateDomain(call, input.domain),
 )
 mutationOf(
   'checkDomain',
   domain,
-  'Checks the DNS records of a domain now; `records` says what was seen. Requires the admin role. Errors: INVALID_DOMAIN, NOT_FOUND, FORBIDDEN.',
+  'Checks the DNS records of a domain now; `records` says what was seen. Requires the admin role. Errors: INVALID_DOMAIN, NOT_FOUND, FORBIDDEN, RATE_LIMITED.',
   which,
   (call, input) => checkDomain(call, input.domain),
 )
 mutationOf(
   'linkDomain',
   domain,
-  'Links a domain to a port of a VM or to a function. Requires the admin role. Errors: INVALID_TARGET, INVALID_DOMAIN, INVALID_REQUEST, NOT_FOUND, FORBIDDEN, DOMAIN_ALREADY_LINKED.',
+  'Links a domain to a port of a VM or to a function. Unlink one that is linked to something else first. Requires the admin role. Errors: INVALID_TARGET, INVALID_DOMAIN, INVALID_REQUEST, NOT_FOUND, FORBIDDEN, DOMAIN_ALREADY_LINKED.',
   (t) => ({
     ...which(t),
     functionId: t.id({ description: 'The function. Give either this, or `vmId` and `vmPort`.' }),

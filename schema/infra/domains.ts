@@ -28,7 +28,8 @@ export const domainStatus = enumOf('DomainStatus', 'How far a domain is.', {
   pending: 'Its DNS records are not all there yet.',
   verified: 'They were; `activateDomain` lets it serve.',
   active: 'It serves what it is linked to.',
-  failed: '`statusReason` says why. Create it again to have it checked again.',
+  failed:
+    '`statusReason` says why. Claim it again with `createDomain` to have it checked anew, or activate it once its records are right.',
 } satisfies Record<DomainStatus, string>)
 
 const recordPurpose = enumOf('DomainRecordPurpose', 'What a DNS record is for.', {
@@ -101,7 +102,10 @@ builder.objectType(domainType, {
     }),
     path: t.exposeString('path', { description: 'The path below which it serves.' }),
     status: t.field({ type: domainStatus, description: 'How far it is.', resolve: ({ status }) => status }),
-    statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it has failed.' }),
+    statusReason: t.exposeString('statusReason', {
+      nullable: true,
+      description: 'Why it has failed, and what to do; null for one that has not.',
+    }),
     ...linkTo(t, 'organization', {
       type: organizationType,
       description: 'The organization that claimed it.',
@@ -113,8 +117,10 @@ builder.objectType(domainType, {
       description: 'Who claimed it.',
       id: (domain) => domain.userId,
     }),
-    verifyOwnership: t.exposeBoolean('verifyOwnership', { description: 'Whether a TXT record must prove it.' }),
-    verificationToken: t.exposeString('verificationToken', { description: 'What that record has in it.' }),
+    verifyOwnership: t.exposeBoolean('verifyOwnership', { description: 'Whether its DNS must prove it: always true.' }),
+    verificationToken: t.exposeString('verificationToken', {
+      description: 'What the value of the TXT record ends with.',
+    }),
     txtRecordName: t.string({
       description: 'The name of the TXT record.',
       resolve: (domain, _, { config }) => txtNameOf(config, domain),

@@ -39,7 +39,7 @@ export const versionType = nodeOf('FunctionVersion', '`fnv_` and 26 characters.'
 export const functionType = nodeOf('Function', '`fn_` and 26 characters.', findFunctions)
 
 builder.objectType(versionType, {
-  description: 'What was deployed to a function. It never changes.',
+  description: 'A version of a function: what was deployed to it. It never changes.',
   fields: (t) => ({
     number: t.exposeInt('number', { description: 'Its number in the function, from 1.' }),
     ...linkTo(t, 'function', {
@@ -56,7 +56,7 @@ builder.objectType(versionType, {
     }),
     startCommand: t.exposeString('startCommand', {
       nullable: true,
-      description: 'The command that starts it; null: what the file itself says.',
+      description: 'The command that starts it; null where the deployed files say it.',
     }),
     port: t.exposeInt('port', {
       description: 'The port at which its program listens, which is also its variable `PORT`.',
@@ -92,7 +92,7 @@ builder.objectType(functionType, {
       description: 'Unique in the organization: 1 to 63 lower-case letters, digits and hyphens.',
     }),
     url: t.string({
-      description: 'Where it is reached without a domain of yours. It stays when the name changes.',
+      description: 'Its own address, which stays when the name changes; domains may lead to it too.',
       resolve: (one, _, { config }) => urlOf(config, one),
     }),
     status: t.field({ type: functionStatus, description: 'Its current status.', resolve: ({ status }) => status }),
@@ -138,7 +138,7 @@ builder.objectType(functionType, {
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory in MB.' }),
     idleSeconds: t.exposeInt('idleSeconds', { description: 'After how many seconds without a request it sleeps.' }),
-    activeAt: t.expose('activeAt', { type: 'DateTime', description: 'When it was last asked, to some seconds.' }),
+    activeAt: t.expose('activeAt', { type: 'DateTime', description: 'When a request last came, to some seconds.' }),
     eventCursor: t.string({
       description: 'Pass it as `after` to `functionEvents` to follow what happens from here on.',
       resolve: (one) => String(one.eventPosition),

@@ -65,7 +65,7 @@ mutationOf(
 mutationOf(
   'deployFunction',
   one,
-  `Deploys a version: new requests go to it. One that runs finishes what it has begun, for up to ${functionLimits.drainSeconds} s. What is not given is as in the current version. Errors: NOT_FOUND, INVALID_REQUEST.`,
+  `Deploys a version: new requests go to it. The one before finishes what it has begun, for up to ${functionLimits.drainSeconds} s. What is not given is as in the current version. Errors: NOT_FOUND, INVALID_REQUEST.`,
   (t) => ({ ...idField(t), ...deploymentFields(t) }),
   (call, { id, ...deployment }) => deployFunction(call, id, deployment),
 )

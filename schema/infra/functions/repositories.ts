@@ -109,11 +109,13 @@ builder.relayMutationField(
         description: 'The function.',
         resolve: (linked: LinkedFunction) => linked.function,
       }),
-      webhookUrl: t.exposeString('webhookUrl', { description: 'Where the code host tells of pushes.' }),
+      webhookUrl: t.exposeString('webhookUrl', {
+        description: 'The address of the webhook: where the code host tells of pushes.',
+      }),
       webhookSecret: t.exposeString('webhookSecret', {
         nullable: true,
         description:
-          'With what the code host must sign them, if the webhook is to be added by hand; it is never shown again. Null when Berth made the webhook.',
+          'The secret with which the code host must sign what it sends, if the webhook is to be added by hand; it is never shown again. Null when Berth made the webhook.',
       }),
       webhookReason: t.exposeString('webhookReason', {
         nullable: true,
