@@ -72,7 +72,7 @@ mutationOf(
 mutationOf(
   'rollBackFunction',
   one,
-  'Makes an earlier version the current one again, as a deployment does. Errors: NOT_FOUND, INVALID_REQUEST.',
+  'Makes an earlier version the current one again; no new version is made. Errors: NOT_FOUND, INVALID_REQUEST.',
   (t) => ({
     ...idField(t),
     to: t.id({ required: true, description: 'The version: one of the function’s `versions`.' }),

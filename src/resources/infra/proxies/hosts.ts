@@ -84,7 +84,7 @@ export async function provedDomain(tx: Tx, organizationId: string, host: string)
   if (domain) return domain.id
   throw new BerthError(
     'invalid_domain',
-    `${host} is no domain that your organization has proved. Register and verify it first, or leave domain out to get a name that is made for the service.`,
+    `${host} is no domain that your organization has proved. Claim and prove it first, or leave domain out to get a name that is made for the service.`,
     { field: 'domain' },
   )
 }
