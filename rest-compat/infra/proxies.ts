@@ -22,7 +22,7 @@ export const proxyRoutes: Routes = {
   'DELETE /api/v1/proxies/{id}': {
     status: 204,
     errors: [400, 401, 404, 500],
-    summary: 'Removes a proxy entry and its routes',
+    summary: 'Removes a proxy entry and its route',
     operation: `mutation deleteProxy ($input: DeleteProxyInput!) { deleteProxy(input: $input) { deletedId } }`,
   },
   'GET /api/v1/vms/{vm_id}/preview-url': {

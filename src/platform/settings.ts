@@ -122,7 +122,7 @@ export const settings = {
     'BERTH_ORG_VMS',
     count('how many VMs one organization may have, or 0 for no limit'),
     200,
-    'VMs of one organization, stopped ones too; `0` is no limit',
+    'VMs of one organization, stopped ones and those of databases and functions too; `0` is no limit',
   ),
   ...databaseSettings,
   ...edgeSettings,

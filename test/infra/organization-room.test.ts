@@ -260,7 +260,11 @@ describe('disk and numbers', () => {
     expect(ids).toHaveLength(2)
     expect(refused).toMatchObject({
       status: 429,
-      body: { message: expect.stringContaining('has 2 VMs, including stopped ones and sandboxes, and may have 2') },
+      body: {
+        message: expect.stringContaining(
+          'has 2 VMs, including stopped ones, sandboxes and those of databases and functions, and may have 2',
+        ),
+      },
     })
     await graphql(`mutation { stopVm(input: { id: "${ids[0]}" }) { vm { id } } }`)
     await settle(ids[0]!, 'stopped')

@@ -155,7 +155,7 @@ export async function readPromises(db: Db): Promise<NodePromises[]> {
 function checkCount({ orgVms }: Config, held: { vms: number }, { vms }: Room): void {
   if (vms === 0 || orgVms === 0 || held.vms + vms <= orgVms) return
   throw overLimit(
-    `Your organization has ${counted(held.vms, 'VM')}, including stopped ones and sandboxes, and may have ${orgVms} at once (BERTH_ORG_VMS). Delete one that is not needed, then try again.`,
+    `Your organization has ${counted(held.vms, 'VM')}, including stopped ones, sandboxes and those of databases and functions, and may have ${orgVms} at once (BERTH_ORG_VMS). Delete one that is not needed, then try again.`,
   )
 }
 
