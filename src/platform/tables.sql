@@ -808,6 +808,7 @@ create table functions (
   constraint functions_status_check CHECK ((status = ANY (ARRAY['stopped'::text, 'starting'::text, 'running'::text, 'stopping'::text, 'error'::text, 'deleting'::text, 'deleted'::text]))),
   constraint functions_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
+CREATE INDEX functions_host ON public.functions USING btree (host);
 CREATE INDEX functions_organization ON public.functions USING btree (organization_id, id DESC);
 CREATE INDEX functions_running ON public.functions USING btree (active_at) WHERE (status = ANY (ARRAY['running'::text, 'error'::text]));
 CREATE INDEX functions_unsteady ON public.functions USING btree (updated_at) WHERE (status = ANY (ARRAY['starting'::text, 'stopping'::text, 'deleting'::text]));

@@ -203,7 +203,12 @@ test('the name of a function is its organization’s, also where the end of a VM
   const taking = { service_name: 'shop', vm_id: vm, vm_port: 80, path: '/login' }
   expect(url).toContain(`shop-${vm.slice(-8)}.berth.localhost`)
   expect((await create(taking, eve)).status).toBe(400)
-  expect((await create({ ...taking, domain: new URL(url).hostname }, eve)).status).toBe(400)
+  const domain = new URL(url).hostname
+  expect((await create({ ...taking, domain }, eve)).status).toBe(400)
+  await berth.ask(`mutation { deleteFunction(input: { id: "${id}" }) { deletedId } }`, { token })
+  expect((await create(taking, eve)).status).toBe(400)
+  for (const vm_id of [vm, await makeVmRow(berth.services.db, eve, node)])
+    expect((await create({ ...taking, vm_id, domain }, eve)).status).toBe(400)
 })
 
 test('beside an entry of a colleague’s own VM nobody else has a path', async () => {
@@ -267,7 +272,7 @@ test('a VM whose id was chosen to end as that of an older one gets none of its n
   const eve = await berth.token('eve', 'evil')
   expect(await create({ service_name: 'fresh', vm_id: copy, vm_port: 80 }, eve)).toMatchObject({
     status: 400,
-    body: { message: expect.stringContaining('ends as that of another one') as string },
+    body: { message: expect.stringContaining('ends as that of another VM') as string },
   })
   expect((await create({ service_name: 'fresh', vm_id: older, vm_port: 80 })).status).toBe(201)
 })

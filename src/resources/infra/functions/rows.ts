@@ -44,7 +44,16 @@ export async function findFunctionRow(db: Db, id: string): Promise<StoredFunctio
   return findOne<StoredFunction>(db, sql`select * from functions where id = ${id}`)
 }
 
-/** The same, locked until the transaction ends. */
+/** Whether a function that is deleted had this host name, at which its visitors may still come. */
+export async function wasHostOfFunction(db: Db, host: string): Promise<boolean> {
+  const found = await findOne(
+    db,
+    sql`select 1 from functions where host = ${host} and status in ('deleting', 'deleted') limit 1`,
+  )
+  return found !== undefined
+}
+
+/** A function, whoever owns it, locked until the transaction ends. */
 export async function lockFunctionRow(tx: Tx, id: string): Promise<StoredFunction | undefined> {
   return findOne<StoredFunction>(tx, sql`select * from functions where id = ${id} for no key update`)
 }

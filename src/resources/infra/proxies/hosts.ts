@@ -5,6 +5,7 @@ import { decodeId, encodeId, idPrefixes } from '#src/platform/ids.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { isWildcard, readDomainName } from '#src/resources/infra/domains/names.ts'
+import { wasHostOfFunction } from '#src/resources/infra/functions/rows.ts'
 import { readPreviewHost } from './preview-tokens.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 
@@ -49,13 +50,14 @@ export async function generatedHost(
     tx,
     sql`select 1 from vms where right(id::text, ${sql.lit(endHexDigits)}) = right(${vm.id}::text, ${sql.lit(endHexDigits)}) and (created_at, id) < (${vm.createdAt}, ${vm.id})`,
   )
-  if (older)
+  const host = `${serviceName}-${encodeId('vm', vm.id).slice(-endLength)}.${domain}`
+  if (older || (await wasHostOfFunction(tx, host)))
     throw new BerthError(
       'invalid_request',
-      'The id of this VM ends as that of another one, so no host name can be made of it. Give a domain, or use another VM.',
+      'The id of this VM ends as that of another VM or function, so no host name can be made of it. Give a domain, or use another VM.',
       { field: 'vm_id' },
     )
-  return `${serviceName}-${encodeId('vm', vm.id).slice(-endLength)}.${domain}`
+  return host
 }
 
 /** A host name as callers give one, in its stored spelling. @throws BerthError invalid_domain. */
@@ -111,7 +113,7 @@ export async function isBelowPlatform(
     )
   if (platformLabels.has(name) || name.slice(2, 4) === '--' || readPreviewHost({ domain }, host))
     throw platformsOwn(host)
-  if (await isMadeForAnother(tx, name, vm)) throw platformsOwn(host)
+  if ((await isMadeForAnother(tx, name, vm)) || (await wasHostOfFunction(tx, host))) throw platformsOwn(host)
   return true
 }
 

@@ -1,0 +1,3 @@
+-- Finds the functions that had a host name: it is given to nobody else.
+
+create index functions_host on functions (host);
