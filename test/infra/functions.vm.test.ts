@@ -371,7 +371,7 @@ test(
       expect(second).toMatch(/"number":2.*\nGood morning again from \/two$/)
       expect(back).toMatch(/"number":1.*\nGood morning from \/one$/)
       expect(sleep).toContain('"idleSeconds":60')
-      expect(domain).toMatch(/"target_type":"serverless"/)
+      expect(domain).toMatch(/hello.example.com leads to function:fn_/)
       expect(deleted).toMatch(/"deletedId":"fn_/)
     } finally {
       rmSync(folder, { recursive: true, force: true })
