@@ -15,12 +15,15 @@ export const largeBytes = 1024 * mebibyte
 /** The same of `/first`, so that everything has been used once. */
 export const firstBytes = 128 * mebibyte
 
-/** The program, as a function and in a plain VM: it answers a few bytes, or many. */
+/**
+ * The program, as a function and in a plain VM: it answers a few bytes, or many. It writes head and body together: apart, Nagle's
+ * algorithm holds the body back for 40 ms.
+ */
 export const program = `#!/usr/bin/env python3
 import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Handler(BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
+    protocol_version, wbufsize = 'HTTP/1.1', -1
     def do_GET(self):
         times = {'/large': ${largeBytes / mebibyte}, '/first': ${firstBytes / mebibyte}}.get(self.path)
         piece = b'hello' if times is None else bytes(${mebibyte})
@@ -115,6 +118,15 @@ export async function startProgram({ host }: Machines, vmId: string, port: numbe
   const command = `cat > /tmp/program <<'end'\n${program}end\nPORT=${port} nohup python3 /tmp/program > /dev/null 2>&1 &`
   const { status, body } = await host.call<{ exit_code?: number }>('POST', `/${vmId}/envd/exec`, { command })
   if (status !== 200) throw new Error(`the program was not started: ${status} ${JSON.stringify(body)}`)
+}
+
+/** How long the program alone takes in a VM that runs, until it takes a connection. Unit: ms. */
+export async function ownStartMs({ host }: Machines, vmId: string): Promise<number> {
+  const command = `from=$(date +%s%N); PORT=9999 python3 /tmp/program & until (: < /dev/tcp/127.0.0.1/9999) 2> /dev/null; do sleep 0.01; done; echo $((($(date +%s%N) - from) / 1000000)); kill $!`
+  const { status, body } = await host.call<{ stdout?: string }>('POST', `/${vmId}/envd/exec`, { command })
+  const ms = Number(body.stdout)
+  if (status !== 200 || !(ms > 0)) throw new Error(`the program did not start: ${status} ${JSON.stringify(body)}`)
+  return ms
 }
 
 /** Opens a port of a VM under a host name. */
