@@ -121,9 +121,16 @@ async function expectNothingLost(): Promise<void> {
   expect(due.filter((number) => !there.has(number))).toEqual([])
 }
 
-/** The content of the large table, as one line. */
-const sum = async (): Promise<unknown> =>
-  (await database.query('select count(*), sum(hashtextextended(a::text, 0)) from accounts a'))[0]
+/** The content of the large table, as one line, as soon as somebody new is let in. */
+async function sum(): Promise<unknown> {
+  let rows: unknown[] = []
+  const read = async (): Promise<boolean> => {
+    rows = await database.query('select count(*), sum(hashtextextended(a::text, 0)) from accounts a')
+    return true
+  }
+  await until('somebody new is let in', () => read().catch(() => false), recoveryMs, betweenConnectionsMs)
+  return rows[0]
+}
 
 /** What is completed is whole in the store, and nothing else is there. */
 async function expectWholeBackups(): Promise<void> {

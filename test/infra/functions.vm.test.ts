@@ -130,6 +130,7 @@ async function ask(host: string, path = '/', agent: Agent | false = false): Prom
   return { status: answer.statusCode ?? 0, text, headers: answer.headers }
 }
 const hostOf = ({ url }: Made): string => new URL(url).hostname
+const isReady = async (): Promise<boolean> => (await fetch(`${berth.url}/readyz`).catch(() => null))?.status === 200
 const textOf = async (one: Made): Promise<string> => (await ask(hostOf(one))).text
 const logOf = async (one: Made): Promise<string> => {
   const data = await graphql<{ function: { log: { nodes: { output: string }[] } } }>(
@@ -343,6 +344,7 @@ test.each(['edge', 'worker', 'web', 'postgres'])(
   'what was deployed just before the %s is killed is served, by one instance',
   async (victim) => {
     const name = `after-${victim}`
+    await until('all of it is back', isReady, slowMs)
     const binaryUrl = await upload(server(name))
     await change('deployFunction', { id: made.id, binaryUrl })
     const asked = textOf(made).catch(String) // it may be cut
@@ -362,6 +364,7 @@ test(
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-function-'))
     try {
+      await until('all of it is back', isReady, slowMs)
       const env = { TOKEN: await berth.token('readers') }
       const printed = await paste(shellBlocks('docs/functions.md'), { url: berth.url, folder, env })
       const [, , , first, log, variables, second, back, sleep, domain, deleted] = printed.map((text) => text.trim())
