@@ -19,7 +19,8 @@ export async function endQemus(folder: string, owns: Owns): Promise<void> {
 }
 
 /**
- * Kills a machine's QEMU and waits until it is gone. Does nothing if the process id belongs to another process by now.
+ * Kills a machine's QEMU and waits until it is gone, its files closed: only then is the room of disks that are removed
+ * free. Does nothing if the process id belongs to another process by now.
  * @param uid the machine's user; null means the current user.
  */
 export async function killQemu(pid: number, machineUuid: string, uid: number | null): Promise<void> {
@@ -28,11 +29,28 @@ export async function killQemu(pid: number, machineUuid: string, uid: number | n
   const isMachine = (seen: Seen | undefined): boolean =>
     seen?.machineUuid === machineUuid && (seen.uid === (uid ?? own) || seen.uid === own)
   const deadline = performance.now() + killWaitMs
-  while (isMachine(await lookAt(pid))) {
+  const startedAt = (await lifeOf(pid))?.startedAt
+  const isLeft = async (): Promise<boolean> => {
+    const life = await lifeOf(pid)
+    return life !== undefined && life.startedAt === startedAt && !life.isOver
+  }
+  if (!isMachine(await lookAt(pid))) return
+  while (await isLeft()) {
     if (performance.now() > deadline) throw new Error(`QEMU process ${pid} cannot be killed`)
     signal(pid)
     await new Promise((resolve) => setTimeout(resolve, killLookEveryMs))
   }
+}
+
+/**
+ * When a process started, in ticks of the host's clock, and whether all its threads have ended. Its command line is
+ * empty as soon as its first thread has ended; the others may still hold its files. Undefined when there is none.
+ */
+async function lifeOf(pid: number): Promise<{ startedAt: string | undefined; isOver: boolean } | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '') // it has ended
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // from the third, its state
+  const [state, threads, startedAt] = [fields[0], fields[17], fields[19]]
+  return state ? { startedAt, isOver: /[ZX]/.test(state) && Number(threads) <= 1 } : undefined
 }
 
 function signal(pid: number): void {
