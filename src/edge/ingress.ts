@@ -32,6 +32,7 @@ export async function openEdgeIngress(
         securePortNumber: config.httpsPort,
         trustedProxies: config.trustedProxies,
         routes: previews.routes,
+        catchUp: (host) => routes.catchUp(host),
         guard: previews.guard,
         reach: createReach(reachVm, functions),
         functions,

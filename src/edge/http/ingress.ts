@@ -29,7 +29,7 @@ import { createUpgrades, type Upgrades } from './upgrades.ts'
 export type IngressLimits = { -readonly [Name in keyof typeof ingressLimits]: number }
 
 /** What an ingress needs. */
-export type IngressOptions = Pick<ServingOptions, 'guard' | 'answerChallenge' | 'securePort'> &
+export type IngressOptions = Pick<ServingOptions, 'guard' | 'answerChallenge' | 'securePort' | 'catchUp'> &
   Omit<TlsOptions, 'greetingSeconds' | 'passThrough'> & {
     host: string
     /** 0 takes any that is free. */

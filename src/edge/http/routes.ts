@@ -1,7 +1,10 @@
 /** The routes in memory: found by host and path without asking Postgres, and kept as they are while it is away. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { followRows } from '#src/platform/streams/followed-rows.ts'
-import { findRoutes, findRoutesAfter, routesTopic, type Route } from '#src/resources/infra/routes.ts'
+import { findRouteIds, findRoutes, findRoutesAfter, routesTopic, type Route } from '#src/resources/infra/routes.ts'
 
 /** The routes of all proxies and domains. */
 export type RouteTable = {
@@ -19,6 +22,11 @@ export type RouteTable = {
 export type FollowedRoutes = RouteTable & {
   /** Resolves when all have been read for the first time. */
   ready: Promise<void>
+  /**
+   * Looks in Postgres for what leads from a host that is unknown here: a notice of it may be on its way. Returns after a
+   * short while at the latest, and at once when there were too many such looks.
+   */
+  catchUp(host: string): Promise<void>
   close(): void
 }
 
@@ -34,8 +42,19 @@ export function followRoutes({ db, pubsub }: Pick<Services, 'db' | 'pubsub'>): F
     replace: table.replace,
     put: (id, route) => (route ? table.put(route) : table.remove(id)),
   })
+  const mayLook = createLookCount()
+  async function lookFor(host: string): Promise<void> {
+    const ids = await findRouteIds(db, [host, wildcardOf(host)])
+    if (ids.length > 0) await followed.catchUp(ids)
+  }
   return {
-    ...followed,
+    ready: followed.ready,
+    close: followed.close,
+    async catchUp(host) {
+      if (!mayLook()) return
+      const looked = lookFor(host).catch((error: unknown) => log.debug({ err: error }, 'a host could not be looked up'))
+      await Promise.race([looked, pause(ingressLimits.unknownWaitMs, undefined, { ref: false })])
+    },
     find: table.find,
     hasHost: table.hasHost,
     get size() {
@@ -113,6 +132,16 @@ export function createRoutes(): Routes {
       watchers.add(changed)
       return () => watchers.delete(changed)
     },
+  }
+}
+
+/** Whether one more look fits into this second. */
+function createLookCount(): () => boolean {
+  let sinceMs = -Infinity
+  let looks = 0
+  return () => {
+    if (performance.now() - sinceMs >= 1000) [sinceMs, looks] = [performance.now(), 0]
+    return ++looks <= ingressLimits.unknownLooksPerSecond
   }
 }
 

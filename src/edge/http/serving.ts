@@ -19,6 +19,8 @@ export type Guard = (route: Route, request: PreviewRequest) => PreviewVerdict
 /** What serving needs. */
 export type ServingOptions = {
   routes: Pick<RouteTable, 'find' | 'hasHost'>
+  /** Learns of routes of a host that were made a moment ago. */
+  catchUp?: ((host: string) => Promise<void>) | undefined
   pools: Pools
   tenants: Tenants
   /** Where the use of functions is noted. */
@@ -32,8 +34,8 @@ export type ServingOptions = {
 
 /** Where a request may go, and what it says there. */
 export type Admitted = { route: Route; target: Target; read: ReadRequest }
-/** A request that goes nowhere, and what is said. */
-export type Turned = { page: Page }
+/** A request that goes nowhere, what is said, and the host if nothing is known of it. */
+export type Turned = { page: Page; unknownHost?: string }
 
 /** Serves requests. */
 export type Serving = {
@@ -63,9 +65,13 @@ export function createServing(options: ServingOptions): Serving {
   const admit = (given: GivenRequest): Admitted | Turned =>
     admitBy(options, (route) => known.get(route)?.target ?? targetOf(route), given)
 
-  function begin(request: Incoming, answer: Outgoing, given: GivenRequest, over: () => void): void {
+  function begin(request: Incoming, answer: Outgoing, given: GivenRequest, over: () => void, isLast = false): void {
     const admitted = admit(given)
-    if ('page' in admitted) return turn(request, answer, admitted.page, over)
+    if ('page' in admitted) {
+      const { page, unknownHost = null } = admitted
+      if (unknownHost === null || !options.catchUp || isLast) return turn(request, answer, page, over)
+      return stillThere(answer, options.catchUp(unknownHost), () => guarded(request, answer, given, over, true), over)
+    }
     const { route, target, read } = admitted
     const { organizationId } = route
     if (read.isLast) lastOn(answer)
@@ -86,9 +92,9 @@ export function createServing(options: ServingOptions): Serving {
   }
 
   /** Says so where a request is not as it should be; and reads nothing more of its connection. */
-  function guarded(request: Incoming, answer: Outgoing, given: GivenRequest, over: () => void): void {
+  function guarded(request: Incoming, answer: Outgoing, given: GivenRequest, over: () => void, isLast = false): void {
     try {
-      begin(request, answer, given, over)
+      begin(request, answer, given, over, isLast)
     } catch (error) {
       if (!(error instanceof BadRequest)) log.error({ err: error }, 'a request could not be served')
       if (!given.isHttp2) given.peer.isRefused = true
@@ -100,18 +106,11 @@ export function createServing(options: ServingOptions): Serving {
   return {
     admit,
     serve(request, answer, given, over) {
-      const challenge = given.peer.isSecure ? null : challengeIn(given.url)
-      if (challenge === null || !options.answerChallenge) return guarded(request, answer, given, over)
-      answerAuthority(options.answerChallenge, given, challenge).then(
-        (text) =>
-          text === null
-            ? guarded(request, answer, given, over)
-            : turn(request, answer, { status: 200, title: '', sentence: '', plain: text }, over),
-        (error: unknown) => {
-          log.warn({ err: error }, 'a challenge of a certificate authority could not be answered')
-          turn(request, answer, pages.late, over)
-        },
-      )
+      const asked = answerAuthority(options.answerChallenge, given)
+      if (!asked) return guarded(request, answer, given, over)
+      const then = (page: Page | null): void =>
+        page ? turn(request, answer, page, over) : guarded(request, answer, given, over)
+      stillThere(answer, asked, then, over)
     },
   }
 }
@@ -126,7 +125,8 @@ function admitBy(
   const { peer } = given
   if (peer.serverName !== null && peer.serverName !== read.host) return { page: pages.misdirected }
   const route = options.routes.find(read.host, read.path)
-  if (!route || route.access === 'database') return { page: pages.unknown }
+  if (!route) return { page: pages.unknown, ...(options.routes.hasHost(read.host) ? {} : { unknownHost: read.host }) }
+  if (route.access === 'database') return { page: pages.unknown }
   if (!read.isSecure) {
     const location = securedAddress(read, options)
     if (location !== null) return { page: moved(location) }
@@ -138,6 +138,15 @@ function admitBy(
   }
   const target = targetFor(route)
   return target ? { route, target, read } : { page: pages.unlinked }
+}
+
+/** Goes on with what came, unless the client has left by then. */
+function stillThere<Came>(answer: Outgoing, coming: Promise<Came>, then: (came: Came) => void, over: () => void): void {
+  let isClosed = false
+  answer.once('close', () => {
+    isClosed = true
+  })
+  void coming.then((came) => (isClosed ? over() : then(came)))
 }
 
 /** Closes the connection behind this answer. */
@@ -203,15 +212,20 @@ function challengeIn(url: string): string | null {
   return /^[A-Za-z0-9_-]+$/.test(token) && token.length <= tokenLengthMax ? token : null
 }
 
-async function answerAuthority(
-  answerChallenge: NonNullable<ServingOptions['answerChallenge']>,
+/** What an ACME authority gets; the page is null when nobody waits for its token. Undefined when no authority asks. */
+function answerAuthority(
+  answerChallenge: ServingOptions['answerChallenge'],
   given: GivenRequest,
-  token: string,
-): Promise<string | null> {
-  try {
-    return await answerChallenge(readRequest(given).host, token)
-  } catch (error) {
-    if (error instanceof BadRequest) return null // it is said below
-    throw error
+): Promise<Page | null> | undefined {
+  const token = given.peer.isSecure ? null : challengeIn(given.url)
+  if (token === null || !answerChallenge) return undefined
+  const answer = async (): Promise<Page | null> => {
+    const text = await answerChallenge(readRequest(given).host, token)
+    return text === null ? null : { status: 200, title: '', sentence: '', plain: text }
   }
+  return answer().catch((error: unknown) => {
+    if (error instanceof BadRequest) return null // it is said below
+    log.warn({ err: error }, 'a challenge of a certificate authority could not be answered')
+    return pages.late
+  })
 }

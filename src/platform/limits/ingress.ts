@@ -33,6 +33,10 @@ export const ingressLimits = {
   webSocketsPerTarget: 256,
   webSocketIdleSeconds: 900, // one on which nothing is said for so long is cut
 
+  // Names that nothing is known of: what leads there may have been made a moment ago.
+  unknownLooksPerSecond: 50, // in Postgres, of one process; the others are answered at once
+  unknownWaitMs: 500, // for that look
+
   // Targets.
   connectionsPerTarget: 128,
   waitingPerTarget: 1024, // requests that wait for one of those

@@ -26,22 +26,26 @@ export type Following<Row> = {
 const againMs = 500
 const changesAtOnce = 500
 
-/** Follows them until `close`. `ready` resolves when all have been read for the first time. */
-export function followRows<Row extends { id: string }>(
-  following: Following<Row>,
-): { ready: Promise<void>; close: () => void } {
+/** What is being followed. */
+export type Followed = {
+  /** Resolves when all have been read for the first time. */
+  ready: Promise<void>
+  /** Reads these now, although no notice has come of them yet. While they cannot be read it waits. */
+  catchUp(ids: readonly string[]): Promise<void>
+  close(): void
+}
+
+/** Follows them until `close`. */
+export function followRows<Row extends { id: string }>(following: Following<Row>): Followed {
   const { pubsub, topic, what, readPage, readRows, replace, put } = following
   const first = Promise.withResolvers<void>()
   const changed = new Set<string>()
   let isAllDue = true
-  let isReading = false
+  let reading: Promise<void> | undefined
   let closed = false
 
   async function readAll(): Promise<void> {
-    const rows: Row[] = []
-    for (let page = await readPage(null); page.length > 0; page = await readPage(page.at(-1)?.id ?? null))
-      rows.push(...page)
-    replace(rows)
+    replace(await readPages(readPage))
     first.resolve()
   }
 
@@ -67,9 +71,11 @@ export function followRows<Row extends { id: string }>(
   }
 
   /** One read at a time, so that the last one is the newest. */
-  async function read(): Promise<void> {
-    if (isReading) return
-    isReading = true
+  const read = (): Promise<void> =>
+    (reading ??= readOn().finally(() => {
+      reading = undefined
+    }))
+  async function readOn(): Promise<void> {
     while ((isAllDue || changed.size > 0) && !closed) {
       try {
         await readNext()
@@ -79,7 +85,6 @@ export function followRows<Row extends { id: string }>(
         await pause(againMs)
       }
     }
-    isReading = false
   }
 
   pubsub.listen(topic, (id) => {
@@ -91,8 +96,19 @@ export function followRows<Row extends { id: string }>(
   void read()
   return {
     ready: first.promise,
+    catchUp(ids) {
+      for (const id of ids) changed.add(id)
+      return read()
+    },
     close() {
       closed = true
     },
   }
+}
+
+async function readPages<Row extends { id: string }>(readPage: Following<Row>['readPage']): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let page = await readPage(null); page.length > 0; page = await readPage(page.at(-1)?.id ?? null))
+    rows.push(...page)
+  return rows
 }

@@ -67,6 +67,12 @@ export async function findRoutes(db: Db, ids: readonly string[]): Promise<Route[
   return findAll<Route>(db, sql`select * from routes where id = any(${ids}::uuid[])`)
 }
 
+/** The ids of the routes of these hosts. */
+export async function findRouteIds(db: Db, hosts: readonly string[]): Promise<string[]> {
+  const found = await findAll<Pick<Route, 'id'>>(db, sql`select id from routes where host = any(${hosts}::text[])`)
+  return found.map(({ id }) => id)
+}
+
 /** All routes after this id, in the order of their ids, a page at a time; an empty page is the end. */
 export async function findRoutesAfter(db: Db, afterId: string | null): Promise<Route[]> {
   return findAll<Route>(

@@ -12,6 +12,9 @@ beforeAll(async () => {
     reach: async () => {
       throw refusal
     },
+    catchUp: async (host) => {
+      if (host === 'fresh.test') world.route(host, 1)
+    },
     answerChallenge: async (host, token) => (host === 'a.test' && token === 'known' ? 'known.thumb' : null),
     securePort: (host) => (host === 'secure.test' ? 443 : host === 'other.test' ? 4443 : null),
   })
@@ -52,6 +55,12 @@ test.each([
 test('an address that leads nowhere yet is said to, and one of a database is not there', async () => {
   expect((await ask(world, 'none.test')).text).toContain('not linked')
   expect((await ask(world, 'db.test')).status).toBe(404)
+})
+
+test('an address that was made a moment ago is looked for before it is said to be unknown', async () => {
+  refusal = new TargetRefusal('sleeping', 'It sleeps.')
+  expect((await ask(world, 'fresh.test', '/', { method: 'POST', body: 'x' })).text).toContain('It sleeps.')
+  expect((await ask(world, 'stale.test')).status).toBe(404)
 })
 
 test('a challenge of a certificate authority is answered before anything else, and only a known one', async () => {

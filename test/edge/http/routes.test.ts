@@ -113,14 +113,23 @@ describe('what follows Postgres', () => {
     await until('the new route is there', () => routes.hasHost('added.example.com'))
     await transaction(db, (tx) => removeRoute(tx, before.id))
     await until('the old one is gone', () => !routes.hasHost('before.example.com'))
-    const missed = bare('missed.example.com')
-    // Written without a notice, as one that was missed.
-    await change(
-      db,
-      sql`insert into routes (id, organization_id, kind, host) values (${missed.id}, ${organizationId}, 'proxy', ${missed.host})`,
-    )
+    // Written without a notice, as those whose notice is on its way, or was missed.
+    const write = (host: string): Promise<unknown> =>
+      change(
+        db,
+        sql`insert into routes (id, organization_id, kind, host) values (${newUuid()}, ${organizationId}, 'proxy', ${host})`,
+      )
+    for (const host of ['late.example.com', '*.late.example.com']) await write(host)
+    for (const host of ['late.example.com', 'any.late.example.com', 'none.example.com']) await routes.catchUp(host)
+    expect(['late', 'any.late', 'none'].map((name) => routes.hasHost(`${name}.example.com`))).toEqual([
+      true,
+      true,
+      false,
+    ])
+    await write('missed.example.com')
     await postgres.killPostgres()
     await postgres.backendsGone()
+    await routes.catchUp('missed.example.com') // it does not wait until Postgres is back
     expect([routes.hasHost('added.example.com'), routes.hasHost('missed.example.com')]).toEqual([true, false])
     await postgres.restartPostgres()
     await until('the missed one is there', () => routes.hasHost('missed.example.com'), 10_000)
