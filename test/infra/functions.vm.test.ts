@@ -246,7 +246,7 @@ test(
     expect(text).toMatch(/crashed\. The function failed to start/)
     expect(text).not.toContain('exit code')
     await graphql(`mutation { deleteFunction(input: {id: "${broken.id}"}) { deletedId } }`)
-    expect((await ask(hostOf(broken))).status).toBe(404)
+    await until('its address is gone', async () => (await ask(hostOf(broken))).status === 404)
     const empty = await change('createFunction', { name: 'empty' })
     expect(await ask(hostOf(empty))).toMatchObject({ status: 503, text: /^Nothing is deployed here yet/ })
   },
