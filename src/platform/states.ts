@@ -1,7 +1,6 @@
 /**
  * State machines: the only code that writes a status column. A move that the table does not allow changes nothing.
  */
-import { BerthError } from './errors.ts'
 import { change, findOne, sql, type Db, type Tx } from './postgres.ts'
 import type { RawBuilder } from 'kysely'
 
@@ -63,13 +62,5 @@ export async function transitionAll<Status extends string>(
   return change(
     tx,
     sql`update ${sql.table(machine.table)} set status = ${to}, ${set} where ${whose} and status = any(${sourcesOf(machine, to)})`,
-  )
-}
-
-/** The 409 for a move that is not possible from the current status. */
-export function wrongState(machine: States<string>, status: string, wanted: string): BerthError {
-  return new BerthError(
-    'invalid_transition',
-    `This ${machine.noun} is ${status}, so it cannot be ${wanted} now. Wait until its status has settled, then try again.`,
   )
 }

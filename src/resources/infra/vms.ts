@@ -19,12 +19,11 @@ import {
 import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { waitUntil } from '#src/platform/streams/waits.ts'
-import { wrongState } from '#src/platform/states.ts'
 import { markDeleted, moveTowards, reconcileVm, type WantedStatus } from './vms/lifecycle.ts'
 import { readNetworkPolicy } from './vms/network-policies.ts'
 import { checkName, insertVm, readMetadata, type VmOrder } from './vms/orders.ts'
 import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
-import { addEvent, vmStates } from './vms/states.ts'
+import { addEvent, adviceToRun } from './vms/states.ts'
 
 /** Conditions of a list of VMs. */
 export type VmFilter = { statuses?: readonly VmStatus[] | null }
@@ -166,9 +165,19 @@ export async function requestStatus(call: Call, publicId: string, wanted: Wanted
     await spendLifecycle(call, vm.id)
     if (vm.status === wanted) return vm
     const moved = await moveTowards(call, tx, vm, wanted)
-    if (!moved) throw wrongState(vmStates, vm.status, wanted)
+    if (!moved) throw wrongStatus(vm, wanted)
     return moved
   })
+}
+
+const participles: Readonly<Record<WantedStatus, string>> = { running: 'started', stopped: 'stopped', paused: 'paused' }
+
+function wrongStatus({ status }: Vm, wanted: WantedStatus): BerthError {
+  const advice = wanted === 'running' ? 'Wait until its status has settled, then try again.' : adviceToRun(status)
+  return new BerthError(
+    'invalid_transition',
+    `This VM is ${status}, so it cannot be ${participles[wanted]} now. ${advice}`,
+  )
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
 import { nodeClient, type NodeClient } from '#src/drivers/node.ts'
 import { knownVms, type Vm } from './rows.ts'
+import { adviceToRun } from './states.ts'
 
 /** A running VM, and its node. */
 export type RunningVm = { id: string; scope: Scope; envGeneration: number; node: NodeClient }
@@ -35,7 +36,11 @@ export async function reachVm(
     select v.status, v.env_generation, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`,
     ))
   if (!row) throw notFound('VM')
-  if (row.status !== 'running') throw new BerthError(ifNotRunning, `VM is ${row.status}; this requires a running one.`)
+  if (row.status !== 'running')
+    throw new BerthError(
+      ifNotRunning,
+      `This VM is ${row.status}; this requires a running one. ${adviceToRun(row.status)}`,
+    )
   return {
     id,
     scope,

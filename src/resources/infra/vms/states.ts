@@ -27,6 +27,13 @@ export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
   deleted: [],
 })
 
+/** What to do so that a VM of this status runs, as the end of a sentence that says why it must. */
+export function adviceToRun(status: VmStatus): string {
+  if (status === 'paused') return 'Resume it first: resumeVm in GraphQL.'
+  if (status === 'stopped' || status === 'error') return 'Start it first: startVm in GraphQL.'
+  return status === 'deleting' ? 'It is being deleted: create a new one.' : 'Wait until it is running, then try again.'
+}
+
 /** The statuses that need no further work. */
 export const steadyStatuses: readonly VmStatus[] = ['running', 'stopped', 'paused', 'deleted', 'error']
 
