@@ -233,6 +233,7 @@ test(
     expect(event?.status_reason).toMatch(
       /^Its program ended with exit code 3\. Before that it printed: .*asked for \/crash/s,
     )
+    expect(event?.status_reason, 'only what this start printed').not.toContain('Starting version')
   },
   slowMs,
 )
@@ -248,7 +249,10 @@ test(
     await graphql(`mutation { deleteFunction(input: {id: "${broken.id}"}) { deletedId } }`)
     await until('its address is gone', async () => (await ask(hostOf(broken))).status === 404)
     const empty = await change('createFunction', { name: 'empty' })
-    expect(await ask(hostOf(empty))).toMatchObject({ status: 503, text: /^Nothing is deployed here yet/ })
+    expect(await ask(hostOf(empty))).toMatchObject({
+      status: 503,
+      text: /^This service cannot start yet\. Nothing is deployed yet/,
+    })
   },
   slowMs,
 )

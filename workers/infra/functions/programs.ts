@@ -49,7 +49,7 @@ const findScript = `command=
 [ -f Procfile ] && command=$(sed -n 's/^web:[[:space:]]*//p' Procfile | head -n 1)
 [ -z "$command" ] && [ -f package.json ] && grep -q '"start"' package.json && command='exec npm start'
 for name in app server main; do [ -z "$command" ] && [ -f "$name" ] && [ -x "$name" ] && exec "./$name"; done
-[ -n "$command" ] || { echo 'There is nothing to start: set startCommand, or add a Procfile with the line "web: <command>".'; exit 127; }
+[ -n "$command" ] || { echo 'There is nothing to start: set startCommand, or put a Procfile with the line "web: <command>" at the top of the archive.'; exit 127; }
 exec /bin/dash -c "$command"`
 
 /**

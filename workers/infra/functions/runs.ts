@@ -166,11 +166,19 @@ async function endAttempt(run: Run, reason: string): Promise<void> {
 
 async function fail({ work, claimed }: Run, attempt: number, reason: string): Promise<void> {
   const { services, nodeId } = work
-  const tail = await patiently(() => findLogTail(services.db, claimed.claim.functionId))
-  const shown = tail === '' || tail.endsWith(reason) ? tail.slice(0, -reason.length).trimEnd() : tail
+  const shown = printedBefore(await patiently(() => findLogTail(services.db, claimed.claim)), reason)
   const whole = shown === '' ? reason : `${reason} Before that it printed: ${shown}`
   await patiently(() => noteFailure(services, claimed.claim, { attempt, reason: whole, nodeId }))
   log.info({ function: encodeId('function', claimed.claim.functionId), attempt }, 'the program of a function ended')
+}
+
+/** The lines of Berth's own in a log: what is before them was printed by an earlier start. */
+const ownLine = /^(?:Starting version \d+|Its program (?:ended|was ended) |It did not listen at port \d+ )/
+
+/** What the program printed in this start, from the last lines of the log. */
+function printedBefore(tail: string, reason: string): string {
+  const lines = (tail.endsWith(reason) ? tail.slice(0, -reason.length) : tail).trimEnd().split('\n')
+  return lines.slice(lines.findLastIndex((line) => ownLine.test(line)) + 1).join('\n')
 }
 
 function sentenceOf({ exitCode }: Exit): string {

@@ -81,7 +81,13 @@ export function binaryOfBuild(services: Pick<Background, 'config' | 'sealer'>, b
 }
 
 async function checkFinished(services: Pick<Background, 'config' | 'sealer'>, key: string): Promise<void> {
-  if (await objectStore(services).find(key)) return
+  const found = await objectStore(services).find(key)
+  if (found && found.sizeBytes > 0) return
+  if (found)
+    throw refusal(
+      'The file at this binaryUrl is empty: PUT the program, or its archive, to a new upload_url.',
+      'binaryUrl',
+    )
   throw refusal('Nothing was uploaded to this binaryUrl yet: PUT the file to its upload_url first.', 'binaryUrl')
 }
 

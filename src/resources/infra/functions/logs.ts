@@ -98,11 +98,16 @@ async function dropOldest(tx: Tx, { functionId, bytes, position }: StoredLog): P
   )
 }
 
-/** The end of a log as it may stand in a sentence. */
-export async function findLogTail(db: Db, functionId: string): Promise<string> {
+/** The last lines of a version in its function's log, as they may stand in a sentence. */
+export async function findLogTail(
+  db: Db,
+  { functionId, versionNumber }: Pick<InstanceClaim, 'functionId' | 'versionNumber'>,
+): Promise<string> {
   const lines = await findAll<Pick<Line, 'output'>>(
     db,
-    sql`select output from function_log_lines where function_id = ${functionId} order by position desc limit 10`,
+    sql`
+    select output from (select * from function_log_lines where function_id = ${functionId} order by position desc limit 10) l
+    where version_number = ${versionNumber} order by position desc`,
   )
   const text = lines
     .reverse()

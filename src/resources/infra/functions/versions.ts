@@ -73,7 +73,7 @@ export async function rollBackFunction(call: Call, publicId: string, to: string)
     if (!version)
       throw new BerthError(
         'invalid_request',
-        `to names no version of this function. It keeps the last ${functionLimits.versionsKept}: ask for its versions.`,
+        `to must be the id of one of the function's last ${functionLimits.versionsKept} versions, fnv_…: ask for versions { nodes { id number } }.`,
         { field: 'to' },
       )
     if (version.id === one.versionId) return one

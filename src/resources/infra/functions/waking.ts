@@ -54,19 +54,11 @@ export async function wakeFunction(services: Background, functionId: string): Pr
         isDone: (seen) => seen.target !== null,
       })
       if (target) return target
-      throw new FunctionUnavailable(
-        'late',
-        `The function did not start within ${functionLimits.wakeSeconds} s. Try again in a moment.`,
-        5,
-      )
+      throw new FunctionUnavailable('late', `The function did not start within ${functionLimits.wakeSeconds} s.`, 5)
     } catch (error) {
       if (!(error instanceof StartsBusy)) throw error
       if (performance.now() > untilMs)
-        throw new FunctionUnavailable(
-          'busy',
-          'Too many functions of its organization start right now. Try again in a moment.',
-          2,
-        )
+        throw new FunctionUnavailable('busy', 'Too many functions of its organization start right now.', 2)
       await pause(busyMs)
     }
   }
