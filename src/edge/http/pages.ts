@@ -21,7 +21,7 @@ const targetPages: Readonly<Record<TargetRefusal['kind'], { status: number; titl
   starting: { status: 503, title: 'This service is starting' },
   failing: { status: 502, title: 'This service does not answer' },
   crashed: { status: 503, title: 'This service has crashed' },
-  empty: { status: 503, title: 'Nothing is deployed here yet' },
+  empty: { status: 503, title: 'This service cannot start yet' },
   refused: { status: 502, title: 'Nothing is running here yet' },
   busy: { status: 503, title: 'This service is busy' },
   gone: { status: 404, title: 'This service is gone' },

@@ -44,7 +44,7 @@ const cookieName = 'berth-preview-'
 const securePrefix = '__Host-'
 const parameter = `${previewParameter}=`
 
-const missing = 'This preview opens with a link that has a token. Ask whoever showed you this address for a new link.'
+const missing = 'It opens with a link that has a token. Ask whoever showed you this address for a new link.'
 const over = 'The link to this preview is no longer valid. Ask whoever gave it to you for a new one.'
 const wrong = 'This token does not open this preview. Ask whoever gave you the link for a new one.'
 

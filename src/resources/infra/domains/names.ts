@@ -58,7 +58,7 @@ export function readDomainName(given: string): string {
   const text = isWildcard ? given.slice(2) : given
   if (text === '' || text.length > givenLengthMax) throw wrong(`have 1 to ${nameLengthMax} characters`)
   if (text.includes('://')) throw wrong('be a name without https:// before it')
-  if (isIP(text) !== 0) throw wrong('be a name, not an IP address')
+  if (isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0) throw wrong('be a name, not an IP address')
   if (text.includes(':')) throw wrong('be a name without a port')
   if (text.includes('*')) throw wrong('have a * only as its first label: *.example.com')
   if (foreign.test(text)) throw wrong('have letters, digits, hyphens and dots only, and no path')
@@ -70,7 +70,8 @@ export function readDomainName(given: string): string {
   if (ascii.length + (isWildcard ? 2 : 0) > nameLengthMax) throw wrong(`have 1 to ${nameLengthMax} characters`)
   checkLabels(ascii)
   const { publicSuffix } = parse(ascii, { allowPrivateDomains: true, extractHostname: false, validateHostname: false })
-  if (ascii === publicSuffix || !ascii.includes('.'))
+  if (!ascii.includes('.')) throw wrong('have a dot, as in shop.example.com')
+  if (ascii === publicSuffix)
     throw wrong(`be below a public suffix; ${ascii} is one itself, and belongs to nobody alone`)
   return isWildcard ? `*.${ascii}` : ascii
 }

@@ -68,13 +68,13 @@ export function instructionsFor(config: Setting, claim: Claim): string {
   return [
     `Add ${count} where the DNS of ${base} is managed:`,
     ...lines,
-    `Names are written in full: leave out the end where your provider adds it by itself. There must be no other A, AAAA or CNAME record at ${claim.name}. Berth looks every 30 seconds for 10 minutes, then less often, and gives up after ${domainLimits.pendingHours} hours. Then activate it: POST /api/v1/domains/activate with {"domain": "${claim.name}"}.`,
+    `Names are written in full: leave out the end where your provider adds it by itself. There must be no other A or AAAA record at ${claim.name}; instead of the A record, a CNAME may lead to a name that leads here. Berth looks every 30 seconds for 10 minutes, then less often, and gives up after ${domainLimits.pendingHours} hours. Then activate it: POST /api/v1/domains/activate with {"domain": "${claim.name}"}.`,
   ].join('\n')
 }
 const purposes: Record<DomainRecord['purpose'], string> = {
   address: ' (leads the name here)',
   ownership: ' (proves that the name is yours)',
-  wildcard: ' (lets the certificate for all names below be issued)',
+  wildcard: ' (lets an ACME authority issue the certificate for all names below; without one it is not needed)',
 }
 
 /**
