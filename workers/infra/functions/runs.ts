@@ -78,7 +78,7 @@ function writerOf({ services: { db } }: VmWork, { claim, progress }: ClaimedInst
 /** The worker before may have stored the end of the program, and died before it was noted. */
 async function noteUnnoted(run: Run): Promise<void> {
   const { attempt } = run.writer.progress
-  if (attempt - 1 > run.claimed.instance.failedAttempts) await fail(run, attempt - 1, 'Its program ended.')
+  if (attempt - 1 > run.claimed.instance.failedAttempts) await fail(run, attempt - 1, await endInLog(run))
 }
 
 /** Starts or follows the program once, to its end. @returns whether there may be more to do */
@@ -96,7 +96,7 @@ async function takeTurn(run: Run, places: Places): Promise<boolean> {
     await follow(run, machine)
   } catch (error) {
     if (error instanceof StartFailure || error instanceof GuestRefusal) {
-      await endAttempt(run, error.message)
+      await endAttempt(run, error.message, false)
       return true
     }
     if (!(error instanceof BerthError) || error.code !== 'vm_unreachable') throw error
@@ -156,29 +156,32 @@ async function pour(output: KeptOutput, writer: LogWriter<InstanceProgress>, pri
 }
 
 /** Stores the end of a start of the program, then notes it: the next one has the next number. */
-async function endAttempt(run: Run, reason: string): Promise<void> {
+async function endAttempt(run: Run, reason: string, hasStarted = true): Promise<void> {
   const { writer } = run
   const { attempt } = writer.progress
   writer.endOutput({ attempt: attempt + 1 }, reason)
   await writer.flush()
-  await fail(run, attempt, reason)
+  await fail(run, attempt, hasStarted ? await endInLog(run, reason) : reason)
 }
 
 async function fail({ work, claimed }: Run, attempt: number, reason: string): Promise<void> {
   const { services, nodeId } = work
-  const shown = printedBefore(await patiently(() => findLogTail(services.db, claimed.claim)), reason)
-  const whole = shown === '' ? reason : `${reason} Before that it printed: ${shown}`
-  await patiently(() => noteFailure(services, claimed.claim, { attempt, reason: whole, nodeId }))
+  await patiently(() => noteFailure(services, claimed.claim, { attempt, reason, nodeId }))
   log.info({ function: encodeId('function', claimed.claim.functionId), attempt }, 'the program of a function ended')
 }
 
 /** The lines of Berth's own in a log: what is before them was printed by an earlier start. */
-const ownLine = /^(?:Starting version \d+|Its program (?:ended|was ended) |It did not listen at port \d+ )/
+const ownLine = /^(?:Starting version \d+|Its program (?:ended|was ended) |It did not listen at port \d+ |Its file )/
 
-/** What the program printed in this start, from the last lines of the log. */
-function printedBefore(tail: string, reason: string): string {
-  const lines = (tail.endsWith(reason) ? tail.slice(0, -reason.length) : tail).trimEnd().split('\n')
-  return lines.slice(lines.findLastIndex((line) => ownLine.test(line)) + 1).join('\n')
+/**
+ * How the last start of the program ended, which is the last line of the log, and what it printed before.
+ * @param reason the same, where it is known.
+ */
+async function endInLog({ work, claimed }: Run, reason?: string): Promise<string> {
+  const lines = (await patiently(() => findLogTail(work.services.db, claimed.claim))).split('\n')
+  const end = reason ?? lines.at(-1)
+  const printed = lines.slice(lines.findLastIndex((line, at) => at < lines.length - 1 && ownLine.test(line)) + 1, -1)
+  return printed.length === 0 ? end || 'Its program ended.' : `${end} Before that it printed: ${printed.join('\n')}`
 }
 
 function sentenceOf({ exitCode }: Exit): string {
