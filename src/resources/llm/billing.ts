@@ -39,6 +39,7 @@ export { requestStatuses, requestsTopic, type Payer, type RequestRoute, type Req
 export { monthOf } from './billing/months.ts'
 export { endLostProcesses, forgetInferenceProcesses } from './billing/processes.ts'
 export type { InferenceOrder } from './billing/requests.ts'
+export { checkMaySpend } from './billing/starts.ts'
 
 /** Opens requests. */
 export type Inference = {

@@ -1,0 +1,237 @@
+/**
+ * Starts on behalf of a person who is not calling: by a deployment, a schedule or a trigger. What counts is what the
+ * person may do, and what is there, at this moment.
+ */
+import { isAtLeast, permissions, type Role, type Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { startLimits } from '#src/platform/limits/deployments.ts'
+import { change, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Services } from '#src/platform/services.ts'
+import { checkMaySpend } from '#src/resources/llm/billing.ts'
+import { findModel } from '#src/resources/llm/models.ts'
+import type { Metadata } from './agents/field-rules.ts'
+import { createEphemeralEnvironment } from './environments.ts'
+import type { EnvironmentConfig } from './environments/configs.ts'
+import { eventsOf, type Kickoff } from './kickoffs.ts'
+import { beginSession, resolveAgent, resolveEnvironment, resolveVaults } from './sessions/plans.ts'
+import type { Session } from './sessions/rows.ts'
+
+/** Where a started session works: nowhere, in an environment of the person's (a uuid), or in a fresh one of its own. */
+export type StartEnvironment =
+  | { type: 'none' }
+  | { type: 'existing'; environmentId: string }
+  | { type: 'ephemeral'; config: EnvironmentConfig | null }
+
+/** What to start, for whom; ids are uuids. An agent's version null: the newest. */
+export type StartOrder = {
+  organizationId: string
+  userId: string
+  agent: { id: string; version: number | null }
+  environment: StartEnvironment
+  vaultIds: readonly string[]
+  kickoff: Kickoff
+  budgetNanoUsd: number | null
+  title?: string | null
+  metadata: Metadata
+  source: 'schedule' | 'trigger' | 'deployment'
+  deploymentId: string | null
+}
+
+/** Why nothing was started. The names are those of Anthropic's deployment runs. */
+export type StartErrorType =
+  | 'agent_archived_error'
+  | 'environment_archived_error'
+  | 'environment_not_found_error'
+  | 'vault_archived_error'
+  | 'vault_not_found_error'
+  | 'organization_disabled_error'
+  | 'session_rate_limited_error'
+  | 'session_creation_rejected_error'
+  | 'unknown_error'
+
+/** The error of a start, as callers see it. */
+export type StartError = { type: StartErrorType; message: string }
+
+/** What became of a start: `refusal` is the same error as a request would have got it. */
+export type Started =
+  | { session: Session; error?: never; refusal?: never }
+  | { session?: never; error: StartError; refusal: BerthError }
+
+/**
+ * Starts a session in the caller's transaction. What keeps it from starting is answered, and leaves nothing behind;
+ * faults of Berth itself, such as a database that is away, are thrown.
+ */
+export async function startOnBehalf(
+  services: Pick<Services, 'config' | 'jobs' | 'sealer'>,
+  tx: Tx,
+  order: StartOrder,
+): Promise<Started> {
+  await change(tx, sql`savepoint start_on_behalf`)
+  try {
+    const session = await start(services, tx, order)
+    await change(tx, sql`release savepoint start_on_behalf`)
+    return { session }
+  } catch (error) {
+    const refused = error instanceof Refused ? error : undefined
+    if (!refused) throw error
+    await change(tx, sql`rollback to savepoint start_on_behalf`)
+    await change(tx, sql`release savepoint start_on_behalf`)
+    return { error: { type: refused.type, message: refused.refusal.message }, refusal: refused.refusal }
+  }
+}
+
+/** Whether the next try cannot succeed either, until somebody changes something: not for limits and credits. */
+export function isLastingError(type: StartErrorType): boolean {
+  return type !== 'session_rate_limited_error'
+}
+
+/** A refusal of one of the parts, with its type. */
+class Refused extends Error {
+  readonly type: StartErrorType
+  readonly refusal: BerthError
+
+  constructor(type: StartErrorType, refusal: BerthError) {
+    super(refusal.message)
+    this.type = type
+    this.refusal = refusal
+  }
+}
+
+async function start(
+  services: Pick<Services, 'config' | 'jobs' | 'sealer'>,
+  tx: Tx,
+  order: StartOrder,
+): Promise<Session> {
+  const scope = await readStarter(tx, order)
+  const { id, version } = order.agent
+  const agent = await refusing(agentErrors, () =>
+    resolveAgent(services, tx, scope, { type: 'agent', id: encodeId('agent', id), version }),
+  )
+  await refusing(creditErrors, () =>
+    checkMaySpend(tx, scope.organizationId, isFree(services, agent.definition.model.id)),
+  )
+  const environmentId = await refusing(environmentErrors, () => environmentOf(tx, scope, order.environment))
+  const named = order.vaultIds.map((vaultId) => encodeId('vault', vaultId))
+  const vaultIds = await refusing(vaultErrors, () => resolveVaults(tx, scope, named))
+  return refusing({}, () =>
+    beginSession(services, tx, scope, {
+      agent,
+      environmentId,
+      vaultIds,
+      title: order.title ?? null,
+      metadata: order.metadata,
+      budgetNanoUsd: order.budgetNanoUsd,
+      source: order.source,
+      deploymentId: order.deploymentId,
+      initialEvents: eventsOf(order.kickoff),
+    }),
+  )
+}
+
+/**
+ * The person as a member of the organization now. The membership is locked, so that whoever leaves meanwhile waits, and
+ * then also ends what is started here.
+ */
+async function readStarter(tx: Tx, { organizationId, userId }: StartOrder): Promise<Scope> {
+  const [leastRole] = permissions['sessions:write']
+  const organization = await getOne<Pick<Row<'organizations'>, 'deactivatedAt'>>(
+    tx,
+    sql`select deactivated_at from organizations where id = ${organizationId}`,
+  )
+  if (organization.deactivatedAt !== null)
+    throw new Refused('organization_disabled_error', new BerthError('forbidden', 'The organization is deactivated.'))
+  const member = await findOne<Pick<Row<'memberships', { role: Role }>, 'role'>>(
+    tx,
+    sql`select role from memberships where organization_id = ${organizationId} and user_id = ${userId} and deactivated_at is null for share`,
+  )
+  if (!member)
+    throw rejected(
+      new BerthError(
+        'forbidden',
+        'Whoever this runs for has left the organization. Have a member of it create one of their own.',
+      ),
+    )
+  const { role } = member
+  if (!isAtLeast(role, leastRole))
+    throw rejected(
+      new BerthError(
+        'not_permitted_for_role',
+        `Whoever this runs for is a ${role} by now; to start a session requires ${leastRole} or higher. Ask an owner of the organization.`,
+      ),
+    )
+  return { organizationId, userId, role, keyId: null, vmId: null }
+}
+
+async function environmentOf(tx: Tx, scope: Scope, environment: StartEnvironment): Promise<string | null> {
+  switch (environment.type) {
+    case 'none':
+      return null
+    case 'existing':
+      return (await resolveEnvironment(tx, scope, encodeId('environment', environment.environmentId)))?.id ?? null
+    case 'ephemeral':
+      await checkPace(tx, scope.organizationId)
+      return (await createEphemeralEnvironment(tx, scope, environment.config ?? {})).id
+  }
+}
+
+/** Counted in rows, because the limiter would need a second connection while this transaction holds one. */
+async function checkPace(tx: Tx, organizationId: string): Promise<void> {
+  const { count } = await getOne<{ count: number }>(
+    tx,
+    sql`select count(*) from environments where organization_id = ${organizationId} and ephemeral and created_at > now() - interval '1 minute'`,
+  )
+  if (count < startLimits.environmentsPerMinute) return
+  throw new BerthError(
+    'rate_limited',
+    `Your organization has started ${count} environments in the last minute, which is the limit. Try again in a minute.`,
+    { retryAfterSeconds: 60 },
+  )
+}
+
+function isFree({ config }: Pick<Services, 'config'>, modelId: string): boolean {
+  const pricing = findModel(config, modelId)?.pricing
+  return pricing !== undefined && Object.values(pricing).every((price) => price === 0)
+}
+
+/** What a code of a refusal means where it came from. */
+type ErrorTypes = Readonly<Partial<Record<string, StartErrorType>>>
+
+const agentErrors: ErrorTypes = { resource_archived: 'agent_archived_error', not_found: 'unknown_error' }
+const environmentErrors: ErrorTypes = {
+  resource_archived: 'environment_archived_error',
+  not_found: 'environment_not_found_error',
+}
+const vaultErrors: ErrorTypes = { vault_archived: 'vault_archived_error', not_found: 'vault_not_found_error' }
+/** No plan: the operator has taken it away. Credits and budgets come back without a change of what is started. */
+const creditErrors: ErrorTypes = {
+  no_active_plan: 'organization_disabled_error',
+  insufficient_credits: 'session_rate_limited_error',
+  budget_exceeded: 'session_rate_limited_error',
+}
+const passing: ErrorTypes = {
+  rate_limited: 'session_rate_limited_error',
+  capacity_unavailable: 'session_rate_limited_error',
+}
+
+const unusableVault = new BerthError(
+  'vault_archived',
+  'A vault of this is archived, so its credentials cannot be used. Name another one, or none.',
+)
+
+async function refusing<Result>(types: ErrorTypes, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error
+    const type = types[error.code] ?? passing[error.code]
+    if (type === 'vault_archived_error') throw new Refused(type, unusableVault)
+    if (type) throw new Refused(type, error)
+    throw error.status < 500 ? rejected(error) : error
+  }
+}
+
+function rejected(error: BerthError): Refused {
+  return new Refused('session_creation_rejected_error', error)
+}

@@ -1,0 +1,67 @@
+/** Kickoffs: a text or events, read once and sent to every session that starts with them. */
+import { describe, expect, test } from 'vitest'
+import { startLimits } from '#src/platform/limits/deployments.ts'
+import { eventsOf, readEitherKickoff, readKickoff } from '#src/resources/agents/kickoffs.ts'
+
+const message = (text: string): Record<string, unknown> => ({ type: 'user.message', content: [{ type: 'text', text }] })
+const outcome = {
+  type: 'user.define_outcome',
+  description: 'a green build',
+  rubric: { type: 'text', content: 'the tests pass' },
+}
+
+test('a text is one message, and is kept as it was sent', () => {
+  const kickoff = readKickoff('Look at the build.')
+  expect(kickoff).toEqual({ events: [message('Look at the build.')], text: 'Look at the build.' })
+  expect(eventsOf(kickoff)).toEqual([
+    { type: 'user.message', data: { content: [{ type: 'text', text: 'Look at the build.' }] } },
+  ])
+})
+
+test('events are kept in their order, and what was answered may be sent back', () => {
+  const events = [{ type: 'system.message', content: [{ type: 'text', text: 'Be brief.' }] }, message('Go.')]
+  const kickoff = readKickoff({ events })
+  expect(kickoff).toEqual({ events })
+  expect(readKickoff(kickoff)).toEqual(kickoff)
+  const said = readKickoff('Go.')
+  expect(readKickoff(JSON.parse(JSON.stringify(said)))).toEqual(said)
+})
+
+test('the outcome of each session has an id of its own, which is not kept', () => {
+  const kickoff = readKickoff({ events: [outcome] })
+  expect(kickoff.events).toEqual([{ ...outcome, max_iterations: null }])
+  const ids = [eventsOf(kickoff), eventsOf(kickoff)].map(([event]) => event?.data?.['outcome_id'])
+  expect(ids).toEqual([expect.stringMatching(/^outc_/), expect.stringMatching(/^outc_/)])
+  expect(ids[0]).not.toBe(ids[1])
+})
+
+describe('under the name of Anthropic’s clients', () => {
+  test('initial_events are the same', () => {
+    expect(readEitherKickoff({ initialEvents: [message('Go.')] })).toEqual({ events: [message('Go.')] })
+    expect(readEitherKickoff({ kickoff: 'Go.' })?.text).toBe('Go.')
+    expect(readEitherKickoff({ kickoff: null, initialEvents: null })).toBeUndefined()
+  })
+
+  test.each([
+    ['both', { kickoff: 'Go.', initialEvents: [message('Go.')] }, /either kickoff or initial_events/],
+    ['none', { initialEvents: [] }, /^initial_events must be a list of 1 to 50 events\.$/],
+    ['51', { initialEvents: Array.from({ length: 51 }, () => message('Go.')) }, /at most 50 events/],
+    ['an answer', { initialEvents: [{ type: 'user.interrupt' }] }, /^initial_events\[0\]\.type must be/],
+  ])('%s of them are refused', (_, given, sentence) => {
+    expect(() => readEitherKickoff(given)).toThrow(sentence)
+  })
+})
+
+test.each([
+  ['nothing', undefined],
+  ['an empty text', ''],
+  ['a number', 5],
+  ['a list', [message('Go.')]],
+  ['no events', { events: [] }],
+  ['an unknown key', { events: [message('Go.')], colour: 'red' }],
+  ['an event of the service', { events: [{ type: 'agent.message', content: [] }] }],
+  ['a text that is not its events', { text: 'Stop.', events: [message('Go.')] }],
+  ['more than fits', 'x'.repeat(startLimits.kickoffBytes + 1)],
+])('%s is no kickoff, and the sentence names the field', (_, given) => {
+  expect(() => readKickoff(given)).toThrow(/\bkickoff\b/)
+})
