@@ -73,8 +73,9 @@ export type Route = {
   /** Nouns whose absence is answered 403, because the interface lists no 404 for them here. */
   absentIs403?: readonly string[]
   /**
-   * For a 204 that deletes: what it deletes. A request with the header `anthropic-beta` gets 200 and
-   * `{id, type: "<kind>_deleted"}` instead, as that client expects; the id is the path's last parameter.
+   * For a deletion: what it deletes. A request with the header `anthropic-beta` gets 200 and
+   * `{id, type: "<kind>_deleted"}` instead of 204, as that client expects; the id is the path's last parameter. With the
+   * status 200 every request does, for paths where that client does not send the header.
    */
   deletes?: string
   /** An API key is refused here with 401, whatever its scopes allow elsewhere. */

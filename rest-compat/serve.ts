@@ -129,7 +129,8 @@ function answerHandler(
       answer(runner, route, operation, variables, contextOf(services, as, request.id))
     if (key === undefined) {
       const body = await run(caller)
-      const deleted = route.deletes !== undefined && request.headers['anthropic-beta'] !== undefined
+      const deleted =
+        route.deletes !== undefined && (route.status !== 204 || request.headers['anthropic-beta'] !== undefined)
       return deleted ? send(reply, 200, deletedBody(path, request, route)) : send(reply, route.status, body)
     }
     return once(services, caller, key, request, reply, route, run)

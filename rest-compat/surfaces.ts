@@ -4,7 +4,7 @@ import { keepText, sendKept } from '#src/platform/compression.ts'
 import { wireSchema } from '#schema/schema.ts'
 import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { agentsRoutes } from './agents/routes.ts'
+import { agentsHandlers, agentsRoutes } from './agents/routes.ts'
 import { infraHandlers, infraRoutes } from './infra/routes.ts'
 import { errorType } from './error-types.ts'
 import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
@@ -52,7 +52,7 @@ export const surfaces: readonly Surface[] = [
     prefix: '/agents',
     openapiPath: '/agents/openapi.json',
     routes: agentsRoutes,
-    handlers: {},
+    handlers: agentsHandlers, // files as streams: each says why it is answered by hand
     bodyBytes: limits.agentsBodyBytes,
     takesUnknownKeys: false,
     envelope: (error, requestId) => ({

@@ -13,6 +13,7 @@ const kinds = {
   DatabaseRestore: 'restore',
   Domain: 'domain',
   Environment: 'environment',
+  File: 'file',
   Folder: 'folder',
   Function: 'function',
   FunctionVersion: 'functionVersion',

@@ -1,9 +1,10 @@
 /** Every path of the agents service, by noun; they are mounted at /agents. */
-import type { Routes } from '../routes.ts'
+import type { HandWritten, Routes } from '../routes.ts'
 import { agentRoutes } from './agents.ts'
 import { catalogRoutes } from './catalog.ts'
 import { environmentRoutes } from './environments.ts'
 import { credentialRoutes } from './credentials.ts'
+import { downloadFileRoute, fileRoutes, uploadFileRoute } from './files.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
 import { vaultRoutes } from './vaults.ts'
@@ -29,9 +30,16 @@ const routes: Routes = {
   ...credentialRoutes,
   ...sessionRoutes,
   ...runRoutes,
+  ...fileRoutes,
 }
 
 /** The routes of the agents service's surface. */
 export const agentsRoutes: Routes = Object.fromEntries(
   Object.entries(routes).map(([key, route]) => [key, forKeys.includes(key) ? route : { ...route, peopleOnly: true }]),
 )
+
+/** Paths of the agents service that are answered by hand. */
+export const agentsHandlers: Readonly<Record<string, HandWritten>> = {
+  'POST /v1/files': uploadFileRoute,
+  'GET /v1/files/{id}/content': downloadFileRoute,
+}

@@ -68,6 +68,8 @@ export const permissions = {
   'vaults:read': ['viewer', null, null],
   'vaults:write': ['member', null, null],
   'runs:write': ['member', null, 'vm'],
+  'files:read': ['viewer', null, null],
+  'files:write': ['member', null, null],
   'members:read': ['viewer', null, null],
   'members:write': ['admin', null, null],
   'keys:read': ['viewer', null, null],

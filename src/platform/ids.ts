@@ -33,6 +33,7 @@ export const idPrefixes = {
   session: 'sesn',
   sessionEvent: 'sevt',
   outcome: 'outc',
+  file: 'file',
   deployment: 'depl',
   organization: 'org',
   user: 'usr',

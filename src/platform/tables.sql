@@ -622,6 +622,32 @@ CREATE INDEX environments_prepared_vm ON public.environments USING btree (prepar
 CREATE INDEX environments_vm ON public.environments USING btree (vm_id);
 CREATE UNIQUE INDEX environments_name ON public.environments USING btree (organization_id, owner_user_id, name) WHERE (status <> 'archived'::text);
 
+create table files (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  filename text,
+  mime_type text,
+  size_bytes bigint,
+  sha256 text,
+  expires_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  stored_at timestamp with time zone,
+  deleted_at timestamp with time zone,
+  reserved_bytes bigint not null default 0,
+  writing_until timestamp with time zone,
+  constraint files_pkey PRIMARY KEY (id),
+  constraint files_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint files_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint files_check CHECK (((stored_at IS NULL) OR ((filename IS NOT NULL) AND (mime_type IS NOT NULL) AND (size_bytes IS NOT NULL) AND (sha256 IS NOT NULL)))),
+  constraint files_filename_check CHECK (((length(filename) >= 1) AND (length(filename) <= 255))),
+  constraint files_mime_type_check CHECK (((length(mime_type) >= 3) AND (length(mime_type) <= 255)))
+);
+CREATE INDEX files_expiring ON public.files USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX files_incomplete ON public.files USING btree (writing_until) WHERE ((stored_at IS NULL) OR (deleted_at IS NOT NULL));
+CREATE INDEX files_owner ON public.files USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX files_owner_user ON public.files USING btree (owner_user_id);
+
 create table folders (
   id uuid not null,
   organization_id uuid not null,

@@ -15,6 +15,7 @@ const files = [
   'sessions/resources',
   'vaults/vaults',
   'vaults/credentials',
+  'files',
   'models',
   'beta',
 ].map((name) => `resources/beta/${name}.d.ts`)

@@ -44,6 +44,11 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
   'POST /agents/v1/environments/{id}': { of: 'environment', outcomes: writes('200'), body: { description: 'y' } },
   'POST /agents/v1/environments/{id}/archive': { of: 'environment', outcomes: writes('200') },
   'DELETE /agents/v1/environments/{id}': { of: 'environment', outcomes: writes('204') },
+  'GET /agents/v1/files': { outcomes: lists('200') },
+  'POST /agents/v1/files': { outcomes: makes('400 invalid_request'), body: {} }, // it takes a form
+  'GET /agents/v1/files/{id}': { of: 'file', outcomes: reads('200') },
+  'GET /agents/v1/files/{id}/content': { of: 'file', outcomes: reads('200') },
+  'DELETE /agents/v1/files/{id}': { of: 'file', outcomes: writes('200') },
   'GET /agents/v1/tools': { outcomes: lists('200') },
   'GET /agents/v1/models': { outcomes: lists('200') },
   'GET /agents/v1/models/{model}': { outcomes: lists('200') },
@@ -52,6 +57,7 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
 
 const agent = 'id: "{agent}"'
 const environment = 'id: "{environment}"'
+const file = 'id: "{file}"'
 
 /** Every root field of GraphQL that the agents service brings. */
 export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
@@ -71,5 +77,9 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation updateEnvironment': { outcomes: writes('200'), args: `${environment}, description: "y"` },
   'mutation archiveEnvironment': { outcomes: writes('200'), args: environment },
   'mutation deleteEnvironment': { outcomes: writes('200'), args: environment },
+  'query file': { outcomes: reads('200'), args: file },
+  'query files': { outcomes: lists('200'), args: 'first: 5' },
+  'mutation createFile': { outcomes: makes('400 invalid_request'), args: 'binaryUrl: "https://example.com/x"' },
+  'mutation deleteFile': { outcomes: writes('200'), args: file },
   'subscription environmentEvents': { outcomes: reads('200'), args: environment },
 }

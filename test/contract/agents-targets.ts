@@ -1,7 +1,10 @@
 /** Something of the owner's in the agents service for the callers to try to reach, each holding the canary. */
+import { Readable } from 'node:stream'
+import { objectStore } from '#src/drivers/objects.ts'
 import { decodeId, encodeId, newId, newUuid } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { sealSecrets } from '#src/resources/agents/credentials/rows.ts'
+import { fileKey } from '#src/resources/agents/files/rows.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
 import type { Berth } from '../support/berth.ts'
 
@@ -13,6 +16,7 @@ export type AgentsTarget = {
   credential: string
   session: string
   event: string
+  file: string
 }
 
 /** Ids of the same kinds that nothing has. */
@@ -23,6 +27,7 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   credential: newId('credential'),
   session: newId('session'),
   event: newId('sessionEvent'),
+  file: newId('file'),
 })
 /** Texts that are no ids. */
 export const malformedAgentsTarget: AgentsTarget = {
@@ -32,14 +37,16 @@ export const malformedAgentsTarget: AgentsTarget = {
   credential: 'vcrd_x',
   session: 'sesn_x',
   event: 'sevt_x',
+  file: 'file_x',
 }
 
-/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, and an idle session with an event. */
+/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, and an idle session with an event, and a file. */
 export async function makeAgentsTarget(
-  { services: { db, sealer } }: Berth,
+  { services }: Berth,
   { organizationId, userId }: { organizationId: string; userId: string },
   canary: string,
 ): Promise<AgentsTarget> {
+  const { db, sealer } = services
   const [agentId, environmentId] = [newUuid(), newUuid()]
   const definition = JSON.stringify({
     name: canary,
@@ -90,6 +97,17 @@ export async function makeAgentsTarget(
     values (${credentialId}, ${vaultId}, ${canary}, ${JSON.stringify(auth)}, 'mcp_server_url', ${auth.mcp_server_url}, ${sealed})`.execute(
     db,
   )
+  const fileId = newUuid()
+  const { sizeBytes, sha256 } = await objectStore(services).put(
+    fileKey({ organizationId, id: fileId }),
+    Readable.from([Buffer.from(canary)]),
+    1000,
+  )
+  await sql`
+    insert into files (id, organization_id, owner_user_id, filename, mime_type, size_bytes, sha256, stored_at)
+    values (${fileId}, ${organizationId}, ${userId}, ${canary}, 'text/plain', ${sizeBytes}, ${sha256}, now())`.execute(
+    db,
+  )
   return {
     agent: encodeId('agent', agentId),
     environment: encodeId('environment', environmentId),
@@ -97,13 +115,14 @@ export async function makeAgentsTarget(
     credential: encodeId('credential', credentialId),
     session: encodeId('session', sessionId),
     event: encodeId('sessionEvent', eventId),
+    file: encodeId('file', fileId),
   }
 }
 
 /** Everything stored of it, as text. */
 export async function agentsPicture(
   { services: { db } }: Berth,
-  { agent, environment, vault, session }: AgentsTarget,
+  { agent, environment, vault, session, file }: AgentsTarget,
 ): Promise<string[]> {
   const agentId = decodeId('agent', agent)
   const environmentId = decodeId('environment', environment)
@@ -114,6 +133,7 @@ export async function agentsPicture(
     union all select 'environment ' || e::text from environments e where id = ${environmentId} union all select 'environment event ' || e::text from environment_events e where environment_id = ${environmentId}
     union all select 'vault ' || v::text from vaults v where id = ${vaultId} union all select 'credential ' || c::text from vault_credentials c where vault_id = ${vaultId}
     union all select 'session ' || s::text from sessions s where id = ${sessionId} union all select 'session event ' || e::text from session_events e where session_id = ${sessionId}
+    union all select 'file ' || f::text from files f where id = ${decodeId('file', file)}
     union all select 'vault event ' || e::text from vault_events e where vault_id = ${vaultId} order by 1`.execute(db)
   return rows.map(({ row }) => row)
 }

@@ -123,6 +123,7 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     cid: target.credential,
     session: target.session,
     event: target.event,
+    file: target.file,
     fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)

@@ -328,7 +328,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
-      .replaceAll(/(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID')
+      .replaceAll(/(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file)_[0-9a-z]{26}/g, 'ID')
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
       .replaceAll(/"verification_token":"[0-9a-f]{32}"/g, 'TOKEN')
       .replaceAll(/\d{13}-\d+/g, 'ENTRY')
@@ -339,7 +339,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(
     ([key, { body }]) =>
-      !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$/.test(
+      !/\/(?:events|stream|content)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|vaults|sessions)$/.test(
         key,
       ) &&
       (variant === 'only what it needs' || fieldsOf(key).some(({ name }) => !(isObject(body) && name in body))),

@@ -20,6 +20,7 @@ import { forgetPushes } from '#src/resources/infra/functions/repositories/remova
 import { requeueStalledFunctions } from '#src/resources/infra/functions/reconciling.ts'
 import { sleepIdleFunctions } from '#src/resources/infra/functions/sleep.ts'
 import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
+import { forgetFiles } from '#src/resources/agents/files/retention.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
 import { forgetCertificateOrders, sweepCertificates } from '#src/resources/infra/certificates/claims.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
@@ -109,6 +110,7 @@ async function forget(services: Background): Promise<void> {
   const { db } = services
   await forgetUnfinishedUploads(services)
   await forgetUnusedUploads(services)
+  await forgetFiles(services)
   await forgetOldArtifacts(services)
   await forgetSchedules(db)
   await forgetCertificateOrders(db)

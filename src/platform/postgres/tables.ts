@@ -138,6 +138,11 @@ export type Tables = {
     preparedVmId: string | null; eventPosition: number; usedAt: string; createdAt: string; updatedAt: string
     archivedAt: string | null
   }
+  files: {
+    id: string; organizationId: string; ownerUserId: string; filename: string | null; mimeType: string | null
+    sizeBytes: number | null; sha256: string | null; expiresAt: string | null; createdAt: string
+    storedAt: string | null; deletedAt: string | null; reservedBytes: number; writingUntil: string | null
+  }
   folders: {
     id: string; organizationId: string; userId: string | null; name: string; nodeId: string; sizeMb: number
     createdAt: string; deletedAt: string | null; usedMb: number; purpose: string | null

@@ -1,4 +1,4 @@
-/** How much organizations store as files (uploads, outputs of builds, backups), and the limits on it. */
+/** How much organizations store as files (uploads, outputs of builds, backups, files of agents), and the limits on it. */
 import { join } from 'node:path'
 import { diskRoom, type DiskRoom } from '#src/drivers/disk-room.ts'
 import type { Config } from '#src/platform/config.ts'
@@ -25,9 +25,12 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
     sql`
     select (select coalesce(sum(size_bytes), 0) from uploads where organization_id = ${organizationId})::bigint
         + (select coalesce(sum(size_bytes), 0) from database_backups where organization_id = ${organizationId})::bigint
+        + (select coalesce(sum(size_bytes), 0) from files where organization_id = ${organizationId})::bigint
         + (select coalesce(sum((output ->> 'sizeBytes')::bigint), 0) from build_jobs where organization_id = ${organizationId} and output ->> 'key' is not null)::bigint as stored_bytes,
       coalesce(sum(reserved_bytes) filter (where organization_id = ${organizationId}), 0)::bigint as staged_bytes, coalesce(sum(reserved_bytes), 0)::bigint as all_staged_bytes
-    from uploads where writer is not null and writing_until > now()`,
+    from (
+      select organization_id, reserved_bytes from uploads where writer is not null and writing_until > now()
+      union all select organization_id, reserved_bytes from files where stored_at is null and writing_until > now()) arriving`,
   )
 }
 
@@ -43,7 +46,7 @@ export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes
   if (heldBytes + wantedBytes > bytesMax) {
     throw new BerthError(
       'rate_limited',
-      `Your organization’s files take ${mib(heldBytes)} MiB, this one may take ${mib(wantedBytes)} MiB more, and ${mib(bytesMax)} MiB is the limit. Delete backups that nobody needs; uploads and artifacts go when they expire; the operator can raise BERTH_ORG_FILES_GB.`,
+      `Your organization’s files take ${mib(heldBytes)} MiB, this one may take ${mib(wantedBytes)} MiB more, and ${mib(bytesMax)} MiB is the limit. Delete backups and files that nobody needs; uploads and artifacts go when they expire; the operator can raise BERTH_ORG_FILES_GB.`,
       { retryAfterSeconds },
     )
   }

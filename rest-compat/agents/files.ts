@@ -1,0 +1,224 @@
+/** Files of the agents service over REST, as Anthropic's client asks for them. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Readable } from 'node:stream'
+import { bearerOf } from '#schema/context.ts'
+import { watchPace } from '#src/drivers/node/files.ts'
+import { allow } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
+import { fileLimits } from '#src/platform/limits/files.ts'
+import { spendRequest } from '#src/platform/rate-limits.ts'
+import type { Call } from '#src/platform/services.ts'
+import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
+import { openFile } from '#src/resources/agents/files.ts'
+import { receiveFile } from '#src/resources/agents/files/receiving.ts'
+import type { StoredFile } from '#src/resources/agents/files/rows.ts'
+import { contextOf, lingerAfter, send, setAllowance } from '../answers.ts'
+import { pageInfo } from '../lists.ts'
+import type { HandWritten, JsonSchema, Routes, SurfaceParts } from '../routes.ts'
+import { ignoredParameters } from '../variables.ts'
+import { readFileForm } from './file-forms.ts'
+
+const fields =
+  'id type filename mime_type: mimeType size_bytes: sizeBytes downloadable created_at: createdAt expires_at: expiresAt'
+
+/** Lists, reads and deletes files. */
+export const fileRoutes: Routes = {
+  'GET /v1/files': {
+    status: 200,
+    errors: [400],
+    additive: true,
+    summary: 'The caller’s files, newest first',
+    list: { shape: 'page', most: agentFileLimits.listMax, usual: agentFileLimits.listDefault },
+    filter: { 'ids[]': 'ids' },
+    operation: `query listFiles ($first: Int, $after: String, $filter: FileFilter) {
+      body: files(first: $first, after: $after, filter: $filter) { nodes { ${fields} } ${pageInfo} } }`,
+  },
+  'GET /v1/files/{id}': {
+    status: 200,
+    errors: [404],
+    additive: true,
+    summary: 'What is known of a file',
+    operation: `query getFile ($id: ID!) { body: file(id: $id) { ${fields} } }`,
+  },
+  'DELETE /v1/files/{id}': {
+    status: 200,
+    errors: [404],
+    additive: true,
+    deletes: 'file',
+    summary: 'Deletes a file',
+    operation: 'mutation deleteFile ($input: DeleteFileInput!) { deleteFile(input: $input) { deletedId } }',
+  },
+}
+
+const text: JsonSchema = { type: 'string' }
+const moment: JsonSchema = { type: 'string', format: 'date-time' }
+const fileSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    id: text,
+    type: { type: 'string', enum: ['file'] },
+    filename: text,
+    mime_type: text,
+    size_bytes: { type: 'integer' },
+    downloadable: { type: 'boolean' },
+    created_at: moment,
+    expires_at: { ...moment, type: ['string', 'null'] },
+  },
+  required: ['id', 'type', 'filename', 'mime_type', 'size_bytes', 'downloadable', 'created_at', 'expires_at'],
+}
+const bytes: JsonSchema = { type: 'string', format: 'binary' }
+const reason = 'A file of any size passes as a stream of bytes; a GraphQL answer would have to be in memory as a whole.'
+
+/** Stores a file that is sent as a form. */
+export const uploadFileRoute: HandWritten = {
+  reason,
+  name: 'uploadFile',
+  status: 200,
+  errors: [400, 413, 415, 503, 504],
+  summary: 'Stores a file of at most 500 MiB, sent as a form',
+  requests: {
+    'multipart/form-data': {
+      type: 'object',
+      properties: {
+        file: { ...bytes, description: 'The file. Only the last component of its name is kept.' },
+        expires_in_seconds: {
+          type: 'integer',
+          minimum: agentFileLimits.expirySecondsMin,
+          maximum: agentFileLimits.expirySecondsMax,
+          description: 'The file is deleted by itself so many seconds after its upload.',
+        },
+      },
+      required: ['file'],
+    },
+  },
+  responses: { 'application/json': fileSchema },
+  headers: {},
+  takesStream: true,
+  additive: true,
+  make(parts) {
+    const calls = new WeakMap<FastifyRequest, Call>()
+    return {
+      async admit(request, reply) {
+        lingerAfter(request, reply)
+        const call = await admitted(parts, request, reply, 'files:write')
+        const { headers } = request
+        if (headers['idempotency-key'] !== undefined)
+          throw new BerthError(
+            'invalid_request',
+            'An upload is not repeated by its Idempotency-Key. Leave the header out; delete a file that was stored twice.',
+          )
+        const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+        if (encoding !== '' && encoding !== 'identity')
+          throw new BerthError(
+            'unsupported_encoding',
+            'A file is stored as it is sent. Send it without a content-encoding.',
+          )
+        if (Number(headers['content-length'] ?? 0) > agentFileLimits.bytes + agentFileLimits.formBytes)
+          throw new BerthError(
+            'request_too_large',
+            `A file may have at most ${agentFileLimits.bytes / 1024 / 1024} MiB. Send a smaller one.`,
+          )
+        calls.set(request, call)
+      },
+      async handle(request, reply) {
+        const call = admittedCall(calls, request)
+        const body = (request.body ?? request.raw) as Readable // what the parser of streams made
+        const length = request.headers['content-length']
+        const file = await receiveFile(call, length === undefined ? agentFileLimits.bytes : Number(length), (store) =>
+          readFileForm(body, request.headers['content-type'] ?? '', store),
+        )
+        return send(reply, 200, JSON.stringify(shown(file)))
+      },
+    }
+  },
+}
+
+/** Gets the bytes of a file. */
+export const downloadFileRoute: HandWritten = {
+  reason,
+  name: 'downloadFile',
+  status: 200,
+  errors: [400, 404],
+  summary: 'The bytes of a file. HEAD answers the same headers',
+  requests: {},
+  responses: { 'application/octet-stream': bytes },
+  headers: { 'Content-Disposition': '`attachment`, with the file’s name.' },
+  additive: true,
+  make(parts) {
+    const calls = new WeakMap<FastifyRequest, Call>()
+    return {
+      admit: async (request, reply) => void calls.set(request, await admitted(parts, request, reply, 'files:read')),
+      async handle(request, reply) {
+        const { id = '' } = request.params as { id?: string } // the route's pattern has it
+        const { file, body } = await openFile(admittedCall(calls, request), id, request.method === 'HEAD')
+        describe(reply, file)
+        if (body === null) return reply.send()
+        cutSlowReader(request, reply, body)
+        return reply.send(body)
+      },
+    }
+  },
+}
+
+/** Who asks, before the body is read. @throws BerthError as `allow`; invalid_request, rate_limited. */
+async function admitted(
+  { services, authenticator }: SurfaceParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  permission: 'files:read' | 'files:write',
+): Promise<Call> {
+  const caller = await authenticator.authenticate(bearerOf(request.headers))
+  allow(caller, permission)
+  setAllowance(reply, await spendRequest(services.limiter, caller, permission === 'files:write'))
+  const unknown = findUnknownKey(request.query as object, new Set(Object.keys(ignoredParameters)))
+  if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('query parameter', unknown, []))
+  return contextOf(services, caller, request.id)
+}
+
+function admittedCall(calls: WeakMap<FastifyRequest, Call>, request: FastifyRequest): Call {
+  const call = calls.get(request)
+  if (!call) throw new Error('a request for a file was not admitted')
+  return call
+}
+
+function shown(file: StoredFile): Record<string, unknown> {
+  return {
+    id: encodeId('file', file.id),
+    type: 'file',
+    filename: file.filename,
+    mime_type: file.mimeType,
+    size_bytes: file.sizeBytes,
+    downloadable: true,
+    created_at: file.createdAt,
+    expires_at: file.expiresAt,
+  }
+}
+
+function describe(reply: FastifyReply, { filename, mimeType, sizeBytes }: StoredFile): void {
+  const plain = filename.replaceAll(/[^\w .-]/g, '_')
+  const encoded = encodeURIComponent(filename).replaceAll(
+    /['()*]/g,
+    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`, // as RFC 8187 wants it
+  )
+  reply
+    .header('content-type', mimeType)
+    .header('content-length', sizeBytes)
+    .header('content-disposition', `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`)
+    .header('cache-control', 'private, no-store')
+    .header('x-content-type-options', 'nosniff')
+    .header('content-security-policy', 'sandbox') // a file that is opened in a browser must not get the rights of this origin
+}
+
+/** A reader that takes next to nothing would keep its connection and the file open for ever. */
+function cutSlowReader(request: FastifyRequest, reply: FastifyReply, body: Readable): void {
+  const { socket } = request.raw
+  const before = socket.bytesWritten
+  const timer = watchPace(
+    () => socket.bytesWritten - before,
+    () => reply.raw.destroy(),
+    fileLimits.stalledSeconds,
+  )
+  body.once('close', () => clearInterval(timer))
+}

@@ -1,0 +1,103 @@
+/** Files of the agents service: a person's, for messages, and for the VMs of their sessions. */
+import type { Readable } from 'node:stream'
+import { objectStore } from '#src/drivers/objects.ts'
+import { allow, allowAnywhere } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
+import { log } from '#src/platform/log.ts'
+import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { change, sql, transaction } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { useUpload } from '#src/resources/infra/uploads.ts'
+import { discardFile, readExpiry, receiveFile } from './files/receiving.ts'
+import { readFileName, readMediaType } from './files/names.ts'
+import { fileKey, fileRows, readFile, theirFiles, type StoredFile } from './files/rows.ts'
+
+/** Which files a list shows. */
+export type FileFilter = { ids?: readonly string[] | null }
+
+/** What a file is made from: an upload's `binaryUrl`. */
+export type FileInput = {
+  binaryUrl: string
+  filename?: string | null
+  mimeType?: string | null
+  expiresInSeconds?: number | null
+}
+
+/**
+ * Makes a file from an upload of the organization, which stays as it is.
+ * @throws BerthError invalid_request; as receiveFile.
+ */
+export async function createFile(call: Call, input: FileInput): Promise<StoredFile> {
+  const { organizationId } = allow(call.caller, 'files:write')
+  const { filename = null, mimeType = null, expiresInSeconds = null } = input
+  readFileName(filename)
+  readMediaType(mimeType)
+  readExpiry(expiresInSeconds)
+  const key = await useUpload(call, organizationId, input.binaryUrl)
+  const found = key && (await objectStore(call).find(key))
+  if (!key || !found)
+    throw new BerthError(
+      'invalid_request',
+      'binary_url names no finished upload of your organization. Create an upload, PUT the file to its upload_url, then pass its binary_url.',
+      { field: 'binary_url' },
+    )
+  return receiveFile(call, found.sizeBytes, async (store) => {
+    await store(await objectStore(call).read(key))
+    return { filename, mediaType: mimeType, expiresInSeconds }
+  })
+}
+
+/** The file of this id. @throws BerthError not_found. */
+export async function getFile(call: Call, publicId: string): Promise<StoredFile> {
+  return readFile(call.db, allow(call.caller, 'files:read'), publicId)
+}
+
+/** The caller's files of these stored ids. */
+export async function findFiles(call: Call, ids: readonly string[]): Promise<StoredFile[]> {
+  return fileRows.find(call.db, ids, theirFiles(allowAnywhere(call.caller, 'files:read')))
+}
+
+/** The caller's files, newest first. @throws BerthError invalid_request. */
+export async function pageFiles(
+  call: Call,
+  window: PageWindow,
+  filter?: FileFilter | null,
+  direction?: Direction,
+): Promise<Page<StoredFile>> {
+  const scope = allow(call.caller, 'files:read')
+  const named = filter?.ids ? [...new Set(filter.ids)] : null
+  if (named && named.length > agentFileLimits.idsMax)
+    throw new BerthError('invalid_request', `ids may name at most ${agentFileLimits.idsMax} files.`, { field: 'ids' })
+  const ids = named?.flatMap((id) => decodeId('file', id) ?? []) ?? null
+  return fileRows.page(
+    call.db,
+    window,
+    sql`${theirFiles(scope)} and (${ids}::uuid[] is null or id = any(${ids}::uuid[]))`,
+    direction,
+  )
+}
+
+/** A file and its bytes. @throws BerthError not_found. */
+export async function openFile(
+  call: Call,
+  publicId: string,
+  headOnly: boolean,
+): Promise<{ file: StoredFile; body: Readable | null }> {
+  const file = await readFile(call.db, allow(call.caller, 'files:read'), publicId)
+  return { file, body: headOnly ? null : await objectStore(call).read(fileKey(file)) }
+}
+
+/** Deletes a file. Once this returns nobody finds it; its bytes are removed at once, or by housekeeping. @throws BerthError not_found. */
+export async function deleteFile(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'files:write')
+  const file = await transaction(call.db, async (tx) => {
+    const found = await readFile(tx, scope, publicId, sql`for update`)
+    await change(tx, sql`update files set deleted_at = now() where id = ${found.id}`)
+    return found
+  })
+  await discardFile(call, file).catch((error: Error) =>
+    log.warn({ reason: error.message }, 'a deleted file’s bytes are removed later'),
+  )
+}

@@ -1,0 +1,157 @@
+/**
+ * Storing a file: room is reserved before its first byte, under a lease that its process renews, and callers see it once
+ * all of it is in the object store.
+ */
+import type { Readable } from 'node:stream'
+import { objectStore } from '#src/drivers/objects.ts'
+import type { StoredObject } from '#src/drivers/objects/store.ts'
+import { allow, type Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
+import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
+import { log } from '#src/platform/log.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
+import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+import { checkFileRoom, filesHeld } from '#src/resources/infra/file-room.ts'
+import { mediaTypeOf, readFileName, readMediaType, sniffedBytes, unnamed } from './names.ts'
+import { fileKey, type StoredFile } from './rows.ts'
+
+/** What is said about a file beside its bytes; null for what is not said. */
+export type FileFacts = { filename: string | null; mediaType: string | null; expiresInSeconds: number | null }
+
+type Draft = Pick<StoredFile, 'id' | 'organizationId'>
+type Stores = Pick<Background, 'config' | 'db' | 'sealer'>
+
+const renewMs = (agentFileLimits.leaseSeconds * 1000) / 3
+
+/**
+ * Stores one file.
+ * @param bytesMax how much may arrive.
+ * @param receive is given what stores the bytes, calls it once, and returns what else was said.
+ * @throws BerthError invalid_request, rate_limited, capacity_unavailable, request_too_large, timeout; whatever `receive`
+ * throws. Nothing is kept then.
+ */
+export async function receiveFile(
+  call: Call,
+  bytesMax: number,
+  receive: (store: (body: Readable) => Promise<void>) => Promise<FileFacts>,
+): Promise<StoredFile> {
+  const scope = allow(call.caller, 'files:write')
+  const draft: Draft = { id: newUuid(), organizationId: scope.organizationId }
+  await begin(call, scope, draft.id, Math.min(bytesMax, agentFileLimits.bytes))
+  const renewal = setInterval(() => {
+    change(
+      call.db,
+      sql`update files set writing_until = now() + ${agentFileLimits.leaseSeconds} * interval '1 second' where id = ${draft.id}`,
+    ).catch((error: Error) => log.warn({ reason: error.message }, 'the lease of a file could not be renewed'))
+  }, renewMs)
+  try {
+    let stored: StoredObject | undefined
+    const facts = await receive(async (body) => {
+      stored = await objectStore(call).put(fileKey(draft), body, agentFileLimits.bytes, {
+        stalledSeconds: limits.uploadStalledSeconds,
+        bytesPerSecondMin: limits.uploadBytesPerSecondMin,
+      })
+    })
+    if (!stored) throw new Error('a file was received that was not stored')
+    return await finish(call, draft, stored, facts)
+  } catch (error) {
+    await discardFile(call, draft).catch((failure: Error) =>
+      log.warn({ reason: failure.message }, 'a file that was not complete is removed later'),
+    )
+    throw error
+  } finally {
+    clearInterval(renewal)
+  }
+}
+
+/** Uploads begin one after the other, with those of builds, so that the counts are exact. */
+async function begin(
+  { config, db }: Call,
+  { organizationId, userId }: Scope,
+  id: string,
+  bytesMax: number,
+): Promise<void> {
+  await transaction(db, async (tx) => {
+    await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.uploadRoom})`)
+    await checkCount(tx, organizationId, {
+      rows: sql`files where organization_id = ${organizationId}`,
+      nouns: 'files',
+      most: agentFileLimits.filesMax,
+      advice: 'Delete those that nobody needs.',
+    })
+    const held = await filesHeld(tx, organizationId)
+    if (held.stagedBytes + bytesMax > limits.stagedBytesPerOrganization)
+      throw new BerthError(
+        'rate_limited',
+        'Your organization is uploading as much as it may at once. Try again when one of the uploads has ended; a request with a Content-Length counts with that size only.',
+        { retryAfterSeconds: 10 },
+      )
+    if (held.allStagedBytes + bytesMax > limits.stagedBytes)
+      throw new BerthError(
+        'capacity_unavailable',
+        'Too many files are being uploaded at the moment. Try again in a few seconds.',
+        { retryAfterSeconds: 10 },
+      )
+    await checkFileRoom(config, held, bytesMax)
+    await change(
+      tx,
+      sql`
+      insert into files (id, organization_id, owner_user_id, reserved_bytes, writing_until)
+      values (${id}, ${organizationId}, ${userId}, ${bytesMax}, now() + ${agentFileLimits.leaseSeconds} * interval '1 second')`,
+    )
+  })
+}
+
+async function finish(
+  call: Call,
+  draft: Draft,
+  { sizeBytes, sha256 }: StoredObject,
+  facts: FileFacts,
+): Promise<StoredFile> {
+  const name = readFileName(facts.filename)
+  const mediaType = mediaTypeOf(readMediaType(facts.mediaType), name, await beginningOf(call, draft, sizeBytes))
+  const expiresIn = readExpiry(facts.expiresInSeconds)
+  const file = await findOne<StoredFile>(
+    call.db,
+    sql`
+    update files set filename = ${name ?? unnamed(mediaType)}, mime_type = ${mediaType}, size_bytes = ${sizeBytes}, sha256 = ${sha256}, stored_at = now(),
+      expires_at = now() + ${expiresIn}::int * interval '1 second', reserved_bytes = 0, writing_until = null
+    where id = ${draft.id} and stored_at is null and deleted_at is null returning *`,
+  )
+  if (!file) throw new BerthError('timeout', 'This upload took too long, so it was ended. Send the file again.')
+  return file
+}
+
+/** The seconds until a file expires; null for never. @throws BerthError invalid_request. */
+export function readExpiry(seconds: number | null): number | null {
+  const { expirySecondsMin, expirySecondsMax } = agentFileLimits
+  if (seconds === null) return null
+  if (Number.isInteger(seconds) && seconds >= expirySecondsMin && seconds <= expirySecondsMax) return seconds
+  throw new BerthError(
+    'invalid_request',
+    `expires_in_seconds must be a whole number from ${expirySecondsMin} (an hour) to ${expirySecondsMax} (90 days). Leave it out for a file that does not expire.`,
+    { field: 'expires_in_seconds' },
+  )
+}
+
+async function beginningOf(call: Call, draft: Draft, sizeBytes: number): Promise<Buffer> {
+  if (sizeBytes === 0) return Buffer.alloc(0)
+  const range = { startByte: 0, endByte: Math.min(sizeBytes, sniffedBytes) - 1 }
+  const pieces: Buffer[] = []
+  for await (const piece of await objectStore(call).read(fileKey(draft), range)) pieces.push(piece as Buffer) // of a stream of bytes
+  return Buffer.concat(pieces)
+}
+
+/** Removes a file: its bytes first, so that the row is there for as long as they may be. Idempotent. */
+export async function discardFile(services: Stores, file: Draft): Promise<void> {
+  await change(
+    services.db,
+    sql`update files set deleted_at = coalesce(deleted_at, now()), reserved_bytes = 0 where id = ${file.id}`,
+  )
+  await objectStore(services).remove(fileKey(file))
+  await change(services.db, sql`delete from files where id = ${file.id} and deleted_at is not null`)
+}
