@@ -31,6 +31,9 @@ const kinds = {
   VaultCredential: 'credential',
   Vm: 'vm',
   VmProcess: 'process',
+  WebhookDelivery: 'webhookDelivery',
+  WebhookEndpoint: 'webhookEndpoint',
+  WebhookEvent: 'webhookEvent',
 } as const satisfies Record<string, IdKind | null>
 
 /** The name of a type that is a node. */

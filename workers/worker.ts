@@ -21,6 +21,7 @@ import { openNodeAgent } from './infra/node-agent.ts'
 import { reportMachines } from './infra/machine-metrics.ts'
 import { holdNode, readNodeId } from './infra/node.ts'
 import { openProjectNetworks } from './infra/project-networks.ts'
+import { deliverWebhooks } from './infra/webhooks.ts'
 import { machineSecrets, type Checkouts } from './infra/machine-secrets.ts'
 import type { VmWork } from './infra/vms.ts'
 
@@ -61,6 +62,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
   await handleCertificates(services)
   await handlePushHooks(services)
+  deliverWebhooks(services)
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
     return workWithoutVms(services, nodeId, stopping)

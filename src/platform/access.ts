@@ -53,6 +53,8 @@ export const permissions = {
   'functions:write': ['member', 'compute:use', null],
   'codehost:read': ['viewer', null, null], // a person's own account at the code host
   'codehost:write': ['viewer', null, null],
+  'webhooks:read': ['admin', null, null], // endpoints are told of everything in the organization
+  'webhooks:write': ['admin', null, null], // and go on being told when the caller is gone, so a VM's token makes none
   'usage:read': ['viewer', null, null],
   'sessions-in-vm:write': ['member', null, null], // puts the caller's own token into a VM: a key has none, and a token that is already there could renew itself forever
   'account:read': ['viewer', 'any', 'vm'],

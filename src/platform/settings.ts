@@ -83,7 +83,7 @@ export const settings = {
     'BERTH_PRIVATE_HOSTS',
     hostsWithPorts,
     [],
-    "hosts of a private network, as `host:port`, where agents' tool servers and their authorization servers may be; `http://` is taken for these only",
+    "hosts of a private network, as `host:port`, where agents' tool servers, their authorization servers and webhook endpoints may be; `http://` is taken for these only",
   ),
   runsVms: setting('BERTH_VMS', onOff, true, 'whether this host runs VMs'),
   vmPoolSize: setting(

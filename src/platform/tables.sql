@@ -1458,3 +1458,90 @@ CREATE INDEX vms_unsteady ON public.vms USING btree (updated_at) WHERE (status =
 CREATE INDEX vms_user ON public.vms USING btree (user_id);
 CREATE UNIQUE INDEX vms_external_ref ON public.vms USING btree (organization_id, external_ref) WHERE (status <> 'deleted'::text);
 CREATE UNIQUE INDEX vms_folder ON public.vms USING btree (folder_id) WHERE (status <> 'deleted'::text);
+
+create table webhook_attempts (
+  delivery_id uuid not null,
+  number integer not null,
+  endpoint_id uuid not null,
+  position bigint not null,
+  status text not null,
+  started_at timestamp with time zone not null,
+  duration_ms integer not null,
+  response_status integer,
+  problem text,
+  answer text,
+  constraint webhook_attempts_pkey PRIMARY KEY (delivery_id, number),
+  constraint webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE,
+  constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text])))
+);
+CREATE UNIQUE INDEX webhook_attempts_position ON public.webhook_attempts USING btree (endpoint_id, "position");
+
+create table webhook_deliveries (
+  id uuid not null,
+  organization_id uuid not null,
+  endpoint_id uuid not null,
+  event_id uuid not null,
+  status text not null,
+  tries integer not null default 0,
+  attempts integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  claim integer not null default 0,
+  claimed_until timestamp with time zone,
+  response_status integer,
+  problem text,
+  finished_at timestamp with time zone,
+  replayed_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint webhook_deliveries_once UNIQUE (event_id, endpoint_id),
+  constraint webhook_deliveries_pkey PRIMARY KEY (id),
+  constraint webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
+  constraint webhook_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE,
+  constraint webhook_deliveries_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint webhook_deliveries_due CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text])))
+);
+CREATE INDEX webhook_deliveries_claimed ON public.webhook_deliveries USING btree (organization_id, endpoint_id) WHERE (claimed_until IS NOT NULL);
+CREATE INDEX webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (endpoint_id, id DESC);
+CREATE INDEX webhook_deliveries_organization ON public.webhook_deliveries USING btree (organization_id, id DESC);
+CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at) WHERE (status = 'pending'::text);
+
+create table webhook_endpoints (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  url text not null,
+  description text,
+  event_types text[],
+  sealed_secret bytea not null,
+  sealed_previous_secret bytea,
+  previous_secret_until timestamp with time zone,
+  enabled boolean not null default true,
+  disabled_reason text,
+  disabled_at timestamp with time zone,
+  failures integer not null default 0,
+  last_problem text,
+  held_until timestamp with time zone,
+  event_position bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint webhook_endpoints_pkey PRIMARY KEY (id),
+  constraint webhook_endpoints_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint webhook_endpoints_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint webhook_endpoints_disabled CHECK ((enabled = (disabled_reason IS NULL))),
+  constraint webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['manual'::text, 'gone'::text, 'failures'::text])))
+);
+CREATE INDEX webhook_endpoints_organization ON public.webhook_endpoints USING btree (organization_id, id DESC);
+CREATE INDEX webhook_endpoints_user ON public.webhook_endpoints USING btree (user_id);
+
+create table webhook_events (
+  id uuid not null,
+  organization_id uuid not null,
+  type text not null,
+  subject_id text not null,
+  details jsonb,
+  created_at timestamp with time zone not null default now(),
+  constraint webhook_events_pkey PRIMARY KEY (id),
+  constraint webhook_events_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+CREATE INDEX webhook_events_created ON public.webhook_events USING btree (created_at);
+CREATE INDEX webhook_events_organization ON public.webhook_events USING btree (organization_id, id DESC);

@@ -12,6 +12,7 @@ import { claimOf } from '../support/builds.ts'
 import { makeDatabase } from '../support/databases.ts'
 import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
 import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-targets.ts'
+import { makeWebhooksTarget, webhooksPicture, type WebhooksTarget } from './webhooks-targets.ts'
 import { startStubNode } from './stub-node.ts'
 
 /** Who calls. `member`: another user of the owner's organization; `stranger`: the owner of another organization. */
@@ -79,7 +80,8 @@ export type Target = {
   organization: string
   apiKey: string
   membership: string
-} & AgentsTarget
+} & AgentsTarget &
+  WebhooksTarget
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
 export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof AgentsTarget = 'build'): string {
@@ -124,6 +126,9 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     session: target.session,
     event: target.event,
     file: target.file,
+    webhook: target.webhook,
+    webhook_event: target.webhookEvent,
+    delivery: target.delivery,
     fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
@@ -188,6 +193,7 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
     organization: encodeId('organization', organizationId),
     ...(await makeBuildTarget(berth, organizationId, nodeId)),
     ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)),
+    ...(await makeWebhooksTarget(berth, organizationId, canary)),
   }
 }
 
@@ -370,5 +376,9 @@ export async function picture(
     union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || concat_ws(',', a.plan, a.monthly_budget_nano_usd) from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(
     berth.services.db,
   )
-  return [...rows.map(({ row }) => row), ...(await agentsPicture(berth, others))].join('\n')
+  return [
+    ...rows.map(({ row }) => row),
+    ...(await agentsPicture(berth, others)),
+    ...(await webhooksPicture(berth, others)),
+  ].join('\n')
 }

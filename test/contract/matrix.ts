@@ -5,6 +5,7 @@
  */
 import { agentsGraphqlRows } from './agents-matrix.ts'
 import type { AgentsTarget } from './agents-targets.ts'
+import { webhooksGraphqlRows } from './webhooks-matrix.ts'
 
 /** In this order: owner, member, viewer, stranger, key without a fitting scope, key with `compute:use`. */
 export type Outcomes = readonly [
@@ -222,6 +223,7 @@ const inVm = 'vmId: "{vm}"'
 /** Every root field of GraphQL. `200` is an answer without errors. */
 export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...agentsGraphqlRows,
+  ...webhooksGraphqlRows,
   'query viewer': { outcomes: ['200', '200', '200', '200', '200', '200'] },
   'query organization': {
     outcomes: ['200', '200', '200', foreign, '200', '200'],

@@ -5,6 +5,7 @@ import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { agentsRows } from './agents-matrix.ts'
 import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
+import { absentWebhooksTarget, malformedWebhooksTarget } from './webhooks-targets.ts'
 import {
   callerNames,
   canary,
@@ -143,6 +144,7 @@ async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<voi
       apiKey: '0000000000000000',
       membership: newId('membership'),
       ...absentAgentsTarget(),
+      ...absentWebhooksTarget(),
     }),
     run({
       vm: 'vm_x',
@@ -164,6 +166,7 @@ async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<voi
       apiKey: 'x',
       membership: 'mbr_x',
       ...malformedAgentsTarget,
+      ...malformedWebhooksTarget,
     }),
     run({ ...foreign, vm: newId('node') }),
   ])

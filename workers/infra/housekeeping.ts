@@ -23,6 +23,7 @@ import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
 import { forgetFiles } from '#src/resources/agents/files/retention.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
 import { forgetCertificateOrders, sweepCertificates } from '#src/resources/infra/certificates/claims.ts'
+import { forgetWebhookEvents } from '#src/resources/infra/webhooks/retention.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/billing.ts'
 import { verifyBackups } from './database-verification.ts'
 import { requeueUnclaimedBuilds, sweepBuildDisks } from './builds/machines.ts'
@@ -115,6 +116,7 @@ async function forget(services: Background): Promise<void> {
   await forgetSchedules(db)
   await forgetCertificateOrders(db)
   await forgetPushes(db)
+  await forgetWebhookEvents(db)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)
   await forgetIdempotencyKeys(db)

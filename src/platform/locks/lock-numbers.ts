@@ -7,4 +7,5 @@ export const lockNumbers = {
   buildDispatch: 4_823_093,
   uploadRoom: 4_823_094,
   domainChecks: 4_823_095,
+  webhookClaims: 4_823_096,
 } as const

@@ -318,4 +318,24 @@ export type Tables = {
     startedAt: string | null; stoppedAt: string | null; expiresAt: string | null; deletedAt: string | null
     ownerUserId: string | null; purpose: string | null; projectId: string | null; codeHostLinkId: string | null
   }
+  webhook_attempts: {
+    deliveryId: string; number: number; endpointId: string; position: number; status: string; startedAt: string
+    durationMs: number; responseStatus: number | null; problem: string | null; answer: string | null
+  }
+  webhook_deliveries: {
+    id: string; organizationId: string; endpointId: string; eventId: string; status: string; tries: number
+    attempts: number; nextAttemptAt: string | null; claim: number; claimedUntil: string | null
+    responseStatus: number | null; problem: string | null; finishedAt: string | null; replayedAt: string | null
+    createdAt: string
+  }
+  webhook_endpoints: {
+    id: string; organizationId: string; userId: string | null; url: string; description: string | null
+    eventTypes: string[] | null; sealedSecret: Buffer; sealedPreviousSecret: Buffer | null
+    previousSecretUntil: string | null; enabled: boolean; disabledReason: string | null; disabledAt: string | null
+    failures: number; lastProblem: string | null; heldUntil: string | null; eventPosition: number; createdAt: string
+    updatedAt: string
+  }
+  webhook_events: {
+    id: string; organizationId: string; type: string; subjectId: string; details: unknown; createdAt: string
+  }
 }

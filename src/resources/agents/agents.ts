@@ -3,7 +3,7 @@ import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/a
 import { allowInKnown } from '#src/platform/access/organizations.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
   pageSql,
@@ -16,6 +16,7 @@ import {
 } from '#src/platform/pages.ts'
 import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { agentRows, findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
 import { hasActiveWork } from './sessions/work.ts'
@@ -43,6 +44,7 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
       most: limits.agentsMax,
       advice: 'Delete those that nobody needs.',
     })
+    await emitWebhookEvent(tx, organizationId, { type: 'agent.created', id: encodeId('agent', id) })
     return getOne<Agent>(
       tx,
       sql`
@@ -140,6 +142,7 @@ export async function updateAgent(
       tx,
       sql`insert into agent_versions (agent_id, version, definition) values (${agent.id}, ${agent.version + 1}, ${text})`,
     )
+    await emitWebhookEvent(tx, agent.organizationId, { type: 'agent.updated', id: encodeId('agent', agent.id) })
     return getOne<Agent>(
       tx,
       sql`update agents set version = version + 1, definition = ${text}, updated_at = now() where id = ${agent.id} returning *`,
@@ -157,6 +160,7 @@ export async function archiveAgent(call: Call, publicId: string): Promise<Agent>
   return transaction(call.db, async (tx) => {
     const agent = await readAgent(tx, scope, publicId, sql`for no key update`)
     if (agent.archivedAt) return agent
+    await emitWebhookEvent(tx, agent.organizationId, { type: 'agent.archived', id: encodeId('agent', agent.id) })
     return getOne<Agent>(
       tx,
       sql`update agents set archived_at = now(), updated_at = now() where id = ${agent.id} returning *`,
@@ -168,11 +172,12 @@ export async function archiveAgent(call: Call, publicId: string): Promise<Agent>
 export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'agents:delete')
   await transaction(call.db, async (tx) => {
-    const { id } = await readAgent(tx, scope, publicId, sql`for update`) // from here on no row that refers to it can be inserted
+    const { id, organizationId } = await readAgent(tx, scope, publicId, sql`for update`) // from here on no row that refers to it can be inserted
     if (await hasActiveWork(tx, id))
       throw new BerthError('work_active', 'This agent has sessions that are running. Stop them, then delete it.')
     await endWorkOf(call, tx, id)
     await change(tx, sql`delete from agents where id = ${id}`)
+    await emitWebhookEvent(tx, organizationId, { type: 'agent.deleted', id: encodeId('agent', id) })
   })
 }
 

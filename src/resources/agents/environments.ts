@@ -18,7 +18,7 @@ import {
   readEnvironment,
   type Environment,
 } from './environments/rows.ts'
-import { addEnvironmentEvent, inFlightTopic, moveEnvironment } from './environments/states.ts'
+import { addEnvironmentEvent, inFlightTopic, moveEnvironment, tellOfEnvironment } from './environments/states.ts'
 import { applyNetworking, releaseVm } from './environments/vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
 
@@ -112,6 +112,7 @@ export async function updateEnvironment(call: Call, publicId: string, fields: En
       const description = fields.description === undefined ? before.description : readDescription(fields.description)
       const metadata = mergeMetadata(before.metadata, fields.metadata)
       if (config.type !== 'self_hosted') await applyNetworking(call, tx, before.vmId, config.networking)
+      await tellOfEnvironment(tx, before, 'environment.updated')
       return getOne<Environment>(
         tx,
         sql`
@@ -162,6 +163,7 @@ async function remove(services: Background, tx: Tx, environment: Environment): P
   await releaseVm(services, tx, environment)
   await failSessionsOf(tx, environment.id)
   await change(tx, sql`delete from environments where id = ${environment.id}`)
+  await tellOfEnvironment(tx, environment, 'environment.deleted')
   await publish(tx, 'environment', environment.id) // subscribers find it deleted
   await publish(tx, inFlightTopic, environment.organizationId)
 }
@@ -184,6 +186,7 @@ async function insertEnvironment(
     values (${newUuid()}, ${organizationId}, ${userId}, ${given.name}, ${given.description}, ${JSON.stringify(given.config)}, ${JSON.stringify(given.metadata)}, 'ready', ${given.ephemeral}, 1) returning *`,
   )
   await addEnvironmentEvent(tx, environment)
+  await tellOfEnvironment(tx, environment, 'environment.created')
   return environment
 }
 

@@ -21,6 +21,7 @@ import { discardEnvironment } from './environments.ts'
 import { readInitialEvents } from './sessions/event-shapes.ts'
 import { mergeMetadata, readShape, readText } from './agents/field-rules.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcomes/rows.ts'
+import { tellOfSession } from './sessions/happenings.ts'
 import { appendEvents, takeEvents } from './sessions/log.ts'
 import {
   beginSession,
@@ -234,6 +235,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
       session.status === 'terminated' ? undefined : await moveSession(tx, session.id, { to: 'terminated' }, archived)
     if (session.environmentId) await discardEnvironment(call, tx, session.environmentId)
     await forgetSessionSecrets(tx, session.id)
+    await tellOfSession(tx, session, 'session.archived')
     return (
       moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)
     )

@@ -9,7 +9,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { archiveCredentialsOf } from './credentials/rows.ts'
 import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
-import { addVaultEvent } from './vaults/events.ts'
+import { addVaultEvent, tellOfVault } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, vaultRows, type Vault } from './vaults/rows.ts'
 
 /** The input of a create or an update; an absent key stays as it is. */
@@ -103,8 +103,9 @@ export async function archiveVault(call: Call, publicId: string): Promise<Vault>
 export async function deleteVault(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'vaults:write')
   await transaction(call.db, async (tx) => {
-    const { id } = await readVault(tx, scope, publicId, sql`for update`)
+    const { id, organizationId } = await readVault(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from vaults where id = ${id}`)
+    await tellOfVault(tx, organizationId, 'vault.deleted', id)
     await publish(tx, 'vault', id) // subscribers learn that it is deleted
   })
 }

@@ -1,7 +1,9 @@
 /** The states of an environment, and the only place that moves one: row, event and notice change together. */
 import type { RawBuilder } from 'kysely'
+import { encodeId } from '#src/platform/ids.ts'
 import { change, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
+import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import type { Environment, EnvironmentStatus } from './rows.ts'
 
@@ -54,8 +56,18 @@ export async function moveEnvironment(
   )
   if (!moved) return undefined
   await addEnvironmentEvent(tx, moved)
+  if (to === 'archived') await tellOfEnvironment(tx, moved, 'environment.archived')
   if (to !== 'provisioning') await publish(tx, inFlightTopic, moved.organizationId)
   return moved
+}
+
+/** Tells webhook endpoints what happened to an environment; those of a single run belong to it. */
+export async function tellOfEnvironment(
+  tx: Tx,
+  { id, organizationId, ephemeral }: Pick<Environment, 'id' | 'organizationId' | 'ephemeral'>,
+  type: `environment.${'created' | 'updated' | 'archived' | 'deleted'}`,
+): Promise<void> {
+  if (!ephemeral) await emitWebhookEvent(tx, organizationId, { type, id: encodeId('environment', id) })
 }
 
 /**

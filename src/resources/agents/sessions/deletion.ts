@@ -1,12 +1,13 @@
 /** Deleting a session: it is interrupted first, and what was created for it alone is deleted with it. */
 import { allow } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
-import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { findAll, findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { discardEnvironment } from '#src/resources/agents/environments.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
+import { tellOfSession } from './happenings.ts'
 import { stepJob } from './jobs.ts'
 import { appendEvents, sessionTopic } from './log.ts'
 import { findSessionRow, isAtWork, readSession } from './rows.ts'
@@ -37,7 +38,11 @@ export async function removeSession(
   tx: Tx,
   { id, environmentId }: { id: string; environmentId: string | null },
 ): Promise<void> {
-  await change(tx, sql`delete from sessions where id = ${id}`)
+  const deleted = await findOne<Pick<Row<'sessions'>, 'id' | 'organizationId'>>(
+    tx,
+    sql`delete from sessions where id = ${id} returning id, organization_id`,
+  )
+  if (deleted) await tellOfSession(tx, deleted, 'session.deleted')
   if (environmentId) await discardEnvironment(services, tx, environmentId)
   await publish(tx, sessionTopic, id)
 }

@@ -9,6 +9,7 @@ import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { ifShort, noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
 import { readTimestamp } from '#src/platform/postgres/statements.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
+import { tellOfEvents } from './happenings.ts'
 import { eventColumns, type SessionEvent } from './rows.ts'
 
 /**
@@ -37,7 +38,9 @@ const saidBesidesDataBytes = 250
  * @throws the database's unique violation of session_events_answers when a tool use has that answer already.
  */
 export async function appendEvents(tx: Tx, sessionId: string, events: readonly NewEvent[]): Promise<SessionEvent[]> {
-  return appendWhere(tx, sessionId, events, sql`true`)
+  const stored = await appendWhere(tx, sessionId, events, sql`true`)
+  await tellOfEvents(tx, sessionId, stored)
+  return stored
 }
 
 /**

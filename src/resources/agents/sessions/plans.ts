@@ -15,6 +15,7 @@ import { changeDefinition } from '#src/resources/agents/agents/definitions.ts'
 import { findAgentVersion, readAgent, type AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { environmentArchived, readEnvironment, type Environment } from '#src/resources/agents/environments/rows.ts'
 import { readMetadata, readShape, readText, type Metadata } from '#src/resources/agents/agents/field-rules.ts'
+import { tellOfSession } from './happenings.ts'
 import { stepJob } from './jobs.ts'
 import { appendEvents, type NewEvent } from './log.ts'
 import { checkAtWork, type Session, type SessionSource } from './rows.ts'
@@ -187,6 +188,7 @@ export async function beginSession(
     values (${newUuid()}, ${organizationId}, ${userId}, ${agent.agentId}, ${agent.builtinAgent}, ${agent.version}, ${JSON.stringify(agent.definition)}, ${plan.environmentId}, ${plan.deploymentId ?? null},
       ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title && masker.text(plan.title)}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle') returning *`,
   )
+  await tellOfSession(tx, session, 'session.created')
   if (!initialEvents.some(({ type }) => type !== 'system.message'))
     return afterAppending(session, await appendEvents(tx, session.id, initialEvents))
   await checkAtWork(config, tx, organizationId)

@@ -4,12 +4,15 @@
  */
 import { allow } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { eventPosition } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
+import { webhookEventTypes, type WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
 import { readVault } from './rows.ts'
 
 /** The types of events, in the words of Anthropic's webhooks; `refreshed` and `updated` are ours. */
@@ -37,17 +40,38 @@ export async function addVaultEvent(
   type: VaultEventType,
   credentialId: string | null = null,
 ): Promise<void> {
-  await change(
+  const vault = await findOne<Pick<Row<'vaults'>, 'organizationId'>>(
     tx,
     sql`
-    with next as (update vaults set event_position = event_position + 1 where id = ${vaultId} returning event_position as position)
-    insert into vault_events (vault_id, position, type, credential_id) select ${vaultId}, position, ${type}, ${credentialId} from next`,
+    with next as (update vaults set event_position = event_position + 1 where id = ${vaultId} returning organization_id, event_position as position),
+      added as (insert into vault_events (vault_id, position, type, credential_id) select ${vaultId}, position, ${type}, ${credentialId} from next)
+    select organization_id from next`,
   )
   await change(
     tx,
     sql`delete from vault_events where vault_id = ${vaultId} and position <= (select event_position from vaults where id = ${vaultId}) - ${limits.vaultEventsKept}`,
   )
   await publish(tx, 'vault', vaultId)
+  if (vault && type in webhookEventTypes)
+    await tellOfVault(tx, vault.organizationId, type as never, vaultId, credentialId)
+}
+
+/** Tells webhook endpoints what happened to a vault, or to a credential in it. */
+export async function tellOfVault(
+  tx: Tx,
+  organizationId: string,
+  type: Extract<WebhookEventType, `vault${string}`>,
+  vaultId: string,
+  credentialId: string | null = null,
+): Promise<void> {
+  const vault = encodeId('vault', vaultId)
+  await emitWebhookEvent(
+    tx,
+    organizationId,
+    credentialId === null
+      ? { type, id: vault }
+      : { type, id: encodeId('credential', credentialId), details: { vault_id: vault } },
+  )
 }
 
 /**

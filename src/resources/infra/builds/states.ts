@@ -1,4 +1,5 @@
 /** The states of a build, and the only place that moves one: row, event, end of the log and notice change together. */
+import { encodeId } from '#src/platform/ids.ts'
 import { buildsFinished } from '#src/platform/metrics.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -9,6 +10,8 @@ import { dispatchJob } from './jobs.ts'
 import { endOfLog } from '#src/resources/infra/build-logs.ts'
 import type { Build, BuildStatus, Ending } from './rows.ts'
 import { endBuildRun, type BuildClaim } from './runs.ts'
+import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
+import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
 import { closeBuildUsage, type EndReason } from '#src/resources/infra/usage.ts'
 
 /** Where each status may go. */
@@ -71,6 +74,12 @@ function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
   return exitCode === null ? 'error' : 'guest_exit'
 }
 
+const told: Partial<Record<BuildStatus, WebhookEventType>> = {
+  succeeded: 'build.succeeded',
+  failed: 'build.failed',
+  cancelled: 'build.cancelled',
+}
+
 /** Moves a build to another status if that move is allowed; undefined if it is not. */
 export async function moveBuild(
   tx: Tx,
@@ -87,7 +96,10 @@ export async function moveBuild(
     sql`event_position = event_position + 1, ${set}`,
     from,
   )
-  if (build) await addBuildEvent(tx, build)
+  if (!build) return undefined
+  await addBuildEvent(tx, build)
+  const type = told[to]
+  if (type) await emitWebhookEvent(tx, build.organizationId, { type, id: encodeId('build', build.id) })
   return build
 }
 

@@ -1,6 +1,7 @@
 /** The states of a domain, and the only place that moves one: row, route, event and notice change together. */
 import { fromNow, momentAt, now, nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { domainLimits } from '#src/platform/limits/domains.ts'
 import { change, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -14,6 +15,8 @@ import {
   removeCertificate,
   whyNotCertified,
 } from '#src/resources/infra/certificates.ts'
+import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
+import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
 import { putRoute, removeRoute } from '#src/resources/infra/routes.ts'
 import { whatIsMissing, type DomainCheck } from './records.ts'
 import { targetOf, type Domain, type DomainStatus } from './rows.ts'
@@ -44,12 +47,20 @@ export async function moveDomain(
   )
   if (!moved) throw new Error(`a domain that is locked could not become ${to}`)
   await addDomainEvent(tx, moved)
+  const type = told[to]
+  if (type) await emitWebhookEvent(tx, moved.organizationId, { type, id: encodeId('domain', id) })
   if (to === 'failed') {
     await removeRoute(tx, id)
     await closeProxiesOfDomain(tx, id)
     await removeCertificate(tx, { organizationId: moved.organizationId, host: moved.name })
   } else if (isHeld(moved)) await reopenProxiesOfDomain(tx, id)
   return moved
+}
+
+const told: Partial<Record<DomainStatus, WebhookEventType>> = {
+  verified: 'domain.verified',
+  active: 'domain.active',
+  failed: 'domain.failed',
 }
 
 function stamps(to: DomainStatus): RawBuilder<unknown> {

@@ -20,7 +20,7 @@ import { setSystemVariables } from '#src/resources/infra/vm-env/system.ts'
 import { reconcileVm } from './lifecycle.ts'
 import { readNetworkPolicy } from './network-policies.ts'
 import type { NetworkPolicy, Vm } from './rows.ts'
-import { addEvent } from './states.ts'
+import { addEvent, tellOfVm } from './states.ts'
 
 /** The input to create a VM; absent and null mean the default. Units are in the names. */
 export type VmOrder = {
@@ -113,6 +113,7 @@ export async function insertVm(
   await writeVariables(call, tx, id, 'provision', env, 'secret')
   if (link) await setSystemVariables(call, tx, id, linkVariables(link))
   await addEvent(tx, vm)
+  await tellOfVm(tx, vm)
   await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
   return vm
 }

@@ -1,0 +1,199 @@
+/** Webhook endpoints in GraphQL; schema/infra/webhooks/ has the log of what they were told, and its events. */
+import type { InputFieldBuilder } from '@pothos/core'
+import { idArguments } from '../arguments.ts'
+import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { deletionOf, idField, mutationOf } from '../mutations.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { momentAt, now } from '#src/platform/clock.ts'
+import { webhookLimits } from '#src/platform/limits/webhooks.ts'
+import { webhookEventTypes } from '#src/resources/infra/webhooks/event-types.ts'
+import type { DisabledReason } from '#src/resources/infra/webhooks/rows.ts'
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  findWebhookEndpoints,
+  getWebhookEndpoint,
+  pageWebhookEndpoints,
+  rotateWebhookSecret,
+  updateWebhookEndpoint,
+  type EndpointWithSecret,
+} from '#src/resources/infra/webhooks.ts'
+
+type Types = (typeof builder)['$inferSchemaTypes']
+
+/** What endpoints can be told of. */
+export const webhookEventType = enumOf('WebhookEventType', 'What a webhook endpoint can be told of.', webhookEventTypes)
+
+const disabledReason = enumOf('WebhookDisabledReason', 'Why a webhook endpoint is disabled.', {
+  manual: 'Somebody disabled it.',
+  gone: 'It answered 410.',
+  failures: `${webhookLimits.failuresMax} attempts in a row failed.`,
+} satisfies Record<DisabledReason, string>)
+
+/** A webhook endpoint. */
+export const endpointType = nodeOf('WebhookEndpoint', '`whk_` and 26 characters.', findWebhookEndpoints)
+
+builder.objectType(endpointType, {
+  description: 'An address of your own that is told of what happens in the organization, by signed requests.',
+  fields: (t) => ({
+    ...linkTo(t, 'organization', {
+      type: organizationType,
+      description: 'The organization that owns it.',
+      id: (endpoint) => endpoint.organizationId,
+    }),
+    ...linkTo(t, 'createdBy', {
+      type: userType,
+      nullable: true,
+      description: 'Who made it.',
+      id: (endpoint) => endpoint.userId,
+    }),
+    url: t.exposeString('url', { description: 'Where the requests go.' }),
+    description: t.exposeString('description', { nullable: true, description: 'Your own words for it.' }),
+    eventTypes: t.field({
+      type: [webhookEventType],
+      nullable: true,
+      description: 'What it wants to be told of; null for everything, also what comes with later versions of Berth.',
+      resolve: (endpoint) => endpoint.eventTypes,
+    }),
+    enabled: t.exposeBoolean('enabled', { description: 'Whether it is told of anything.' }),
+    disabledReason: t.field({
+      type: disabledReason,
+      nullable: true,
+      description: 'Why it is disabled; null while it is enabled.',
+      resolve: (endpoint) => endpoint.disabledReason,
+    }),
+    disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
+    failuresInARow: t.int({
+      description: `How many attempts have failed since the last that succeeded; ${webhookLimits.failuresMax} disable it.`,
+      resolve: (endpoint) => endpoint.failures,
+    }),
+    lastProblem: t.exposeString('lastProblem', {
+      nullable: true,
+      description: 'Why the latest failed attempt failed, as a sentence.',
+    }),
+    heldUntil: t.expose('heldUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Until when it is left alone, because the latest attempt failed; null when that succeeded.',
+    }),
+    previousSecretUntil: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'Until when the secret before the current one signs too; null when it does not.',
+      resolve: ({ previousSecretUntil: until }) => (until && momentAt(until) > now() ? until : null),
+    }),
+    eventCursor: t.string({
+      description: 'Pass it as `after` to `webhookDeliveryEvents` to follow what happens from here on.',
+      resolve: (endpoint) => String(endpoint.eventPosition),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+  }),
+})
+
+const endpointConnection = connectionOf('WebhookEndpoint', endpointType)
+const endpointArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    orderBy: t.field({ type: orderOf('WebhookEndpoint'), description: 'Newest first by default.' }),
+  })),
+}
+
+builder.queryFields((t) => ({
+  webhookEndpoint: t.field({
+    type: endpointType,
+    description: 'One webhook endpoint. Requires the admin role. Errors: NOT_FOUND.',
+    args: idArguments,
+    resolve: (_, { id }, call) => getWebhookEndpoint(call, id),
+  }),
+  webhookEndpoints: t.field({
+    type: endpointConnection,
+    description: 'The organization’s webhook endpoints, newest first. Requires the admin role.',
+    args: endpointArguments,
+    resolve: (_, { orderBy, ...window }, call) => pageWebhookEndpoints(call, window, orderBy?.direction),
+  }),
+}))
+
+type EndpointsGiven = Parameters<typeof pageWebhookEndpoints>[1] & OrderGiven
+const endpointsOf = listOfOrganizations((call, { orderBy, ...window }: EndpointsGiven) =>
+  pageWebhookEndpoints(call, window, orderBy?.direction),
+)
+builder.objectField(organizationType, 'webhookEndpoints', (t) =>
+  t.field({
+    type: endpointConnection,
+    nullable: true,
+    description: 'Its webhook endpoints, newest first; for admins.',
+    args: endpointArguments,
+    resolve: ({ id }, given, call) => endpointsOf(call, id, given),
+  }),
+)
+
+const urlRule =
+  'An https:// address of at most 2048 characters that leads to public hosts; http:// and private hosts only where the operator allows them.'
+const inputFields = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
+  description: t.string({ description: 'Your own words for it, at most 2048 characters.' }),
+  eventTypes: t.field({
+    type: [webhookEventType],
+    description: 'What it wants to be told of, at least one; null for everything, which is the default.',
+  }),
+  enabled: t.boolean({ description: 'Whether it is told of anything; true by default.' }),
+})
+const shownOnce = 'Its secret, `whsec_` and base64, with which its requests are signed. It is shown only this once.'
+
+/** A mutation that answers an endpoint with its new secret. */
+const payload = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, EndpointWithSecret>) => ({
+  webhookEndpoint: t.field({
+    type: endpointType,
+    description: 'The object after the change.',
+    resolve: ({ endpoint }) => endpoint,
+  }),
+  secret: t.exposeString('secret', { description: shownOnce }),
+})
+
+builder.relayMutationField(
+  'createWebhookEndpoint',
+  {
+    description: 'What `createWebhookEndpoint` takes.',
+    inputFields: (t) => ({ url: t.string({ required: true, description: urlRule }), ...inputFields(t) }),
+  },
+  {
+    description:
+      'Adds a webhook endpoint, and shows its secret. Requires the admin role. Errors: INVALID_REQUEST, RATE_LIMITED.',
+    resolve: (_, { input }, call) => createWebhookEndpoint(call, input),
+  },
+  { description: 'What `createWebhookEndpoint` answers.', outputFields: payload },
+)
+builder.relayMutationField(
+  'rotateWebhookSecret',
+  {
+    description: 'What `rotateWebhookSecret` takes.',
+    inputFields: (t) => ({
+      ...idField(t),
+      previousSecretHours: t.int({
+        description: `For how many hours the secret before signs too, 0 to ${webhookLimits.previousSecretHoursMax}; ${webhookLimits.previousSecretHours} by default. 0 for one that others know.`,
+      }),
+    }),
+  },
+  {
+    description:
+      'Gives a webhook endpoint a new secret, and shows it. Requires the admin role. Errors: NOT_FOUND, INVALID_REQUEST.',
+    resolve: (_, { input }, call) => rotateWebhookSecret(call, input.id, input.previousSecretHours),
+  },
+  { description: 'What `rotateWebhookSecret` answers.', outputFields: payload },
+)
+mutationOf(
+  'updateWebhookEndpoint',
+  { field: 'webhookEndpoint', type: endpointType },
+  'Changes a webhook endpoint; fields that are left out stay. Disabling it ends what waits for it, as failed; enabling it again forgives its failures. Requires the admin role. Errors: NOT_FOUND, INVALID_REQUEST.',
+  (t) => ({ ...idField(t), url: t.string({ description: urlRule }), ...inputFields(t) }),
+  (call, { id, ...changes }) => updateWebhookEndpoint(call, id, changes),
+)
+deletionOf(
+  'deleteWebhookEndpoint',
+  'Deletes a webhook endpoint with the log of its deliveries. Requires the admin role. Errors: NOT_FOUND.',
+  deleteWebhookEndpoint,
+)
