@@ -5,7 +5,7 @@
  */
 import { agentsGraphqlRows } from './agents-matrix.ts'
 import type { AgentsTarget } from './agents-targets.ts'
-import { webhooksGraphqlRows } from './webhooks-matrix.ts'
+import { webhooksGraphqlRows } from './webhooks/matrix.ts'
 
 /** In this order: owner, member, viewer, stranger, key without a fitting scope, key with `compute:use`. */
 export type Outcomes = readonly [

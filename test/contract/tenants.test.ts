@@ -5,7 +5,7 @@ import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { agentsRows } from './agents-matrix.ts'
 import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
-import { absentWebhooksTarget, malformedWebhooksTarget } from './webhooks-targets.ts'
+import { absentWebhooksTarget, malformedWebhooksTarget } from './webhooks/targets.ts'
 import {
   callerNames,
   canary,

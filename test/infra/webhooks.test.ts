@@ -1,6 +1,5 @@
 /** Webhook endpoints and what they are told, through GraphQL and with a real receiver. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Webhook } from 'standardwebhooks'
 import { deliverWebhooks } from '#workers/infra/webhooks.ts'
 import { agentSessions } from '../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
@@ -42,11 +41,10 @@ test('an endpoint gets what it wants, signed so that Anthropic’s client and St
     ['agent.deleted', agent.id],
   ])
   for (const one of received) {
-    const event = new Webhook(secret).verify(one.body, one.headers as Record<string, string>)
     const { shown } = await mine.done<{ shown: { organizationId: string } }>(
       `{ shown: webhookEndpoint(id: "${webhookEndpoint.id}") { organizationId } }`,
     )
-    expect(event).toEqual({
+    expect(unwrap(one, secret)).toEqual({
       type: 'event',
       id: one.headers['webhook-id'],
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -72,8 +72,12 @@ builder.objectType(eventType, {
     }),
     type: t.field({ type: webhookEventType, description: 'What happened.', resolve: ({ type }) => type }),
     subjectId: t.id({
-      description: 'What it happened to; `node` finds it, if it is still there and the caller’s.',
+      description: 'What it happened to.',
       resolve: ({ subjectId }) => subjectId,
+    }),
+    subject: t.node({
+      description: 'The same as it is now; null once it is deleted, and where it is not the caller’s.',
+      id: ({ subjectId }) => subjectId,
     }),
     body: t.string({ description: 'The body of its requests: JSON.', resolve: bodyOf }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),

@@ -2,7 +2,7 @@
  * Signatures of webhooks. Of what other servers send us: HMAC-SHA-256 over the whole body, as GitHub and many others
  * write it. Of what we send: as Standard Webhooks says.
  */
-import { randomBytes } from 'node:crypto'
+import { randomToken } from '#src/platform/ids.ts'
 import { hmacSha256, sameDigest } from '#src/platform/secrets.ts'
 
 const prefix = 'sha256='
@@ -24,7 +24,7 @@ const secretBytes = 32
 
 /** A new secret of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
 export function newWebhookSecret(): string {
-  return `${secretPrefix}${randomBytes(secretBytes).toString('base64')}`
+  return `${secretPrefix}${Buffer.from(randomToken(secretBytes), 'base64url').toString('base64')}`
 }
 
 /** The header `webhook-signature` of a message: a signature by each of these secrets. */

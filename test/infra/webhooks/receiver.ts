@@ -184,4 +184,5 @@ export async function hurry(berth: Berth): Promise<void> {
     berth,
     sql`update webhook_deliveries set next_attempt_at = now() where status = 'pending' and claimed_until is null`,
   )
+  await alter(berth, sql`select pg_notify('berth', 'webhook all')`)
 }

@@ -8,11 +8,13 @@ import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow
 import { findAll, findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import { transition } from '#src/platform/states.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import { emitToEndpoint, webhooksTopic } from './emit.ts'
 import { attemptsTopic } from './queue.ts'
 import {
   deliveryRows,
+  deliveryStates,
   endpointRows,
   eventRows,
   lockEndpoint,
@@ -113,12 +115,15 @@ export async function replayWebhookDelivery(call: Call, publicId: string): Promi
       )
     checkEnabled(endpoint)
     await publish(tx, webhooksTopic, endpoint.id)
-    return getOne<WebhookDelivery>(
+    const again = await transition<WebhookDelivery, DeliveryStatus>(
       tx,
-      sql`
-      update webhook_deliveries set status = 'pending', tries = 0, claim = claim + 1, claimed_until = null, next_attempt_at = now(), finished_at = null,
-        replayed_at = now() where id = ${before.id} returning *`,
+      deliveryStates,
+      before.id,
+      'pending',
+      sql`tries = 0, claim = claim + 1, claimed_until = null, next_attempt_at = now(), finished_at = null, replayed_at = now()`,
     )
+    if (!again) throw new Error('a delivery that is locked could not be replayed')
+    return again
   })
 }
 

@@ -7,7 +7,14 @@ import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { webhookLimits, webhookRetrySeconds } from '#src/platform/limits/webhooks.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import type { DisabledReason, WebhookDelivery, WebhookEndpoint, WebhookEvent } from './rows.ts'
+import { transition, transitionAll } from '#src/platform/states.ts'
+import {
+  deliveryStates,
+  type DisabledReason,
+  type WebhookDelivery,
+  type WebhookEndpoint,
+  type WebhookEvent,
+} from './rows.ts'
 
 /** The notice that an endpoint has another attempt; the id is the endpoint's. */
 export const attemptsTopic = 'webhook_attempt'
@@ -119,11 +126,12 @@ export async function disableEndpoint(
     tx,
     sql`update webhook_endpoints set enabled = false, disabled_reason = ${reason}, disabled_at = now(), held_until = null, updated_at = now() where id = ${id}`,
   )
-  await change(
+  await transitionAll(
     tx,
-    sql`
-    update webhook_deliveries set status = 'failed', next_attempt_at = null, finished_at = now(), problem = coalesce(problem || ' ', '') || ${disabledSentence}
-    where endpoint_id = ${id} and status = 'pending'`,
+    deliveryStates,
+    sql`endpoint_id = ${id}`,
+    'failed',
+    sql`next_attempt_at = null, finished_at = now(), problem = coalesce(problem || ' ', '') || ${disabledSentence}`,
   )
 }
 
@@ -144,16 +152,14 @@ function endOf(
 
 async function writeDelivery(
   tx: Tx,
-  { id }: WebhookDelivery,
+  before: WebhookDelivery,
   { responseStatus, problem }: AttemptResult,
   { status, nextAttemptAt }: ReturnType<typeof endOf>,
 ): Promise<void> {
-  await change(
-    tx,
-    sql`
-    update webhook_deliveries set status = ${status}, tries = tries + 1, attempts = attempts + 1, claimed_until = null, next_attempt_at = ${nextAttemptAt},
-      response_status = ${responseStatus}, problem = ${problem}, finished_at = ${status === 'pending' ? null : now()} where id = ${id}`,
-  )
+  const set = sql`tries = tries + 1, attempts = attempts + 1, claimed_until = null, next_attempt_at = ${nextAttemptAt},
+    response_status = ${responseStatus}, problem = ${problem}, finished_at = ${status === 'pending' ? null : now()}`
+  if (status === before.status) await change(tx, sql`update webhook_deliveries set ${set} where id = ${before.id}`)
+  else await transition(tx, deliveryStates, before.id, status, set)
 }
 
 /** A success ends a series of failures; each failure lets the endpoint rest for longer. */

@@ -5,6 +5,7 @@ import { rowsOf } from '#src/platform/nouns.ts'
 import { sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
+import { states, type States } from '#src/platform/states.ts'
 import type { WebhookEventType } from './event-types.ts'
 
 /** Why an endpoint is disabled: by somebody; because it answered 410; because too many attempts in a row failed. */
@@ -44,6 +45,13 @@ export async function lockEndpoint(
 ): Promise<WebhookEndpoint> {
   return endpointRows.read(tx, publicId, owned(scope), lock)
 }
+
+/** Where each status may go: what waited for an endpoint that was disabled has failed, unless its request was under way. */
+export const deliveryStates: States<DeliveryStatus> = states<DeliveryStatus>('webhook_deliveries', 'webhook delivery', {
+  pending: ['succeeded', 'failed'],
+  succeeded: ['pending'],
+  failed: ['pending', 'succeeded'],
+})
 
 /** Seals the secret of an endpoint; the previous one stays where it is sealed, so both have the same place. */
 export function sealSecret(sealer: Sealer, endpointId: string, secret: string): Buffer {

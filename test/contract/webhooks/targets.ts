@@ -1,8 +1,8 @@
-/** A webhook endpoint of the owner's with a failed delivery for the callers to try to reach, and the rows of who may. */
+/** A webhook endpoint of the owner's with a failed delivery for the callers to try to reach. */
 import { decodeId, encodeId, newId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { sealSecret } from '#src/resources/infra/webhooks/rows.ts'
-import type { Berth } from '../support/berth.ts'
+import type { Berth } from '../../support/berth.ts'
 
 /** Public ids. */
 export type WebhooksTarget = { webhook: string; webhookEvent: string; delivery: string }

@@ -1,5 +1,5 @@
-/** Who may do what with webhooks: see matrix.ts. Only admins may, and no key. */
-import type { GraphqlRow, Outcomes } from './matrix.ts'
+/** Who may do what with webhooks: see ../matrix.ts. Only admins may, and no key. */
+import type { GraphqlRow, Outcomes } from '../matrix.ts'
 
 const tooLittle = '403 not_permitted_for_role'
 const noKeys = '401 unauthorized'
