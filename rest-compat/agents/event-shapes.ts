@@ -145,6 +145,7 @@ function contentBlock(parts: ShapeParts): Json {
       base64: of('Base64Source', object({ type: oneOf('base64'), ...data })),
       text: of('TextSource', object({ type: oneOf('text'), ...data })),
       url: of('UrlSource', object({ type: oneOf('url'), url: text })),
+      file: of('FileSource', object({ type: oneOf('file'), file_id: text })),
     }),
   )
   const document = { type: oneOf('document'), source, title: nullableText, context: nullableText }

@@ -8,6 +8,7 @@ import type { Services } from '#src/platform/services.ts'
 import { canCompact, conversationOf, needsCompaction } from '#src/resources/agents/turns/conversations.ts'
 import { listedMcpTools, listSessionTools, type McpListing } from '#src/resources/agents/mcp/calls.ts'
 import { askModel, type ModelTurn } from '#src/resources/agents/turns/model-turns.ts'
+import { readNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { holdSession } from '#src/resources/agents/sessions/claims.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
@@ -97,7 +98,7 @@ async function listAndBegin(run: StepRun, step: AskStep): Promise<Asking> {
 }
 
 async function begin(
-  { config }: Services,
+  { config, sealer }: Services,
   tx: Tx,
   { session, log: before }: Before,
   step: AskStep,
@@ -131,6 +132,8 @@ async function begin(
   const systemText = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])]
     .filter((part) => part !== null)
     .join('\n\n')
+  const { organizationId, ownerUserId: userId } = session
+  const files = await readNamedFiles({ config, sealer }, tx, { organizationId, userId }, conversation)
   const converse = (): ModelRequest['messages'] =>
     conversationOf(conversation, {
       system: systemText === '' ? null : systemText,
@@ -139,6 +142,7 @@ async function begin(
       readsPdf: model?.capabilities.pdf ?? false,
       reasoning,
       nameOf,
+      files,
     })
   let messages = converse()
   const marks =

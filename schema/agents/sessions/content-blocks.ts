@@ -1,12 +1,15 @@
 /** The content of messages and results: text, images and documents, as output types and as inputs. */
 import { builder } from '../../builder.ts'
 import { always } from '../../words.ts'
+import { fileType } from '../files.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 
 type Source =
   | { type: 'base64'; media_type: string; data: string }
   | { type: 'text'; media_type: string; data: string }
   | { type: 'url'; url: string }
+  | { type: 'file'; file_id: string }
 type Block =
   | { type: 'text'; text: string }
   | { type: 'image'; source: Source }
@@ -31,10 +34,23 @@ const urlSource = builder.objectRef<Extract<Source, { type: 'url' }>>('UrlSource
   fields: (t) => ({ url: t.exposeString('url', { description: 'The http or https URL.' }) }),
 })
 
-const sourceTypes = { base64: 'Base64Source', text: 'TextSource', url: 'UrlSource' } as const
+const fileSource = builder.objectRef<Extract<Source, { type: 'file' }>>('FileSource').implement({
+  description: 'A stored file.',
+  fields: (t) => ({
+    fileId: t.id({ description: 'Which file.', resolve: ({ file_id: id }) => id }),
+    file: t.field({
+      type: fileType,
+      nullable: true,
+      description: 'The file as it is now; null once it is deleted or has expired.',
+      resolve: ({ file_id: id }) => decodeId('file', id) ?? null,
+    }),
+  }),
+})
+
+const sourceTypes = { base64: 'Base64Source', text: 'TextSource', url: 'UrlSource', file: 'FileSource' } as const
 const contentSource = builder.unionType('ContentSource', {
   description: 'Where the bytes of an image or a document are.',
-  types: [base64Source, textSource, urlSource],
+  types: [base64Source, textSource, urlSource, fileSource],
   resolveType: ({ type }) => sourceTypes[type],
 })
 
@@ -98,12 +114,8 @@ const urlInput = builder.inputType('UrlSourceInput', {
     }),
   }),
 })
-/**
- * A reference to a stored file, which Berth does not support. It is part of the schema so that a client that sends one
- * is told what to send instead.
- */
 const fileInput = builder.inputType('FileSourceInput', {
-  description: 'A file that was stored before. Berth has no file store yet, so this is always refused.',
+  description: 'A file of yours.',
   fields: (t) => ({ fileId: t.id({ required: true, description: 'Which file.' }) }),
 })
 const imageSourceInput = builder.inputType('ImageSourceInput', {
@@ -113,7 +125,7 @@ const imageSourceInput = builder.inputType('ImageSourceInput', {
   fields: (t) => ({
     base64: t.field({ type: base64Input, description: 'Inside the block.' }),
     url: t.field({ type: urlInput, description: 'At a URL.' }),
-    file: t.field({ type: fileInput, description: 'In a file store; always refused, because Berth has none yet.' }),
+    file: t.field({ type: fileInput, description: 'In a file: a JPEG, PNG, GIF or WebP.' }),
   }),
 })
 const documentSourceInput = builder.inputType('DocumentSourceInput', {
@@ -124,7 +136,7 @@ const documentSourceInput = builder.inputType('DocumentSourceInput', {
     base64: t.field({ type: base64Input, description: 'A PDF inside the block.' }),
     text: t.field({ type: textSourceInput, description: 'Text inside the block.' }),
     url: t.field({ type: urlInput, description: 'At a URL.' }),
-    file: t.field({ type: fileInput, description: 'In a file store; always refused, because Berth has none yet.' }),
+    file: t.field({ type: fileInput, description: 'In a file: a PDF or a text.' }),
   }),
 })
 

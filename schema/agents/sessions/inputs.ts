@@ -71,7 +71,7 @@ const textRubricInput = builder.inputType('TextRubricInput', {
   }),
 })
 const fileRubricInput = builder.inputType('FileRubricInput', {
-  description: 'A rubric in a file that was stored before. Berth has no file store yet, so this is always refused.',
+  description: 'A rubric in a file, which is always refused: send its text.',
   fields: (t) => ({ fileId: t.id({ required: true, description: 'Which file.' }) }),
 })
 const rubricInput = builder.inputType('RubricInput', {

@@ -11,6 +11,9 @@ export const agentFileLimits = {
   listDefault: 20,
   expirySecondsMin: 3600,
   expirySecondsMax: 90 * 86_400,
+  textBytes: 1024 * 1024, // of a text in a message
+  conversationBytes: 32 * 1024 * 1024, // of files, that one request to a model may have, and of a PDF in a message
+  fileIdLength: 64,
   leaseSeconds: 30, // on an upload; its process renews it
   abandonedSeconds: 3600, // an upload whose lease ended so long ago is removed
 } as const

@@ -20,6 +20,7 @@ import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postg
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
+import { checkNamedFiles, nameFiles } from './files/contents.ts'
 import { readEventBatch } from './sessions/event-shapes.ts'
 import { answerTypes, promptTypes } from './sessions/event-types.ts'
 import { checkOutcomes, definedBy } from './outcomes/rows.ts'
@@ -48,8 +49,10 @@ import { refuseSecretsToVmTokens } from './sessions/plans.ts'
 export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<SessionEvent[]> {
   const scope = allow(call.caller, 'sessions:write')
   const batch = readEventBatch(given)
+  const namesFiles = nameFiles(batch)
+  if (namesFiles) allow(call.caller, 'files:read')
   const id = decodeId('session', publicId)
-  if (id && !scope.vmId && batch.every(isMessage) && definedBy(batch).length === 0) {
+  if (id && !scope.vmId && !namesFiles && batch.every(isMessage) && definedBy(batch).length === 0) {
     const stored = await appendToWorking(
       call.db,
       id,
@@ -64,6 +67,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
     await refuseSecretsToVmTokens(tx, scope, session)
     await checkAnswers(tx, session, batch)
     checkOutcomes(session, definedBy(batch))
+    if (namesFiles) await checkNamedFiles(tx, scope, batch)
     // A client's events are masked too, because a log may be shared later.
     const masked = await maskedEvents(await sessionMasker({ db: tx, sealer: call.sealer }, session), batch)
     return (await accept(call, tx, session, masked)).slice(0, batch.length)

@@ -18,6 +18,7 @@ import { changeDefinition, sameDefinition } from './agents/definitions.ts'
 import { builtinNameOf } from './agents/builtin-agents.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { discardEnvironment } from './environments.ts'
+import { nameFiles } from './files/contents.ts'
 import { readInitialEvents } from './sessions/event-shapes.ts'
 import { mergeMetadata, readShape, readText } from './agents/field-rules.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcomes/rows.ts'
@@ -84,12 +85,13 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   const budgetNanoUsd = readBudget(order.budget)
   const initialEvents = readInitialEvents(order.initialEvents)
   checkOutcomes({ outcomes: [] }, definedBy(initialEvents))
+  if (nameFiles(initialEvents)) allow(call.caller, 'files:read')
   readShape(
     z
       .array(z.unknown())
       .max(
         0,
-        'it must be empty: Berth has no resources to mount. Clone a repository in the environment’s config, or send documents as events',
+        'it must be empty: Berth has no resources to mount. Clone a repository in the environment’s config, or send files in messages',
       ),
     order.resources ?? [],
     'resources',

@@ -4,6 +4,7 @@ import { isBase64 } from '#src/platform/json/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { messageTypes } from './event-types.ts'
 import { readShape, usually } from '#src/resources/agents/agents/field-rules.ts'
@@ -26,10 +27,10 @@ const url = exact({
     .max(limits.attachmentUrlLength)
     .regex(/^https?:\/\/[^\s/]/, 'it must be an http or https address'),
 })
-// Berth has no file store, so no file id can be valid.
-const file = exact({ type: z.literal('file'), file_id: z.string() }).refine(
+const file = exact({ type: z.literal('file'), file_id: z.string().min(1).max(agentFileLimits.fileIdLength) })
+const fileRubric = exact({ type: z.literal('file'), file_id: z.string() }).refine(
   () => false,
-  'there is no such file; send base64 or url',
+  'a rubric is never a file; send its text',
 )
 
 const text = exact({ type: z.literal('text'), text: z.string().min(1) })
@@ -62,7 +63,7 @@ const resultContent = usually(content, [])
 const isError = usually(z.boolean(), false)
 const rubric = z.discriminatedUnion('type', [
   exact({ type: z.literal('text'), content: z.string().min(1).max(limits.outcomeRubricLength) }),
-  file,
+  fileRubric,
 ])
 
 const clientEvent = z.discriminatedUnion(

@@ -14,6 +14,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import { changeDefinition } from '#src/resources/agents/agents/definitions.ts'
 import { findAgentVersion, readAgent, type AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { environmentArchived, readEnvironment, type Environment } from '#src/resources/agents/environments/rows.ts'
+import { checkNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { readMetadata, readShape, readText, type Metadata } from '#src/resources/agents/agents/field-rules.ts'
 import { tellOfSession } from './happenings.ts'
 import { stepJob } from './jobs.ts'
@@ -164,7 +165,10 @@ export function readLabels(given: { title?: unknown; metadata?: unknown }): {
   return { title: readText(given.title, 'title', limits.nameLength), metadata: readMetadata(given.metadata) }
 }
 
-/** Starts a session: idle, or running if it has initial events, which its first step processes. */
+/**
+ * Starts a session: idle, or running if it has initial events, which its first step processes.
+ * @throws BerthError invalid_request when they name a file that is not there; rate_limited.
+ */
 export async function beginSession(
   { config, jobs, sealer }: Pick<Services, 'config' | 'jobs' | 'sealer'>,
   tx: Tx,
@@ -172,6 +176,7 @@ export async function beginSession(
   plan: SessionPlan,
 ): Promise<Session> {
   const { agent } = plan
+  await checkNamedFiles(tx, { organizationId, userId }, plan.initialEvents)
   const masker =
     userId === null ? noMasker : await vaultsMasker({ db: tx, sealer }, { organizationId, userId }, plan.vaultIds)
   const initialEvents = await maskedEvents(masker, plan.initialEvents)

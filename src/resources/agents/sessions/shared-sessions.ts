@@ -28,17 +28,17 @@ const shownTypes = ['user.message', 'agent.message', 'agent.tool_use', 'agent.to
 
 /**
  * Shares a session, or stops sharing it. Repeating it changes nothing.
- * @throws BerthError not_found; url_only_attachment when a message refers to a file that is known by its URL only.
+ * @throws BerthError not_found; url_only_attachment when a message has an attachment that is not in the log itself.
  */
 export async function setSharing(call: Call, publicId: string, shared: boolean): Promise<Session> {
   const scope = allow(call.caller, 'sessions:write')
   return transaction(call.db, async (tx) => {
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     if ((session.sharedAt !== null) === shared) return session
-    if (shared && (await hasUrlAttachment(tx, session.id)))
+    if (shared && (await hasAttachmentElsewhere(tx, session.id)))
       throw new BerthError(
         'url_only_attachment',
-        'A message of this session has an attachment that is known by its URL only, so the session cannot be shared.',
+        'A message of this session has an attachment that is a file of yours, or known by its URL only, so the session cannot be shared.',
       )
     await publish(tx, sessionTopic, session.id)
     return getOne<Session>(
@@ -76,7 +76,7 @@ function reduced({ id, data, processedAt, ...row }: SessionEvent, names: Readonl
   if (type === 'agent.tool_use') return { type, id: null, content: null, toolName: String(data['name']), processedAt }
   if (type === 'agent.tool_result')
     return { type, id: null, content: null, toolName: names.get(String(data['tool_use_id'])) ?? null, processedAt }
-  const content = Array.isArray(data['content']) ? data['content'].filter((block) => !isUrlAttachment(block)) : []
+  const content = Array.isArray(data['content']) ? data['content'].filter((block) => !isElsewhere(block)) : []
   return { type, id: encodeId('sessionEvent', id), content, toolName: null, processedAt }
 }
 
@@ -93,8 +93,8 @@ export function wireTranscriptEntry({
     : { id, type, content, processed_at: processedAt }
 }
 
-/** Attachments by URL that arrived after the session was shared are left out. */
-function isUrlAttachment(block: unknown): boolean {
+/** Attachments by URL, and files, that arrived after the session was shared are left out. */
+function isElsewhere(block: unknown): boolean {
   return (
     typeof block === 'object' &&
     block !== null &&
@@ -102,7 +102,7 @@ function isUrlAttachment(block: unknown): boolean {
     typeof block.source === 'object' &&
     block.source !== null &&
     'type' in block.source &&
-    block.source.type === 'url'
+    (block.source.type === 'url' || block.source.type === 'file')
   )
 }
 
@@ -123,11 +123,11 @@ async function toolNames(
   return new Map(rows.map(({ id, name }) => [encodeId('sessionEvent', id), name]))
 }
 
-async function hasUrlAttachment(tx: Tx, sessionId: string): Promise<boolean> {
+async function hasAttachmentElsewhere(tx: Tx, sessionId: string): Promise<boolean> {
   return (
     (await findOne(
       tx,
-      sql`select 1 from session_events where session_id = ${sessionId} and data @? '$.content[*].source ? (@.type == "url")' limit 1`,
+      sql`select 1 from session_events where session_id = ${sessionId} and data @? '$.content[*].source ? (@.type == "url" || @.type == "file")' limit 1`,
     )) !== undefined
   )
 }

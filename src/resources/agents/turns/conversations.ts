@@ -3,6 +3,7 @@ import { messageTokens } from '#src/drivers/models/estimates.ts'
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { messageTypes, resultTypes, toolUseTypes } from '#src/resources/agents/sessions/event-types.ts'
+import type { FileContents } from '#src/resources/agents/files/contents.ts'
 import { feedbackOf } from '#src/resources/agents/outcomes/feedback.ts'
 import { placeOf, type TurnEvent } from '#src/resources/agents/turns.ts'
 
@@ -17,6 +18,8 @@ export type ConversationOrder = {
   readsPdf: boolean
   reasoning: Reasoning
   nameOf: (use: TurnEvent) => string
+  /** The files in it; one that is missing is described in words. */
+  files?: FileContents
 }
 
 /** Limits of a conversation. */
@@ -157,7 +160,7 @@ type Block = {
   text?: unknown
   title?: unknown
   context?: unknown
-  source?: { type?: unknown; media_type?: unknown; data?: unknown; url?: unknown }
+  source?: { type?: unknown; media_type?: unknown; data?: unknown; url?: unknown; file_id?: unknown }
 }
 
 function blocksOf(content: unknown): Block[] {
@@ -165,9 +168,13 @@ function blocksOf(content: unknown): Block[] {
 }
 
 /** A block as the model can read it; what it cannot see is described in words. */
-function partOf({ type, text, title, context, source }: Block, { seesImages, readsPdf }: ConversationOrder): UserPart {
+function partOf(block: Block, { seesImages, readsPdf, files }: ConversationOrder): UserPart {
+  const { type, text, title, context } = block
   if (type === 'text') return { type: 'text', text: String(text) }
+  const source = sourceOf(block, files)
   const about = [title, context].filter((one) => typeof one === 'string' && one !== '').join(': ')
+  if (source === null)
+    return { type: 'text', text: `[A file is attached${about && ` (${about})`}, which cannot be read any more.]` }
   if (type === 'image') {
     if (!seesImages) return { type: 'text', text: '[An image is attached, which this model cannot see.]' }
     return {
@@ -190,6 +197,13 @@ function partOf({ type, text, title, context, source }: Block, { seesImages, rea
     mediaType: String(source?.media_type),
     data: String(source?.data),
   }
+}
+
+/** Where the content of a block is; null for a file that is not there. */
+function sourceOf({ source }: Block, files: FileContents | undefined): Block['source'] | null {
+  if (source?.type !== 'file') return source
+  const file = files?.get(String(source.file_id))
+  return file ? { type: file.kind, media_type: file.mediaType, data: file.data } : null
 }
 
 function textsOf(content: unknown, image = '[image]'): string {
