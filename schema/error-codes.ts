@@ -70,6 +70,7 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   session_running: 'The session is running.',
   session_archived: 'The session is archived.',
   requires_action_pending: 'The session is waiting for answers to its tool uses.',
+  run_not_started: 'No session could start; the message says what is missing.',
   request_too_large: 'The request is too large.',
   unsupported_encoding: 'The body’s content encoding is not supported.',
   rate_limited: 'Too many requests; `extensions.retryAfterSeconds` says how long to wait.',

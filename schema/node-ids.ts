@@ -11,6 +11,8 @@ const kinds = {
   CodeHostAccount: 'codeHostLink',
   Database: 'database',
   DatabaseRestore: 'restore',
+  Deployment: 'deployment',
+  DeploymentRun: 'deploymentRun',
   Domain: 'domain',
   Environment: 'environment',
   File: 'file',

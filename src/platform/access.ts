@@ -72,6 +72,9 @@ export const permissions = {
   'runs:write': ['member', null, 'vm'],
   'files:read': ['viewer', null, null],
   'files:write': ['member', null, null],
+  // What runs later on a person's behalf is not for the token inside a VM, which it would outlive.
+  'deployments:read': ['viewer', null, null],
+  'deployments:write': ['member', null, null],
   'members:read': ['viewer', null, null],
   'members:write': ['admin', null, null],
   'keys:read': ['viewer', null, null],

@@ -75,6 +75,7 @@ export const errorStatuses = {
   session_running: 409,
   session_archived: 409,
   requires_action_pending: 409,
+  run_not_started: 409,
   request_too_large: 413,
   unsupported_encoding: 415,
   rate_limited: 429,

@@ -38,6 +38,7 @@ export const idPrefixes = {
   webhookEndpoint: 'whk',
   webhookEvent: 'event',
   webhookDelivery: 'whd',
+  deploymentRun: 'drun',
   organization: 'org',
   user: 'usr',
   membership: 'mbr',

@@ -497,6 +497,70 @@ CREATE UNIQUE INDEX databases_folder ON public.databases USING btree (folder_id)
 CREATE UNIQUE INDEX databases_name ON public.databases USING btree (organization_id, name) WHERE (status <> ALL (ARRAY['deleting'::text, 'deleted'::text]));
 CREATE UNIQUE INDEX databases_vm ON public.databases USING btree (vm_id);
 
+create table deployment_runs (
+  id uuid not null,
+  deployment_id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  position bigint not null,
+  agent_id uuid not null,
+  agent_version integer not null,
+  session_id uuid,
+  error jsonb,
+  trigger jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint deployment_runs_deployment_id_position_key UNIQUE (deployment_id, "position"),
+  constraint deployment_runs_pkey PRIMARY KEY (id),
+  constraint deployment_runs_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
+  constraint deployment_runs_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint deployment_runs_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint deployment_runs_agent_version_check CHECK ((agent_version >= 1)),
+  constraint deployment_runs_check CHECK ((num_nonnulls(session_id, error) = 1))
+);
+CREATE INDEX deployment_runs_owner ON public.deployment_runs USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX deployment_runs_owner_user ON public.deployment_runs USING btree (owner_user_id);
+
+create table deployments (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  name text not null,
+  description text,
+  agent_id uuid not null,
+  agent_version integer,
+  environment_type text not null,
+  environment_id uuid,
+  environment_config jsonb,
+  vault_ids uuid[] not null default '{}'::uuid[],
+  kickoff jsonb not null,
+  budget_nano_usd bigint,
+  metadata jsonb not null default '{}'::jsonb,
+  status text not null,
+  paused_reason jsonb,
+  run_position bigint not null default 0,
+  last_run_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint deployments_pkey PRIMARY KEY (id),
+  constraint deployments_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint deployments_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint deployments_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint deployments_agent_version_check CHECK ((agent_version >= 1)),
+  constraint deployments_budget_nano_usd_check CHECK ((budget_nano_usd >= 0)),
+  constraint deployments_check CHECK (((status = 'paused'::text) = (paused_reason IS NOT NULL))),
+  constraint deployments_check1 CHECK (((archived_at IS NULL) OR (status = 'active'::text))),
+  constraint deployments_check2 CHECK (((environment_type = 'existing'::text) = (environment_id IS NOT NULL))),
+  constraint deployments_check3 CHECK (((environment_config IS NULL) OR (environment_type = 'ephemeral'::text))),
+  constraint deployments_description_check CHECK ((length(description) <= 2048)),
+  constraint deployments_environment_type_check CHECK ((environment_type = ANY (ARRAY['none'::text, 'existing'::text, 'ephemeral'::text]))),
+  constraint deployments_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  constraint deployments_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text])))
+);
+CREATE INDEX deployments_agent ON public.deployments USING btree (agent_id, id DESC);
+CREATE INDEX deployments_owner ON public.deployments USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX deployments_owner_user ON public.deployments USING btree (owner_user_id);
+
 create table domain_events (
   domain_id uuid not null,
   position bigint not null,

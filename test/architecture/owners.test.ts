@@ -65,6 +65,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/resources/agents/agents': ['agent_versions', 'agents'],
   'src/resources/agents/credentials': ['vault_credentials', 'vm_credentials'],
+  'src/resources/agents/deployments': ['deployment_runs', 'deployments'],
   'src/resources/agents/environments': ['environment_events', 'environments'],
   'src/resources/agents/files': ['files'],
   'src/resources/agents/sessions': [

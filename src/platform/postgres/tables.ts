@@ -110,6 +110,17 @@ export type Tables = {
     activeAt: string; createdAt: string; updatedAt: string; deletedAt: string | null; purgeAfter: string | null
     functionId: string | null; linkVerifier: string | null; sealedLink: Buffer | null
   }
+  deployment_runs: {
+    id: string; deploymentId: string; organizationId: string; ownerUserId: string; position: number; agentId: string
+    agentVersion: number; sessionId: string | null; error: unknown; trigger: unknown; createdAt: string
+  }
+  deployments: {
+    id: string; organizationId: string; ownerUserId: string; name: string; description: string | null; agentId: string
+    agentVersion: number | null; environmentType: string; environmentId: string | null; environmentConfig: unknown
+    vaultIds: string[]; kickoff: unknown; budgetNanoUsd: number | null; metadata: unknown; status: string
+    pausedReason: unknown; runPosition: number; lastRunAt: string | null; createdAt: string; updatedAt: string
+    archivedAt: string | null
+  }
   domain_events: {
     domainId: string; position: number; status: string; statusReason: string | null; target: string | null
     createdAt: string

@@ -61,8 +61,7 @@ export async function createEnvironment(call: Call, fields: EnvironmentFields): 
  * @throws BerthError invalid_request, invalid_template.
  */
 export async function createEphemeralEnvironment(tx: Tx, scope: Scope, given: unknown): Promise<Environment> {
-  const config = readEnvironmentConfig(given)
-  await checkTemplate(tx, scope, config)
+  const config = await readEphemeralConfig(tx, scope, given)
   return insertEnvironment(tx, scope, {
     name: `run-${newUuid()}`,
     description: null,
@@ -70,6 +69,13 @@ export async function createEphemeralEnvironment(tx: Tx, scope: Scope, given: un
     config,
     ephemeral: true,
   })
+}
+
+/** Reads the configuration of such environments, for which Berth makes the VM. @throws BerthError invalid_request, invalid_template. */
+export async function readEphemeralConfig(tx: Tx, scope: Scope, given: unknown): Promise<EnvironmentConfig> {
+  const config = readEnvironmentConfig(given)
+  await checkTemplate(tx, scope, config)
+  return config
 }
 
 /** The environment of this id. @throws BerthError not_found. */

@@ -1,0 +1,234 @@
+/**
+ * Deployments: an agent with everything that a run of it needs: where it works, vaults, what it is told. Create, read,
+ * update, pause, archive, delete, run. They belong to people; API keys have no access to them.
+ */
+import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { deploymentLimits } from '#src/platform/limits/deployments.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Call } from '#src/platform/services.ts'
+import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
+import { createdWithin, type CreatedFilter } from './created-filters.ts'
+import { readStartAgent, readStartEnvironment } from './deployments/fields.ts'
+import {
+  deploymentArchived,
+  deploymentRows,
+  environmentOf,
+  readDeployment,
+  type Deployment,
+  type DeploymentRun,
+  type DeploymentStatus,
+  type PausedReason,
+} from './deployments/rows.ts'
+import { deploymentTopic, runRefused, startDeployment } from './deployments/starting.ts'
+import { readEitherKickoff } from './kickoffs.ts'
+import type { StartEnvironment } from './starts.ts'
+import { resolveVaults } from './sessions/plans.ts'
+import type { Session } from './sessions/rows.ts'
+import { readBudget } from './sessions/usage.ts'
+
+/** The fields of a deployment as callers send them: absent means the default, or unchanged. */
+export type DeploymentFields = {
+  name?: unknown
+  description?: unknown
+  agent?: unknown
+  environment?: unknown
+  environmentId?: unknown
+  vaultIds?: unknown
+  kickoff?: unknown
+  initialEvents?: unknown
+  metadata?: unknown
+  budget?: unknown
+  status?: DeploymentStatus | null
+}
+
+/** Conditions of a list of deployments; all must hold. */
+export type DeploymentFilter = CreatedFilter & {
+  agentId?: string | null
+  status?: DeploymentStatus | null
+  includeArchived?: boolean | null
+}
+
+/** A started run: its record, and its session. */
+export type RunOfDeployment = { run: DeploymentRun; session: Session }
+
+const manual: PausedReason = { type: 'manual' }
+
+/** Creates a deployment. @throws BerthError invalid_request, invalid_template, not_found, resource_archived, vault_archived, rate_limited. */
+export async function createDeployment(call: Call, fields: DeploymentFields): Promise<Deployment> {
+  const scope = allow(call.caller, 'deployments:write')
+  const name = readName(fields.name)
+  const description = readDescription(fields.description)
+  const kickoff = readEitherKickoff(fields)
+  if (!kickoff)
+    throw new BerthError('invalid_request', 'kickoff is required: a text, or {"events": [...]} with 1 to 50 events.')
+  const metadata = readMetadata(fields.metadata)
+  const budget = readBudget(fields.budget)
+  const paused = fields.status === 'paused' ? JSON.stringify(manual) : null
+  return transaction(call.db, async (tx) => {
+    const agent = await readStartAgent(call, tx, scope, fields.agent)
+    const environment = columnsOf((await readStartEnvironment(tx, scope, fields)) ?? { type: 'none' })
+    const vaultIds = await resolveVaults(tx, scope, fields.vaultIds)
+    await checkCount(tx, scope.organizationId, {
+      rows: sql`deployments where organization_id = ${scope.organizationId}`,
+      nouns: 'deployments',
+      most: deploymentLimits.deploymentsMax,
+      advice: 'Delete those that nobody needs.',
+    })
+    return getOne<Deployment>(
+      tx,
+      sql`
+      insert into deployments (id, organization_id, owner_user_id, name, description, agent_id, agent_version, environment_type, environment_id, environment_config, vault_ids, kickoff, budget_nano_usd, metadata, status, paused_reason)
+      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${name}, ${description}, ${agent.id}, ${agent.version}, ${environment.type}, ${environment.id}, ${environment.config}::jsonb,
+        ${vaultIds}::uuid[], ${JSON.stringify(kickoff)}::jsonb, ${budget}, ${JSON.stringify(metadata)}::jsonb, ${paused ? 'paused' : 'active'}, ${paused}::jsonb) returning *`,
+    )
+  })
+}
+
+/** The deployment of this id. @throws BerthError not_found. */
+export async function getDeployment(call: Call, publicId: string): Promise<Deployment> {
+  return readDeployment(call.db, allow(call.caller, 'deployments:read'), publicId)
+}
+
+/** The deployments of these stored ids that are the caller's. */
+export async function findDeployments(call: Call, ids: readonly string[]): Promise<Deployment[]> {
+  return deploymentRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'deployments:read')))
+}
+
+/** The caller's deployments, newest first by default. @throws BerthError invalid_request. */
+export async function pageDeployments(
+  call: Call,
+  window: PageWindow,
+  filter?: DeploymentFilter | null,
+  direction?: Direction,
+): Promise<Page<Deployment>> {
+  const scope = allow(call.caller, 'deployments:read')
+  const { agentId, status = null, includeArchived } = filter ?? {}
+  if (status && includeArchived)
+    throw new BerthError('invalid_request', 'Give either status or include_archived: archived ones have no status.')
+  const ofAgent = agentId ? sql`agent_id = ${decodeId('agent', agentId) ?? null}::uuid` : sql`true`
+  const chosen = sql`${ownedByCaller(scope)} and ${ofAgent} and ${createdWithin(filter ?? {})}
+    and (${status}::text is null or status = ${status}) and (${includeArchived ?? false} or archived_at is null)`
+  return deploymentRows.page(call.db, window, chosen, direction)
+}
+
+/** The caller's deployments of each agent of these stored ids, archived ones too, newest first. @throws BerthError invalid_request. */
+export async function pageDeploymentsOfEach(
+  call: Call,
+  agentIds: readonly string[],
+  window: PageWindow,
+): Promise<PagesOf<Deployment>> {
+  const scope = allow(call.caller, 'deployments:read')
+  return deploymentRows.pageOfEach(call.db, window, {
+    parents: sql`select id from unnest(${agentIds}::uuid[]) given(id)`,
+    parentName: 'agent',
+    chosen: sql`${ownedByCaller(scope)} and agent_id = parent.id`,
+  })
+}
+
+/**
+ * Updates a deployment; sessions that have started stay as they are.
+ * @throws BerthError not_found, resource_archived; as createDeployment.
+ */
+export async function updateDeployment(call: Call, publicId: string, fields: DeploymentFields): Promise<Deployment> {
+  const scope = allow(call.caller, 'deployments:write')
+  return transaction(call.db, async (tx) => {
+    const seen = await readDeployment(tx, scope, publicId)
+    // The agent is locked before the deployment, in the order of deletions and runs.
+    const agent = fields.agent === undefined ? undefined : await readStartAgent(call, tx, scope, fields.agent)
+    const environment = await readStartEnvironment(tx, scope, fields)
+    const vaultIds = fields.vaultIds === undefined ? undefined : await resolveVaults(tx, scope, fields.vaultIds)
+    const before = await lockUsable(tx, seen.id)
+    const place = columnsOf(environment ?? environmentOf(before))
+    const kickoff = readEitherKickoff(fields) ?? before.kickoff
+    const status = fields.status ?? before.status
+    const reason = status === 'active' ? null : (before.pausedReason ?? manual)
+    return getOne<Deployment>(
+      tx,
+      sql`
+      update deployments set name = ${fields.name === undefined ? before.name : readName(fields.name)},
+        description = ${fields.description === undefined ? before.description : readDescription(fields.description)},
+        agent_id = ${(agent ?? { id: before.agentId }).id}, agent_version = ${agent ? agent.version : before.agentVersion},
+        environment_type = ${place.type}, environment_id = ${place.id}, environment_config = ${place.config}::jsonb, vault_ids = ${vaultIds ?? before.vaultIds}::uuid[],
+        kickoff = ${JSON.stringify(kickoff)}::jsonb, budget_nano_usd = ${fields.budget === undefined ? before.budgetNanoUsd : readBudget(fields.budget)},
+        metadata = ${JSON.stringify(mergeMetadata(before.metadata, fields.metadata))}::jsonb,
+        status = ${status}, paused_reason = ${reason && JSON.stringify(reason)}::jsonb, updated_at = now()
+      where id = ${before.id} returning *`,
+    )
+  })
+}
+
+/** Pauses a deployment: nothing starts it but its owner. One that is paused stays as it is. @throws BerthError not_found, resource_archived. */
+export function pauseDeployment(call: Call, publicId: string): Promise<Deployment> {
+  return updateDeployment(call, publicId, { status: 'paused' })
+}
+
+/** Lets schedules and triggers start it again; what they missed is not made up. @throws BerthError not_found, resource_archived. */
+export function unpauseDeployment(call: Call, publicId: string): Promise<Deployment> {
+  return updateDeployment(call, publicId, { status: 'active' })
+}
+
+/** Archives a deployment: nothing starts it any more; its sessions go on. Again changes nothing. @throws BerthError not_found. */
+export async function archiveDeployment(call: Call, publicId: string): Promise<Deployment> {
+  const scope = allow(call.caller, 'deployments:write')
+  return transaction(call.db, async (tx) => {
+    const before = await readDeployment(tx, scope, publicId, sql`for no key update`)
+    if (before.archivedAt) return before
+    return getOne<Deployment>(
+      tx,
+      sql`update deployments set archived_at = now(), status = 'active', paused_reason = null, updated_at = now() where id = ${before.id} returning *`,
+    )
+  })
+}
+
+/** Deletes a deployment with the records of its runs; its sessions stay, and still name it. @throws BerthError not_found. */
+export async function deleteDeployment(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'deployments:write')
+  await transaction(call.db, async (tx) => {
+    const { id } = await readDeployment(tx, scope, publicId, sql`for update`)
+    await change(tx, sql`delete from deployments where id = ${id}`)
+    await publish(tx, deploymentTopic, id) // subscribers learn that it is deleted
+  })
+}
+
+/**
+ * Starts a run now, on behalf of the caller, also of a paused deployment. What keeps it from starting is recorded too.
+ * @throws BerthError not_found, resource_archived; 409, 402 or 429 with `deploymentRunId` when nothing could start.
+ */
+export async function runDeployment(call: Call, publicId: string): Promise<RunOfDeployment> {
+  const scope = allow(call.caller, 'deployments:write')
+  allow(call.caller, 'sessions:write')
+  await call.limiter.spend(`deployment-runs:${scope.organizationId}`, deploymentLimits.runsPerMinute)
+  const started = await transaction(call.db, async (tx) => {
+    const deployment = await readDeployment(tx, scope, publicId)
+    if (deployment.archivedAt) throw deploymentArchived()
+    return startDeployment(call, tx, deployment, { trigger: { type: 'manual' } })
+  })
+  if (!started) throw notFound('deployment')
+  if (started.error) throw runRefused(started.refusal, { deploymentRunId: encodeId('deploymentRun', started.run.id) })
+  return { run: started.run, session: started.session }
+}
+
+async function lockUsable(tx: Tx, id: string): Promise<Deployment> {
+  const deployment = await findOne<Deployment>(tx, sql`select * from deployments where id = ${id} for no key update`)
+  if (!deployment) throw notFound('deployment')
+  if (deployment.archivedAt) throw deploymentArchived()
+  return deployment
+}
+
+function columnsOf(environment: StartEnvironment): {
+  type: StartEnvironment['type']
+  id: string | null
+  config: string | null
+} {
+  const { type } = environment
+  return {
+    type,
+    id: type === 'existing' ? environment.environmentId : null,
+    config: type === 'ephemeral' && environment.config ? JSON.stringify(environment.config) : null,
+  }
+}

@@ -1,0 +1,77 @@
+/** The fields of a deployment as callers send them. */
+import type { Scope } from '#src/platform/access.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import type { Tx } from '#src/platform/postgres.ts'
+import { exact } from '#src/platform/shapes.ts'
+import { z } from 'zod'
+import { readShape } from '#src/resources/agents/agents/field-rules.ts'
+import { readEphemeralConfig } from '#src/resources/agents/environments.ts'
+import { resolveAgent, resolveEnvironment } from '#src/resources/agents/sessions/plans.ts'
+import type { StartEnvironment } from '#src/resources/agents/starts.ts'
+
+const environment = z.discriminatedUnion('type', [
+  exact({ type: z.literal('none') }),
+  exact({ type: z.literal('existing'), environment_id: z.string() }),
+  exact({ type: z.literal('ephemeral'), config: z.unknown().optional() }),
+])
+const agentReference = exact({ type: z.literal('agent').nullish(), id: z.string(), version: z.int().min(1).nullish() })
+const bareWords: readonly unknown[] = ['none', 'ephemeral']
+
+/** What says where sessions work: `environment`, or `environmentId`, as Anthropic's clients send it. */
+export type EnvironmentGiven = { environment?: unknown; environmentId?: unknown }
+
+/**
+ * Reads where sessions work. A new configuration is checked, and an environment must be there now.
+ * @returns undefined when nothing is said.
+ * @throws BerthError invalid_request, invalid_template, not_found, resource_archived.
+ */
+export async function readStartEnvironment(
+  tx: Tx,
+  scope: Scope,
+  { environment: given, environmentId }: EnvironmentGiven,
+): Promise<StartEnvironment | undefined> {
+  if (given !== undefined && given !== null && environmentId !== undefined && environmentId !== null)
+    throw new BerthError('invalid_request', 'Give either environment or environment_id, not both.')
+  if (given === undefined && environmentId === undefined) return undefined
+  if (given === null || (given === undefined && environmentId === null)) return { type: 'none' }
+  const named = given === undefined ? { type: 'existing', environment_id: environmentId } : given
+  const read = readShape(environment, bareWords.includes(named) ? { type: named } : named, 'environment')
+  if (read.type === 'none') return read
+  if (read.type === 'ephemeral') return { type: 'ephemeral', config: await readOwnConfig(tx, scope, read.config) }
+  const found = await resolveEnvironment(tx, scope, read.environment_id)
+  if (!found) throw notFound('environment')
+  return { type: 'existing', environmentId: found.id }
+}
+
+async function readOwnConfig(
+  tx: Tx,
+  scope: Scope,
+  given: unknown,
+): Promise<(StartEnvironment & { type: 'ephemeral' })['config']> {
+  if (given === undefined || given === null) return null
+  const config = await readEphemeralConfig(tx, scope, given)
+  if (config.type === 'self_hosted')
+    throw new BerthError(
+      'invalid_request',
+      'environment.config.type must be vm or cloud: Berth makes a VM for each run. Name a self-hosted environment by its id.',
+    )
+  return config
+}
+
+/**
+ * Reads which agent runs: an id, or `{id, version}`. It and the version must be there now.
+ * @returns its stored id; version null for the newest.
+ * @throws BerthError invalid_request, not_found, resource_archived.
+ */
+export async function readStartAgent(
+  services: { config: Config },
+  tx: Tx,
+  scope: Scope,
+  given: unknown,
+): Promise<{ id: string; version: number | null }> {
+  const named = readShape(agentReference, typeof given === 'string' ? { id: given } : given, 'agent')
+  const { agentId } = await resolveAgent(services, tx, scope, named)
+  if (agentId === null) throw notFound('agent')
+  return { id: agentId, version: named.version ?? null }
+}

@@ -1,0 +1,80 @@
+/** The records of deployments' runs: read, listed, followed from any position without gaps or repeats. */
+import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
+import { findAll, findOne, sql } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { createdWithin, type CreatedFilter } from '#src/resources/agents/created-filters.ts'
+import { deploymentRunRows, readDeployment, type DeploymentRun, type RunTrigger } from './rows.ts'
+import { deploymentTopic } from './starting.ts'
+
+/** Conditions of a list of runs; all must hold. */
+export type DeploymentRunFilter = CreatedFilter & {
+  deploymentId?: string | null
+  hasError?: boolean | null
+  triggerType?: RunTrigger['type'] | null
+}
+
+/** The record of this id. @throws BerthError not_found. */
+export async function getDeploymentRun(call: Call, publicId: string): Promise<DeploymentRun> {
+  return deploymentRunRows.read(call.db, publicId, ownedByCaller(allow(call.caller, 'deployments:read')))
+}
+
+/** The records of these stored ids that are the caller's. */
+export async function findDeploymentRuns(call: Call, ids: readonly string[]): Promise<DeploymentRun[]> {
+  return deploymentRunRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'deployments:read')))
+}
+
+/** The caller's records, newest first by default; none for a deployment that is not there. @throws BerthError invalid_request. */
+export async function pageDeploymentRuns(
+  call: Call,
+  window: PageWindow,
+  filter?: DeploymentRunFilter | null,
+  direction?: Direction,
+): Promise<Page<DeploymentRun>> {
+  const scope = allow(call.caller, 'deployments:read')
+  const { deploymentId, hasError = null, triggerType = null } = filter ?? {}
+  const ofDeployment = deploymentId
+    ? sql`deployment_id = ${decodeId('deployment', deploymentId) ?? null}::uuid`
+    : sql`true`
+  const chosen = sql`${ownedByCaller(scope)} and ${ofDeployment} and ${createdWithin(filter ?? {})}
+    and (${hasError}::boolean is null or (error is not null) = ${hasError}) and (${triggerType}::text is null or trigger ->> 'type' = ${triggerType})`
+  return deploymentRunRows.page(call.db, window, chosen, direction)
+}
+
+/** The records of each deployment of these stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageRunsOfEach(
+  call: Call,
+  deploymentIds: readonly string[],
+  window: PageWindow,
+): Promise<PagesOf<DeploymentRun>> {
+  const scope = allow(call.caller, 'deployments:read')
+  return deploymentRunRows.pageOfEach(call.db, window, {
+    parents: sql`select id from unnest(${deploymentIds}::uuid[]) given(id)`,
+    parentName: 'deployment',
+    chosen: sql`${ownedByCaller(scope)} and deployment_id = parent.id`,
+  })
+}
+
+/**
+ * The deployment's runs after the cursor (only new ones without), as they are started; ends when it is deleted.
+ * @throws BerthError not_found; invalid_request for a text that is not a cursor. All before the first run.
+ */
+export async function followRuns(
+  call: Call & { signal?: AbortSignal },
+  publicId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<DeploymentRun>> {
+  const { id, runPosition } = await readDeployment(call.db, allow(call.caller, 'deployments:read'), publicId)
+  return eventsAfter(call, id, after ? eventPosition(after) : runPosition, {
+    topic: deploymentTopic,
+    isLast: () => false,
+    read: (position, most) =>
+      findAll<DeploymentRun>(
+        call.db,
+        sql`select * from deployment_runs where deployment_id = ${id} and position > ${position} order by position limit ${most}`,
+      ),
+    isOver: async () => (await findOne(call.db, sql`select 1 from deployments where id = ${id}`)) === undefined,
+  })
+}

@@ -1,0 +1,109 @@
+/**
+ * Starting a run of a deployment: by its owner, by a schedule or by a trigger. The session, or why there is none, and
+ * its record are written in one transaction.
+ */
+import { BerthError } from '#src/platform/errors.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { deploymentLimits } from '#src/platform/limits/deployments.ts'
+import { change, findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Services } from '#src/platform/services.ts'
+import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
+import { isLastingError, startOnBehalf, type Started, type StartError } from '#src/resources/agents/starts.ts'
+import { environmentOf, type Deployment, type DeploymentRun, type PausedReason, type RunTrigger } from './rows.ts'
+
+/** The notice that a deployment has a new run; the id is the deployment's. */
+export const deploymentTopic = 'deployment'
+
+/** What starts a run. `kickoff`: what the session is told, where that is not the deployment's alone. */
+export type RunStart = { trigger: RunTrigger; kickoff?: Kickoff }
+
+/** What became of it: the record, and the session or the error as startOnBehalf answers them. */
+export type StartedRun = Started & { run: DeploymentRun }
+
+/**
+ * Starts a run in the caller's transaction and records it. Whether the deployment is paused is the caller's question:
+ * its owner may run it then, schedules and triggers may not. A lasting failure of a run that nobody asked for pauses it.
+ * @returns undefined when the deployment is deleted meanwhile.
+ * @throws only faults of Berth itself.
+ */
+export async function startDeployment(
+  services: Pick<Services, 'config' | 'jobs' | 'sealer'>,
+  tx: Tx,
+  deployment: Deployment,
+  { trigger, kickoff = deployment.kickoff }: RunStart,
+): Promise<StartedRun | undefined> {
+  await change(tx, sql`savepoint deployment_run`)
+  const started = await startOnBehalf(services, tx, {
+    organizationId: deployment.organizationId,
+    userId: deployment.ownerUserId,
+    agent: { id: deployment.agentId, version: deployment.agentVersion },
+    environment: environmentOf(deployment),
+    vaultIds: deployment.vaultIds,
+    kickoff,
+    budgetNanoUsd: deployment.budgetNanoUsd,
+    title: deployment.name,
+    metadata: deployment.metadata,
+    source: trigger.type === 'manual' ? 'deployment' : trigger.type,
+    deploymentId: deployment.id,
+  })
+  const run = await recordRun(tx, deployment, trigger, started)
+  if (!run) await change(tx, sql`rollback to savepoint deployment_run`) // nothing starts for one that is gone
+  await change(tx, sql`release savepoint deployment_run`)
+  if (!run) return undefined
+  if (started.error && trigger.type !== 'manual' && isLastingError(started.error.type))
+    await pauseByError(tx, deployment.id, started.error)
+  return { ...started, run }
+}
+
+async function recordRun(
+  tx: Tx,
+  { id, agentId, agentVersion }: Deployment,
+  trigger: RunTrigger,
+  { session, error }: Started,
+): Promise<DeploymentRun | undefined> {
+  const version = session?.agentVersion ?? agentVersion ?? (await newestVersion(tx, agentId))
+  const run = await findOne<DeploymentRun>(
+    tx,
+    sql`
+    with counted as (
+      update deployments set run_position = run_position + 1, last_run_at = case when ${session !== undefined} then now() else last_run_at end
+      where id = ${id} returning id, organization_id, owner_user_id, run_position)
+    insert into deployment_runs (id, deployment_id, organization_id, owner_user_id, position, agent_id, agent_version, session_id, error, trigger)
+    select ${newUuid()}::uuid, id, organization_id, owner_user_id, run_position, ${agentId}, ${version}, ${session?.id ?? null}, ${error ? JSON.stringify(error) : null}::jsonb, ${JSON.stringify(trigger)}::jsonb
+    from counted returning *`,
+  )
+  if (!run) return undefined
+  if (run.position % deploymentLimits.runsTrimmedEvery === 0)
+    await change(
+      tx,
+      sql`delete from deployment_runs where deployment_id = ${id} and position <= ${run.position - deploymentLimits.runsKept}`,
+    )
+  await publish(tx, deploymentTopic, id)
+  return run
+}
+
+async function newestVersion(tx: Tx, agentId: string): Promise<number> {
+  const agent = await findOne<Pick<Row<'agents'>, 'version'>>(tx, sql`select version from agents where id = ${agentId}`)
+  return agent?.version ?? 1 // one that is deleted takes its deployments with it
+}
+
+async function pauseByError(tx: Tx, id: string, { type }: StartError): Promise<void> {
+  if (type === 'session_rate_limited_error') throw new Error('limits never pause a deployment')
+  const reason: PausedReason = {
+    type: 'error',
+    error: { type: type === 'session_creation_rejected_error' ? 'unknown_error' : type },
+  }
+  await change(
+    tx,
+    sql`update deployments set status = 'paused', paused_reason = ${JSON.stringify(reason)}, updated_at = now()
+    where id = ${id} and status = 'active' and archived_at is null`,
+  )
+}
+
+/** The error of a run that its owner asked for and that did not start, with the id of its record. */
+export function runRefused(refusal: BerthError, details: Record<string, unknown>): BerthError {
+  const code = [402, 409, 429, 503].includes(refusal.status) ? refusal.code : 'run_not_started'
+  return new BerthError(code, refusal.message, { ...refusal.details, ...details })
+}
