@@ -78,6 +78,11 @@ export type Route = {
    * status 200 every request does, for paths where that client does not send the header.
    */
   deletes?: string
+  /**
+   * The document for a request with the header `anthropic-beta`, where that client expects another form of the answer.
+   * It has the same variables.
+   */
+  forAnthropic?: string
   /** An API key is refused here with 401, whatever its scopes allow elsewhere. */
   peopleOnly?: true
   /** A second path that is answered the same, and that OpenAPI does not name. */

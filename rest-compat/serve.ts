@@ -115,6 +115,7 @@ function answerHandler(
     schema: runner.schema,
     lenient: surface.takesUnknownKeys,
   })
+  const forAnthropic = route.forAnthropic === undefined ? operation : runner.prepare(route.forAnthropic)
   const isPost = method === 'POST'
   return async (request, reply) => {
     const caller = admitted.get(request) ?? anybody // set for open routes; no other route is reached without a caller
@@ -125,8 +126,9 @@ function answerHandler(
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
+    const asked = request.headers['anthropic-beta'] === undefined ? operation : forAnthropic
     const run = (as: Caller): Promise<string | Buffer | null> =>
-      answer(runner, route, operation, variables, contextOf(services, as, request.id))
+      answer(runner, route, asked, variables, contextOf(services, as, request.id))
     if (key === undefined) {
       const body = await run(caller)
       const deleted =

@@ -60,6 +60,9 @@ export const surfaces: readonly Surface[] = [
       error: { type: agentsType(error), message: error.message, code: error.code },
       request_id: requestId,
     }),
+    // A run that could not start is recorded each time, and the next try ends the same.
+    errorHeaders: ({ details }): Record<string, string> =>
+      'deploymentRunId' in details ? { 'x-should-retry': 'false' } : {},
   },
   {
     name: 'llm',

@@ -3,7 +3,7 @@
  * (`running`, `RUNNING`), and REST's tagged objects (`{"type": "limited", "allowed_hosts": []}`), which are `@oneOf`
  * inputs here (`{limited: {allowedHosts: []}}`) whose extension `tag` names the key that says which. An input with the
  * extension `text` may be a plain text in REST, which stands for the field that `text` names. A tagged object without its
- * tag is of the member that the extension `usual` names. A list longer than the field's extension `most` goes no further.
+ * tag is of the member that the extension `usual` names; one with the extension `bare` may be its tag's word alone. A list longer than the field's extension `most` goes no further.
  */
 import {
   getNullableType,
@@ -97,6 +97,8 @@ export function fromWire(value: unknown, type: GraphQLInputType, place: string):
   const { text, unknownTag } = inner.extensions
   if (typeof text === 'string' && typeof value === 'string')
     return { [text]: fromWire(value, fieldType(inner, text), place) }
+  if (inner.extensions['bare'] === true && typeof value === 'string')
+    return fromWire({ [tagOf(inner) ?? '']: value }, inner, place)
   if (typeof value !== 'object' || Array.isArray(value))
     throw new BerthError('invalid_request', `${place || 'The body'} must be a JSON object.`, fieldAt(place))
   const shape = shapeOf(inner)

@@ -4,9 +4,11 @@ import type { Routes } from '../routes.ts'
 
 const networking = `... on UnrestrictedNetworking { type } ... on LimitedNetworking {
   type allowed_hosts: allowedHosts allow_package_managers: allowPackageManagers allow_mcp_servers: allowMcpServers }`
-const environment = `id type name description config { ... on SelfHostedEnvironmentConfig { type } ... on VmEnvironmentConfig {
+/** The configuration of an environment's VM as REST shows it. */
+export const environmentConfigFields = `{ ... on SelfHostedEnvironmentConfig { type } ... on VmEnvironmentConfig {
     type template_id: templateId vcpu memory_mb: memoryMb networking { ${networking} } packages { apt pip npm cargo gem go }
-    git_repos: gitRepos { url branch path } setup_script: setupScript idle_timeout_seconds: idleTimeoutSeconds } }
+    git_repos: gitRepos { url branch path } setup_script: setupScript idle_timeout_seconds: idleTimeoutSeconds } }`
+const environment = `id type name description config ${environmentConfigFields}
   metadata scope status status_reason: statusReason vm_id: vmId created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
 
 /** Environments. */

@@ -38,6 +38,24 @@ export function streamEventShape(parts: ShapeParts): Json {
   })
 }
 
+/** An event of a kickoff: a client's, before there is a session. */
+export function kickoffEventShape(parts: ShapeParts): Json {
+  const { add, describe } = parts
+  const rubric = object({ type: oneOf('text'), content: text })
+  const kinds: Record<string, Json> = {
+    'user.message': add('KickoffMessage', object({ type: oneOf('user.message'), content: list(contentBlock(parts)) })),
+    'user.define_outcome': add(
+      'KickoffOutcome',
+      object({ type: oneOf('user.define_outcome'), description: text, rubric, max_iterations: orNull(wholeNumber) }),
+    ),
+    'system.message': add(
+      'KickoffSystemMessage',
+      object({ type: oneOf('system.message'), content: list(textBlock(parts)) }),
+    ),
+  }
+  return add('KickoffEvent', described(describe('KickoffEvent'), union('type', kinds)))
+}
+
 /** An entry of a shared transcript: something that was said, or a tool that was used, by name. */
 export function transcriptEntryShape(parts: ShapeParts): Json {
   const { add, describe } = parts

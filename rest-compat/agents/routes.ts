@@ -2,6 +2,7 @@
 import type { HandWritten, Routes } from '../routes.ts'
 import { agentRoutes } from './agents.ts'
 import { catalogRoutes } from './catalog.ts'
+import { deploymentRoutes } from './deployments.ts'
 import { environmentRoutes } from './environments.ts'
 import { credentialRoutes } from './credentials.ts'
 import { downloadFileRoute, fileRoutes, uploadFileRoute } from './files.ts'
@@ -31,6 +32,7 @@ const routes: Routes = {
   ...sessionRoutes,
   ...runRoutes,
   ...fileRoutes,
+  ...deploymentRoutes,
 }
 
 /** The routes of the agents service's surface. */

@@ -6,7 +6,8 @@ import { createdFilter } from './created-filters.ts'
 import { sessionParts } from './session-parts.ts'
 
 const { activity, budget, outcome, stopReason, usage } = sessionParts
-const sessionFragment = `fragment Session on Session { id type title agent: wireAgent agent_id: agentId environment_id: environmentId deployment_id: deploymentId kind source status
+/** A session as REST shows it. */
+export const sessionFragment = `fragment Session on Session { id type title agent: wireAgent agent_id: agentId environment_id: environmentId deployment_id: deploymentId kind source: sourceKind status
   stop_reason: stopReason ${stopReason} vault_ids: vaultIds metadata resources outcome_evaluations: outcomeEvaluations ${outcome}
   budget ${budget} usage ${usage} stats { active_seconds: activeSeconds duration_seconds: durationSeconds }
   shared shared_at: sharedAt activity ${activity} created_at: createdAt updated_at: updatedAt archived_at: archivedAt }`

@@ -4,12 +4,14 @@
  */
 import type { Json, ShapeParts } from '../openapi/components.ts'
 import { agentModelShape, agentToolShape, sessionAgentShape } from './agent-shapes.ts'
-import { logEventShape, streamEventShape, transcriptEntryShape } from './event-shapes.ts'
+import { kickoffEventShape, logEventShape, streamEventShape, transcriptEntryShape } from './event-shapes.ts'
 
 /** Fields of the scalar `RestObject`, as `Type.field`, and the shape of each; of an entry where the field is a list. */
 export const wholeShapes: Readonly<Record<string, (parts: ShapeParts) => Json>> = {
   'Agent.wireModel': agentModelShape,
   'Agent.wireTools': agentToolShape,
+  'Deployment.wireInitialEvents': kickoffEventShape,
+  'Kickoff.wireEvents': kickoffEventShape,
   'Session.wireAgent': sessionAgentShape,
   'SessionEmission.wire': streamEventShape,
   'SessionEvent.wire': logEventShape,

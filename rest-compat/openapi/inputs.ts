@@ -106,7 +106,7 @@ export function inputSchema(type: GraphQLType, components: Components): Json {
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType, components) }
   if (!isInputObjectType(type)) return leafSchema(type, components)
   const fullSchema = tagOf(type) ? taggedSchema(type, components) : objectSchema(type, components)
-  const text = textSchema(type, components)
+  const text = textSchema(type, components) ?? bareSchema(type)
   const taken = text ? { anyOf: [text, ...((fullSchema['oneOf'] as Json[] | undefined) ?? [fullSchema])] } : fullSchema
   return components.add(type.name, described(taken, type.description))
 }
@@ -120,6 +120,16 @@ function textSchema(type: GraphQLInputObjectType, components: Components): Json 
   return isInputObjectType(named)
     ? textSchema(named, components)
     : described(inputSchema(field.type, components), shownDescription(type, field.description))
+}
+
+/** The words that stand for a whole tagged object, where its tag's word alone may: see schema/wire.ts. */
+function bareSchema(type: GraphQLInputObjectType): Json | undefined {
+  if (type.extensions['bare'] !== true) return undefined
+  const alone = wireFields(type).filter(({ type: member }) => {
+    const inner = getNamedType(member)
+    return !isInputObjectType(inner) || !Object.values(inner.getFields()).some((field) => isNonNullType(field.type))
+  })
+  return { type: 'string', enum: alone.map(({ name }) => memberWord(type, name)), description: 'The type alone.' }
 }
 
 /** A field of a body. An optional field may also be null, which clears a stored value. */

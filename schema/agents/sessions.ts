@@ -19,7 +19,7 @@ import {
   outcomeEvaluation,
   sessionActivity,
   sessionKind,
-  sessionSource,
+  sessionSourceKind,
   sessionStats,
   sessionStatus,
   sessionUsage,
@@ -77,13 +77,12 @@ builder.objectType(sessionType, {
       description: 'The environment it works in; null when it has none.',
       id: ({ environmentId }) => environmentId,
     }),
-    deploymentId: t.id({
-      nullable: true,
-      description: 'The deployment that started it.',
-      resolve: ({ deploymentId }) => deploymentId && encodeId('deployment', deploymentId),
-    }),
     kind: t.field({ type: sessionKind, description: 'The kind of session.', resolve: ({ kind }) => kind }),
-    source: t.field({ type: sessionSource, description: 'What started it.', resolve: ({ source }) => source }),
+    sourceKind: t.field({
+      type: sessionSourceKind,
+      description: 'What kind of thing started it.',
+      resolve: ({ source }) => source,
+    }),
     status: t.field({ type: sessionStatus, description: 'Its current status.', resolve: ({ status }) => status }),
     stopReason: t.field({
       type: stopReason,
@@ -152,8 +151,10 @@ const sessionFilter = builder.inputType('SessionFilter', {
   }),
 })
 
-const sessionConnection = connectionOf('Session', sessionType)
-const sessionOrder = orderOf('Session')
+/** A page of sessions. */
+export const sessionConnection = connectionOf('Session', sessionType)
+/** The order of sessions. */
+export const sessionOrder = orderOf('Session')
 const sessionArguments = {
   ...pageArguments,
   ...builder.args((t) => ({

@@ -3,6 +3,7 @@
  * organization get 404. Of the two keys, the one without `compute:use` has `agents:use`, which opens definitions of
  * agents and nothing else.
  */
+import { deploymentsGraphqlRows, deploymentsRows } from './deployments/matrix.ts'
 import type { GraphqlRow, Outcomes, RestRow } from './matrix.ts'
 import { sessionsGraphqlRows, sessionsRows } from './sessions-matrix.ts'
 import { vaultsGraphqlRows, vaultsRows } from './vaults-matrix.ts'
@@ -29,6 +30,7 @@ const model = 'berth/demo'
 export const agentsRows: Readonly<Record<string, RestRow>> = {
   ...sessionsRows,
   ...vaultsRows,
+  ...deploymentsRows,
   'GET /agents/v1/agents': { outcomes: listsDefinitions('200') },
   'POST /agents/v1/agents': { outcomes: makesDefinition('201'), body: { name: 'x', model } },
   'GET /agents/v1/agents/{id}': { of: 'agent', outcomes: readsDefinition('200') },
@@ -63,6 +65,7 @@ const file = 'id: "{file}"'
 export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...sessionsGraphqlRows,
   ...vaultsGraphqlRows,
+  ...deploymentsGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },
   'query agents': { outcomes: listsDefinitions('200'), args: 'first: 2' },
   'query agentMcpTools': { outcomes: reads('200'), args: agent },

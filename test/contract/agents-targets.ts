@@ -17,6 +17,8 @@ export type AgentsTarget = {
   session: string
   event: string
   file: string
+  deployment: string
+  deploymentRun: string
 }
 
 /** Ids of the same kinds that nothing has. */
@@ -28,6 +30,8 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   session: newId('session'),
   event: newId('sessionEvent'),
   file: newId('file'),
+  deployment: newId('deployment'),
+  deploymentRun: newId('deploymentRun'),
 })
 /** Texts that are no ids. */
 export const malformedAgentsTarget: AgentsTarget = {
@@ -38,6 +42,8 @@ export const malformedAgentsTarget: AgentsTarget = {
   session: 'sesn_x',
   event: 'sevt_x',
   file: 'file_x',
+  deployment: 'depl_x',
+  deploymentRun: 'drun_x',
 }
 
 /** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, and an idle session with an event, and a file. */
@@ -108,7 +114,24 @@ export async function makeAgentsTarget(
     values (${fileId}, ${organizationId}, ${userId}, ${canary}, 'text/plain', ${sizeBytes}, ${sha256}, now())`.execute(
     db,
   )
+  const [deploymentId, runId] = [newUuid(), newUuid()]
+  const kickoff = JSON.stringify({
+    text: canary,
+    events: [{ type: 'user.message', content: [{ type: 'text', text: canary }] }],
+  })
+  await sql`
+    insert into deployments (id, organization_id, owner_user_id, name, description, agent_id, environment_type, kickoff, metadata, status, run_position)
+    values (${deploymentId}, ${organizationId}, ${userId}, ${canary}, ${canary}, ${agentId}, 'none', ${kickoff}, ${JSON.stringify({ note: canary })}, 'active', 1)`.execute(
+    db,
+  )
+  await sql`
+    insert into deployment_runs (id, deployment_id, organization_id, owner_user_id, position, agent_id, agent_version, error, trigger)
+    values (${runId}, ${deploymentId}, ${organizationId}, ${userId}, 1, ${agentId}, 1, ${JSON.stringify({ type: 'unknown_error', message: canary })}, '{"type": "manual"}')`.execute(
+    db,
+  )
   return {
+    deployment: encodeId('deployment', deploymentId),
+    deploymentRun: encodeId('deploymentRun', runId),
     agent: encodeId('agent', agentId),
     environment: encodeId('environment', environmentId),
     vault: encodeId('vault', vaultId),
@@ -122,18 +145,20 @@ export async function makeAgentsTarget(
 /** Everything stored of it, as text. */
 export async function agentsPicture(
   { services: { db } }: Berth,
-  { agent, environment, vault, session, file }: AgentsTarget,
+  { agent, environment, vault, session, file, deployment }: AgentsTarget,
 ): Promise<string[]> {
   const agentId = decodeId('agent', agent)
   const environmentId = decodeId('environment', environment)
   const vaultId = decodeId('vault', vault)
   const sessionId = decodeId('session', session)
+  const deploymentId = decodeId('deployment', deployment)
   const { rows } = await sql<{ row: string }>`
     select 'agent ' || a::text as row from agents a where id = ${agentId} union all select 'version ' || v::text from agent_versions v where agent_id = ${agentId}
     union all select 'environment ' || e::text from environments e where id = ${environmentId} union all select 'environment event ' || e::text from environment_events e where environment_id = ${environmentId}
     union all select 'vault ' || v::text from vaults v where id = ${vaultId} union all select 'credential ' || c::text from vault_credentials c where vault_id = ${vaultId}
     union all select 'session ' || s::text from sessions s where id = ${sessionId} union all select 'session event ' || e::text from session_events e where session_id = ${sessionId}
     union all select 'file ' || f::text from files f where id = ${decodeId('file', file)}
+    union all select 'deployment ' || d::text from deployments d where id = ${deploymentId} union all select 'run ' || r::text from deployment_runs r where deployment_id = ${deploymentId}
     union all select 'vault event ' || e::text from vault_events e where vault_id = ${vaultId} order by 1`.execute(db)
   return rows.map(({ row }) => row)
 }

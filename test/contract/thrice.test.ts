@@ -208,6 +208,7 @@ const values: Readonly<Record<string, unknown>> = {
   disk_mb: 10_240,
   display_name: 'its name',
   env: { A: 'x' },
+  environment: undefined, // `environment_id` is given
   environment_id: '{environment}',
   'POST /agents/v1/runs environment_id': undefined, // `mode` brings its own
   execution_identity: { type: 'service_account' },
@@ -328,7 +329,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
-      .replaceAll(/(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file)_[0-9a-z]{26}/g, 'ID')
+      .replaceAll(/(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file|depl|drun)_[0-9a-z]{26}/g, 'ID')
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
       .replaceAll(/"verification_token":"[0-9a-f]{32}"/g, 'TOKEN')
       .replaceAll(/\d{13}-\d+/g, 'ENTRY')
@@ -339,7 +340,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(
     ([key, { body }]) =>
-      !/\/(?:events|stream|content)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|vaults|sessions)$/.test(
+      !/\/(?:events|stream|content)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|vaults|sessions|deployments|deployment_runs)$/.test(
         key,
       ) &&
       (variant === 'only what it needs' || fieldsOf(key).some(({ name }) => !(isObject(body) && name in body))),

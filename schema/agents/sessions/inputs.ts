@@ -159,7 +159,8 @@ export const budgetInput = builder.inputType('BudgetInput', {
   fields: (t) => ({ limit: t.field({ type: limitBudgetInput, description: 'Up to an amount.' }) }),
 })
 
-const agentReference = builder.inputType('AgentReferenceInput', {
+/** An agent, in one of its versions. */
+export const agentReferenceInput = builder.inputType('AgentReferenceInput', {
   description: 'An agent, in one of its versions.',
   extensions: { text: 'id' },
   fields: (t) => ({
@@ -188,7 +189,7 @@ export const sessionAgentInput = builder.inputType('SessionAgentInput', {
   isOneOf: true,
   extensions: { tag: 'type', text: 'agent', usual: 'agent' },
   fields: (t) => ({
-    agent: t.field({ type: agentReference, description: 'An agent, in one of its versions.' }),
+    agent: t.field({ type: agentReferenceInput, description: 'An agent, in one of its versions.' }),
     agentWithOverrides: t.field({ type: agentWithOverrides, description: 'An agent with overrides.' }),
   }),
 })

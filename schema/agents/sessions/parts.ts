@@ -21,8 +21,8 @@ export const sessionKind = enumOf('SessionKind', 'What a session has to work wit
   computer: 'An environment.',
 } satisfies Record<Session['kind'], string>)
 
-/** What started a session. */
-export const sessionSource = enumOf('SessionSource', 'What started a session.', {
+/** What kind of thing started a session. */
+export const sessionSourceKind = enumOf('SessionSourceKind', 'What kind of thing started a session.', {
   user: 'A caller.',
   schedule: 'A schedule.',
   trigger: 'A trigger.',

@@ -13,7 +13,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
-import { readStartAgent, readStartEnvironment } from './deployments/fields.ts'
+import { readStartAgent, readStartEnvironment, refuseResources } from './deployments/fields.ts'
 import {
   deploymentArchived,
   deploymentRows,
@@ -22,9 +22,9 @@ import {
   type Deployment,
   type DeploymentRun,
   type DeploymentStatus,
-  type PausedReason,
 } from './deployments/rows.ts'
 import { deploymentTopic, runRefused, startDeployment } from './deployments/starting.ts'
+import { pausedByOwner, pauseIfActive, unpauseIfPaused } from './deployments/states.ts'
 import { readEitherKickoff } from './kickoffs.ts'
 import type { StartEnvironment } from './starts.ts'
 import { resolveVaults } from './sessions/plans.ts'
@@ -44,6 +44,7 @@ export type DeploymentFields = {
   metadata?: unknown
   budget?: unknown
   status?: DeploymentStatus | null
+  resources?: unknown
 }
 
 /** Conditions of a list of deployments; all must hold. */
@@ -56,11 +57,10 @@ export type DeploymentFilter = CreatedFilter & {
 /** A started run: its record, and its session. */
 export type RunOfDeployment = { run: DeploymentRun; session: Session }
 
-const manual: PausedReason = { type: 'manual' }
-
 /** Creates a deployment. @throws BerthError invalid_request, invalid_template, not_found, resource_archived, vault_archived, rate_limited. */
 export async function createDeployment(call: Call, fields: DeploymentFields): Promise<Deployment> {
   const scope = allow(call.caller, 'deployments:write')
+  refuseResources(fields.resources)
   const name = readName(fields.name)
   const description = readDescription(fields.description)
   const kickoff = readEitherKickoff(fields)
@@ -68,7 +68,7 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
     throw new BerthError('invalid_request', 'kickoff is required: a text, or {"events": [...]} with 1 to 50 events.')
   const metadata = readMetadata(fields.metadata)
   const budget = readBudget(fields.budget)
-  const paused = fields.status === 'paused' ? JSON.stringify(manual) : null
+  const paused = fields.status === 'paused' ? JSON.stringify(pausedByOwner) : null
   return transaction(call.db, async (tx) => {
     const agent = await readStartAgent(call, tx, scope, fields.agent)
     const environment = columnsOf((await readStartEnvironment(tx, scope, fields)) ?? { type: 'none' })
@@ -112,7 +112,7 @@ export async function pageDeployments(
     throw new BerthError('invalid_request', 'Give either status or include_archived: archived ones have no status.')
   const ofAgent = agentId ? sql`agent_id = ${decodeId('agent', agentId) ?? null}::uuid` : sql`true`
   const chosen = sql`${ownedByCaller(scope)} and ${ofAgent} and ${createdWithin(filter ?? {})}
-    and (${status}::text is null or status = ${status}) and (${includeArchived ?? false} or archived_at is null)`
+    and (${status}::text is null or ${status} = status) and (${includeArchived ?? false} or archived_at is null)`
   return deploymentRows.page(call.db, window, chosen, direction)
 }
 
@@ -136,6 +136,7 @@ export async function pageDeploymentsOfEach(
  */
 export async function updateDeployment(call: Call, publicId: string, fields: DeploymentFields): Promise<Deployment> {
   const scope = allow(call.caller, 'deployments:write')
+  refuseResources(fields.resources)
   return transaction(call.db, async (tx) => {
     const seen = await readDeployment(tx, scope, publicId)
     // The agent is locked before the deployment, in the order of deletions and runs.
@@ -145,9 +146,7 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
     const before = await lockUsable(tx, seen.id)
     const place = columnsOf(environment ?? environmentOf(before))
     const kickoff = readEitherKickoff(fields) ?? before.kickoff
-    const status = fields.status ?? before.status
-    const reason = status === 'active' ? null : (before.pausedReason ?? manual)
-    return getOne<Deployment>(
+    const changed = await getOne<Deployment>(
       tx,
       sql`
       update deployments set name = ${fields.name === undefined ? before.name : readName(fields.name)},
@@ -155,10 +154,12 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
         agent_id = ${(agent ?? { id: before.agentId }).id}, agent_version = ${agent ? agent.version : before.agentVersion},
         environment_type = ${place.type}, environment_id = ${place.id}, environment_config = ${place.config}::jsonb, vault_ids = ${vaultIds ?? before.vaultIds}::uuid[],
         kickoff = ${JSON.stringify(kickoff)}::jsonb, budget_nano_usd = ${fields.budget === undefined ? before.budgetNanoUsd : readBudget(fields.budget)},
-        metadata = ${JSON.stringify(mergeMetadata(before.metadata, fields.metadata))}::jsonb,
-        status = ${status}, paused_reason = ${reason && JSON.stringify(reason)}::jsonb, updated_at = now()
+        metadata = ${JSON.stringify(mergeMetadata(before.metadata, fields.metadata))}::jsonb, updated_at = now()
       where id = ${before.id} returning *`,
     )
+    if (fields.status === 'paused') return (await pauseIfActive(tx, before.id, pausedByOwner)) ?? changed
+    if (fields.status === 'active') return (await unpauseIfPaused(tx, before.id)) ?? changed
+    return changed
   })
 }
 
@@ -178,9 +179,10 @@ export async function archiveDeployment(call: Call, publicId: string): Promise<D
   return transaction(call.db, async (tx) => {
     const before = await readDeployment(tx, scope, publicId, sql`for no key update`)
     if (before.archivedAt) return before
+    await unpauseIfPaused(tx, before.id)
     return getOne<Deployment>(
       tx,
-      sql`update deployments set archived_at = now(), status = 'active', paused_reason = null, updated_at = now() where id = ${before.id} returning *`,
+      sql`update deployments set archived_at = now(), updated_at = now() where id = ${before.id} returning *`,
     )
   })
 }

@@ -140,22 +140,23 @@ export async function pageSessions(
 }
 
 /** What leads to a list of sessions, beside their owner. */
-export type SessionParent = 'agent' | 'environment'
-const parentColumns = { agent: sql`agent_id`, environment: sql`environment_id` }
+export type SessionParent = 'agent' | 'deployment' | 'environment'
+const parentColumns = { agent: sql`agent_id`, deployment: sql`deployment_id`, environment: sql`environment_id` }
 
-/** The caller’s sessions with each agent, or in each environment, of these stored ids, archived ones too, newest first. @throws BerthError invalid_request. */
+/** The caller’s sessions with each agent, by each deployment or in each environment of these stored ids, archived ones too, newest first by default. @throws BerthError invalid_request. */
 export async function pageSessionsOfEach(
   call: Call,
   parent: SessionParent,
   parentIds: readonly string[],
   window: PageWindow,
-  { columns }: Pick<SessionReading, 'columns'> = {},
+  { direction, columns }: SessionReading = {},
 ): Promise<PagesOf<Session>> {
   const scope = allow(call.caller, 'sessions:read')
   return sessionRows.pageOfEach(call.db, window, {
     parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
     parentName: parent,
     chosen: sql`${ownedByCaller(scope)} and ${parentColumns[parent]} = parent.id`,
+    direction,
     columns,
   })
 }

@@ -99,6 +99,13 @@ export const documentedOfAgents = [
   'POST /v1/sessions/{id}/events',
   'GET /v1/sessions/{id}/events/stream',
   'POST /v1/runs',
+  'GET /v1/deployments',
+  'POST /v1/deployments',
+  'GET /v1/deployments/{id}',
+  'DELETE /v1/deployments/{id}',
+  'PATCH /v1/deployments/{id}',
+  'POST /v1/deployments/{id}/run',
+  'GET /v1/deployments/{id}/runs',
 ]
 export const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
 /** Documented request keys by operation of the infrastructure interface, and the documented keys of the answer. */

@@ -18,6 +18,15 @@ const environment = z.discriminatedUnion('type', [
 const agentReference = exact({ type: z.literal('agent').nullish(), id: z.string(), version: z.int().min(1).nullish() })
 const bareWords: readonly unknown[] = ['none', 'ephemeral']
 
+/** Refuses resources, of which deployments have none. @throws BerthError invalid_request. */
+export function refuseResources(given: unknown): void {
+  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) return
+  throw new BerthError(
+    'invalid_request',
+    'resources must be empty: a deployment has none to mount. Clone a repository in the environment’s config, or send documents in the kickoff.',
+  )
+}
+
 /** What says where sessions work: `environment`, or `environmentId`, as Anthropic's clients send it. */
 export type EnvironmentGiven = { environment?: unknown; environmentId?: unknown }
 

@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely'
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
-import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 import type { EnvironmentConfig } from '#src/resources/agents/environments/configs.ts'
@@ -54,13 +54,6 @@ export async function readDeployment(
   lock: RawBuilder<unknown> = sql``,
 ): Promise<Deployment> {
   return deploymentRows.read(db, publicId, ownedByCaller(scope), lock)
-}
-
-/** The deployment that a request names, locked so that it cannot be deleted. @throws BerthError not_found, resource_archived. */
-export async function resolveDeployment(tx: Tx, scope: Scope, publicId: string): Promise<Deployment> {
-  const deployment = await readDeployment(tx, scope, publicId, sql`for key share`)
-  if (deployment.archivedAt) throw deploymentArchived()
-  return deployment
 }
 
 /** The deployment, whoever owns it: for workers. */

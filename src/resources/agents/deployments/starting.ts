@@ -11,7 +11,15 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { isLastingError, startOnBehalf, type Started, type StartError } from '#src/resources/agents/starts.ts'
-import { environmentOf, type Deployment, type DeploymentRun, type PausedReason, type RunTrigger } from './rows.ts'
+import {
+  environmentOf,
+  findDeploymentRow,
+  type Deployment,
+  type DeploymentRun,
+  type PausedReason,
+  type RunTrigger,
+} from './rows.ts'
+import { pauseIfActive } from './states.ts'
 
 /** The notice that a deployment has a new run; the id is the deployment's. */
 export const deploymentTopic = 'deployment'
@@ -95,11 +103,8 @@ async function pauseByError(tx: Tx, id: string, { type }: StartError): Promise<v
     type: 'error',
     error: { type: type === 'session_creation_rejected_error' ? 'unknown_error' : type },
   }
-  await change(
-    tx,
-    sql`update deployments set status = 'paused', paused_reason = ${JSON.stringify(reason)}, updated_at = now()
-    where id = ${id} and status = 'active' and archived_at is null`,
-  )
+  const current = await findDeploymentRow(tx, id)
+  if (current && !current.archivedAt) await pauseIfActive(tx, id, reason)
 }
 
 /** The error of a run that its owner asked for and that did not start, with the id of its record. */

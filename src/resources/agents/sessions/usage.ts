@@ -95,7 +95,7 @@ export function statsOf(session: Session): ShownStats {
 }
 
 /** A session's spending limit; null when there is none. */
-export function budgetOf({ budgetNanoUsd }: Session): ShownBudget | null {
+export function budgetOf({ budgetNanoUsd }: Pick<Session, 'budgetNanoUsd'>): ShownBudget | null {
   return budgetNanoUsd === null
     ? null
     : { type: 'limit', max_list_cost: { amount: dollars(budgetNanoUsd), currency: 'USD' } }

@@ -1,0 +1,35 @@
+/** What sessions came from, as objects. */
+import { builder } from '../builder.ts'
+import { rowsOfEach } from '../rows-of-each.ts'
+import { findDeployments } from '#src/resources/agents/deployments.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { deploymentType } from './deployments.ts'
+import { sessionType } from './sessions.ts'
+
+const deploymentOf = rowsOfEach(findDeployments, ({ id }) => id)
+
+const sessionSource = builder.unionType('SessionSource', {
+  description: 'What a session came from, where nobody called.',
+  types: [deploymentType],
+  resolveType: () => 'Deployment',
+})
+
+builder.objectFields(sessionType, (t) => ({
+  deploymentId: t.id({
+    nullable: true,
+    description: 'The deployment that it is a run of; still there when the deployment is deleted.',
+    resolve: ({ deploymentId }) => deploymentId && encodeId('deployment', deploymentId),
+  }),
+  deployment: t.field({
+    type: deploymentType,
+    nullable: true,
+    description: 'The deployment that it is a run of, as an object; null once it is deleted.',
+    resolve: ({ deploymentId }) => deploymentId,
+  }),
+  source: t.field({
+    type: sessionSource,
+    nullable: true,
+    description: 'What started it, as an object; null where a caller did, and once that is deleted.',
+    resolve: ({ deploymentId }, _, call) => (deploymentId === null ? null : deploymentOf(call, deploymentId)),
+  }),
+}))
