@@ -7,6 +7,7 @@ const nouns: Readonly<Record<string, string>> = {
   chat: 'Chats with models.',
   codehost: 'A person’s account at the code host, and its repositories.',
   databases: 'Managed Postgres, with its backups and the access of clients to it.',
+  deployments: 'Agents with what their runs need, and the records of those runs.',
   domains: 'Names of your own that lead to VMs or functions.',
   environments: 'Where sessions work: the configurations of their VMs.',
   models: 'The available models.',
@@ -24,6 +25,7 @@ const nouns: Readonly<Record<string, string>> = {
 const nounOfWord: Readonly<Record<string, string>> = {
   build: 'builds',
   compute: 'uploads',
+  deployment_runs: 'deployments',
   organizations: 'domains',
   'shared-sessions': 'sessions',
 }

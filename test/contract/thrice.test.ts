@@ -222,7 +222,9 @@ const values: Readonly<Record<string, unknown>> = {
   git_repos: [],
   initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'x' }] }],
   id: undefined, // the account that is connected, and there is none
+  'POST /agents/v1/deployments initial_events': undefined, // `kickoff` is given
   input: 'x',
+  kickoff: undefined, // `initial_events` is given
   language: undefined, // `command` is given
   mcp_servers: [{ type: 'url', name: 'x', url: 'https://example.com/mcp' }],
   mcp_services: [],
@@ -254,6 +256,7 @@ const values: Readonly<Record<string, unknown>> = {
   skip_folder_create: true,
   sleep_after_seconds: 60,
   spec: [123, 125],
+  status: 'paused',
   state: undefined, // belongs to an authorization that was begun
   system: 'You are short.',
   template_id: 'base',
