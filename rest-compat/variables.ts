@@ -50,6 +50,15 @@ export const ignoredParameters: Readonly<Record<string, string>> = { beta: 'Anth
  */
 const workspaceHeader = 'anthropic-workspace-id'
 
+/** Refuses a request that selects a workspace. @throws BerthError invalid_request. */
+export function refuseWorkspace(headers: Readonly<Record<string, unknown>>): void {
+  if (headers[workspaceHeader] === undefined) return
+  throw new BerthError(
+    'invalid_request',
+    `Berth has no workspaces to select. Omit the header ${workspaceHeader} (workspace_id); a token belongs to one organization.`,
+  )
+}
+
 /** What reading a route's requests needs. */
 export type ReaderParts = {
   schema: GraphQLSchema
@@ -192,11 +201,7 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
     ...(route.list ? listParameters(route.list) : []),
   ]
   return ({ query, body, headers }) => {
-    if (headers[workspaceHeader] !== undefined)
-      throw new BerthError(
-        'invalid_request',
-        `Berth has no workspaces to select. Omit the header ${workspaceHeader} (workspace_id); a token belongs to one organization.`,
-      )
+    refuseWorkspace(headers)
     const parameter = findUnknownKey(query as object, parameters) // Fastify's own shape of a query
     if (parameter !== undefined)
       throw new BerthError('invalid_request', unknownKeySentence('query parameter', parameter, suggested))

@@ -17,7 +17,7 @@ import type { StoredFile } from '#src/resources/agents/files/rows.ts'
 import { contextOf, lingerAfter, send, setAllowance } from '../answers.ts'
 import { pageInfo } from '../lists.ts'
 import type { HandWritten, JsonSchema, Routes, SurfaceParts } from '../routes.ts'
-import { ignoredParameters } from '../variables.ts'
+import { ignoredParameters, refuseWorkspace } from '../variables.ts'
 import { readFileForm } from './file-forms.ts'
 
 const fields =
@@ -172,6 +172,7 @@ async function admitted(
   const caller = await authenticator.authenticate(bearerOf(request.headers))
   allow(caller, permission)
   setAllowance(reply, await spendRequest(services.limiter, caller, permission === 'files:write'))
+  refuseWorkspace(request.headers)
   const unknown = findUnknownKey(request.query as object, new Set(Object.keys(ignoredParameters)))
   if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('query parameter', unknown, []))
   return contextOf(services, caller, request.id)
