@@ -52,7 +52,7 @@ export const surfaces: readonly Surface[] = [
     prefix: '/agents',
     openapiPath: '/agents/openapi.json',
     routes: agentsRoutes,
-    handlers: agentsHandlers, // files as streams: each says why it is answered by hand
+    handlers: agentsHandlers, // files as streams, and bodies that are signed: each says why it is answered by hand
     bodyBytes: limits.agentsBodyBytes,
     takesUnknownKeys: false,
     envelope: (error, requestId) => ({

@@ -28,6 +28,8 @@ const kinds = {
   Proxy: 'proxy',
   Session: 'session',
   Template: 'template',
+  Trigger: 'trigger',
+  TriggerFire: 'triggerFire',
   User: 'user',
   Vault: 'vault',
   VaultCredential: 'credential',

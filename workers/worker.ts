@@ -11,6 +11,7 @@ import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
+import { handleTriggers } from './agents/triggers.ts'
 import { handleAll } from './handlers.ts'
 import { adoptMachines, noticeExit } from './infra/adoption.ts'
 import { createGuestEnv } from './infra/guest-env.ts'
@@ -60,6 +61,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     onLost,
   )
   await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
+  await handleTriggers(services)
   await handleCertificates(services)
   await handlePushHooks(services)
   deliverWebhooks(services)

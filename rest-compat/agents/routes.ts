@@ -8,6 +8,8 @@ import { credentialRoutes } from './credentials.ts'
 import { downloadFileRoute, fileRoutes, uploadFileRoute } from './files.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
+import { hookRoute } from './hooks.ts'
+import { triggerRoutes } from './triggers.ts'
 import { vaultRoutes } from './vaults.ts'
 
 /**
@@ -33,6 +35,7 @@ const routes: Routes = {
   ...runRoutes,
   ...fileRoutes,
   ...deploymentRoutes,
+  ...triggerRoutes,
 }
 
 /** The routes of the agents service's surface. */
@@ -44,4 +47,5 @@ export const agentsRoutes: Routes = Object.fromEntries(
 export const agentsHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /v1/files': uploadFileRoute,
   'GET /v1/files/{id}/content': downloadFileRoute,
+  'POST /v1/hooks/github': hookRoute,
 }

@@ -14,6 +14,8 @@ export type CodeHostRepository = {
   url: string
   cloneUrl: string
   isPrivate: boolean
+  /** Whether the account may write to it; false where the code host does not say. */
+  canPush: boolean
   defaultBranch: string | null
   description: string | null
 }
@@ -34,6 +36,10 @@ const repository = z.object({
     .catch(null),
   default_branch: text(1024).nullish().catch(null),
   description: text(4096).nullish().catch(null),
+  permissions: z
+    .object({ push: z.boolean().catch(false) })
+    .nullish()
+    .catch(null),
 })
 const branch = z.object({
   name: text(1024).min(1),
@@ -121,6 +127,7 @@ function repositoryOf({ place }: CodeHostAccess, one: z.infer<typeof repository>
     url: one.html_url,
     cloneUrl: one.clone_url ?? `${place.url}/${one.full_name}.git`,
     isPrivate: one.private,
+    canPush: one.permissions?.push ?? false,
     defaultBranch: one.default_branch ?? null,
     description: one.description ?? null,
   }

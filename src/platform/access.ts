@@ -75,6 +75,8 @@ export const permissions = {
   // What runs later on a person's behalf is not for the token inside a VM, which it would outlive.
   'deployments:read': ['viewer', null, null],
   'deployments:write': ['member', null, null],
+  'triggers:read': ['viewer', null, null],
+  'triggers:write': ['member', null, null], // starts sessions later, when a VM's token may be long over
   'members:read': ['viewer', null, null],
   'members:write': ['admin', null, null],
   'keys:read': ['viewer', null, null],

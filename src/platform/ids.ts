@@ -34,6 +34,8 @@ export const idPrefixes = {
   sessionEvent: 'sevt',
   outcome: 'outc',
   file: 'file',
+  trigger: 'trg',
+  triggerFire: 'fire',
   deployment: 'depl',
   webhookEndpoint: 'whk',
   webhookEvent: 'event',

@@ -1298,6 +1298,99 @@ CREATE INDEX templates_node ON public.templates USING btree (node_id);
 CREATE INDEX templates_organization ON public.templates USING btree (organization_id);
 CREATE UNIQUE INDEX templates_name ON public.templates USING btree (COALESCE(organization_id, '00000000-0000-0000-0000-000000000000'::uuid), name) WHERE (deleted_at IS NULL);
 
+create table trigger_deliveries (
+  id uuid not null,
+  organization_id uuid not null,
+  delivery text not null,
+  event text not null,
+  action text,
+  routed jsonb not null,
+  payload bytea,
+  received_at timestamp with time zone not null default now(),
+  constraint trigger_deliveries_organization_id_delivery_key UNIQUE (organization_id, delivery),
+  constraint trigger_deliveries_pkey PRIMARY KEY (id),
+  constraint trigger_deliveries_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint trigger_deliveries_delivery_check CHECK (((length(delivery) >= 1) AND (length(delivery) <= 100)))
+);
+CREATE INDEX trigger_deliveries_payload ON public.trigger_deliveries USING btree (received_at) WHERE (payload IS NOT NULL);
+CREATE INDEX trigger_deliveries_received ON public.trigger_deliveries USING btree (received_at);
+
+create table trigger_fires (
+  id uuid not null,
+  trigger_id uuid not null,
+  organization_id uuid not null,
+  delivery_row_id uuid not null,
+  delivery text not null,
+  event text not null,
+  action text,
+  repo text not null,
+  shown boolean not null default false,
+  ref text,
+  sha text,
+  number integer,
+  sender jsonb,
+  position bigint,
+  status text not null default 'pending'::text,
+  skip_reason text,
+  session_id uuid,
+  error jsonb,
+  redelivery_count integer not null default 0,
+  received_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  constraint trigger_fires_trigger_id_delivery_row_id_key UNIQUE (trigger_id, delivery_row_id),
+  constraint trigger_fires_trigger_id_position_key UNIQUE (trigger_id, "position"),
+  constraint trigger_fires_pkey PRIMARY KEY (id),
+  constraint trigger_fires_delivery_row_id_fkey FOREIGN KEY (delivery_row_id) REFERENCES trigger_deliveries(id),
+  constraint trigger_fires_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint trigger_fires_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE SET NULL,
+  constraint trigger_fires_trigger_id_fkey FOREIGN KEY (trigger_id) REFERENCES triggers(id) ON DELETE CASCADE,
+  constraint trigger_fires_check CHECK (((status = 'pending'::text) = (finished_at IS NULL))),
+  constraint trigger_fires_check1 CHECK (((status = 'pending'::text) = ("position" IS NULL))),
+  constraint trigger_fires_check2 CHECK (((status = 'skipped'::text) = (skip_reason IS NOT NULL))),
+  constraint trigger_fires_check3 CHECK (((status = 'failed'::text) = (error IS NOT NULL))),
+  constraint trigger_fires_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'started'::text, 'skipped'::text, 'failed'::text])))
+);
+CREATE INDEX trigger_fires_delivery ON public.trigger_fires USING btree (delivery_row_id);
+CREATE INDEX trigger_fires_list ON public.trigger_fires USING btree (trigger_id, id DESC);
+CREATE INDEX trigger_fires_organization ON public.trigger_fires USING btree (organization_id);
+CREATE INDEX trigger_fires_pending ON public.trigger_fires USING btree (received_at) WHERE (status = 'pending'::text);
+CREATE INDEX trigger_fires_received ON public.trigger_fires USING btree (received_at);
+CREATE INDEX trigger_fires_session ON public.trigger_fires USING btree (session_id);
+
+create table triggers (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  agent_id uuid not null,
+  agent_version integer,
+  deployment_id uuid,
+  repo text not null,
+  repo_key text not null,
+  repository_id bigint,
+  events text[] not null,
+  filters jsonb not null,
+  enabled boolean not null default true,
+  access_checked_at timestamp with time zone,
+  event_position bigint not null default 0,
+  last_fired_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint triggers_pkey PRIMARY KEY (id),
+  constraint triggers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint triggers_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint triggers_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint triggers_agent_version_check CHECK ((agent_version >= 1)),
+  constraint triggers_events_check CHECK (((cardinality(events) >= 1) AND (cardinality(events) <= 50))),
+  constraint triggers_repo_check CHECK (((length(repo) >= 3) AND (length(repo) <= 511))),
+  constraint triggers_repo_key_check CHECK (((length(repo_key) >= 3) AND (length(repo_key) <= 511)))
+);
+CREATE INDEX triggers_agent ON public.triggers USING btree (agent_id, id DESC);
+CREATE INDEX triggers_deployment ON public.triggers USING btree (deployment_id, id DESC) WHERE (deployment_id IS NOT NULL);
+CREATE INDEX triggers_owner ON public.triggers USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX triggers_owner_user ON public.triggers USING btree (owner_user_id);
+CREATE INDEX triggers_repo_key ON public.triggers USING btree (repo_key) WHERE (repository_id IS NULL);
+CREATE INDEX triggers_repository ON public.triggers USING btree (repository_id) WHERE (repository_id IS NOT NULL);
+
 create table uploads (
   id uuid not null,
   organization_id uuid not null,

@@ -40,6 +40,7 @@ const pushes = {
 const exceptions: Readonly<Record<string, { reaches: readonly string[]; because: string }>> = {
   'rest-compat/agents/file-forms.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/files.ts': fileStreams,
+  'rest-compat/agents/hooks.ts': pushes,
   'rest-compat/infra/code-host/pushes.ts': pushes,
   'rest-compat/infra/vm-files/requests.ts': fileStreams,
   'rest-compat/infra/vm-files/streams.ts': fileStreams,

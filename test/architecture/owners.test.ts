@@ -76,6 +76,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'session_secrets',
     'sessions',
   ],
+  'src/resources/agents/triggers': ['trigger_deliveries', 'trigger_fires', 'triggers'],
   'src/resources/agents/vaults': ['vault_events', 'vaults'],
 }
 

@@ -5,6 +5,7 @@ import { startBerth, type Berth } from '../support/berth.ts'
 import { agentsRows } from './agents-matrix.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, picture, type Callers, type Target } from './callers.ts'
 import type { RestRow } from './matrix.ts'
+import { triggerSettings } from './triggers/matrix.ts'
 
 let berth: Berth
 let callers: Callers
@@ -14,7 +15,7 @@ const properties: Record<string, string[]> = {}
 /** The properties whose description says that they may be null, and may not. */
 const nullable: Record<string, [may: string[], mayNot: string[]]> = {}
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } })
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000', ...triggerSettings } })
   callers = await makeCallers(berth)
   node = await makeRefusingNode(berth)
   target = await makeTarget(berth, callers.owner, node)

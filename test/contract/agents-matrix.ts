@@ -6,6 +6,7 @@
 import { deploymentsGraphqlRows, deploymentsRows } from './deployments/matrix.ts'
 import type { GraphqlRow, Outcomes, RestRow } from './matrix.ts'
 import { sessionsGraphqlRows, sessionsRows } from './sessions-matrix.ts'
+import { triggersGraphqlRows, triggersRows } from './triggers/matrix.ts'
 import { vaultsGraphqlRows, vaultsRows } from './vaults-matrix.ts'
 
 const noScope = '403 forbidden'
@@ -29,6 +30,7 @@ const model = 'berth/demo'
 /** Every REST operation of the agents service. */
 export const agentsRows: Readonly<Record<string, RestRow>> = {
   ...sessionsRows,
+  ...triggersRows,
   ...vaultsRows,
   ...deploymentsRows,
   'GET /agents/v1/agents': { outcomes: listsDefinitions('200') },
@@ -64,6 +66,7 @@ const file = 'id: "{file}"'
 /** Every root field of GraphQL that the agents service brings. */
 export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...sessionsGraphqlRows,
+  ...triggersGraphqlRows,
   ...vaultsGraphqlRows,
   ...deploymentsGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },

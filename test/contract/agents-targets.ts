@@ -19,6 +19,8 @@ export type AgentsTarget = {
   file: string
   deployment: string
   deploymentRun: string
+  trigger: string
+  fire: string
 }
 
 /** Ids of the same kinds that nothing has. */
@@ -32,6 +34,8 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   file: newId('file'),
   deployment: newId('deployment'),
   deploymentRun: newId('deploymentRun'),
+  trigger: newId('trigger'),
+  fire: newId('triggerFire'),
 })
 /** Texts that are no ids. */
 export const malformedAgentsTarget: AgentsTarget = {
@@ -44,9 +48,11 @@ export const malformedAgentsTarget: AgentsTarget = {
   file: 'file_x',
   deployment: 'depl_x',
   deploymentRun: 'drun_x',
+  trigger: 'trg_x',
+  fire: 'fire_x',
 }
 
-/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, and an idle session with an event, and a file. */
+/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, an idle session with an event, and a file. */
 export async function makeAgentsTarget(
   { services }: Berth,
   { organizationId, userId }: { organizationId: string; userId: string },
@@ -129,6 +135,21 @@ export async function makeAgentsTarget(
     values (${runId}, ${deploymentId}, ${organizationId}, ${userId}, 1, ${agentId}, 1, ${JSON.stringify({ type: 'unknown_error', message: canary })}, '{"type": "manual"}')`.execute(
     db,
   )
+  const [triggerId, deliveryId, fireId] = [newUuid(), newUuid(), newUuid()]
+  await sql`
+    insert into triggers (id, organization_id, owner_user_id, agent_id, repo, repo_key, events, filters, event_position)
+    values (${triggerId}, ${organizationId}, ${userId}, ${agentId}, ${`octocat/${canary}`}, ${`octocat/${triggerId}`}, '{push}',
+      ${JSON.stringify({ branches: [canary], paths: null, labels: null, comment_prefix: null, allow_forks: false, allow_bots: false, author_associations: ['OWNER'] })}, 1)`.execute(
+    db,
+  )
+  await sql`insert into trigger_deliveries (id, organization_id, delivery, event, routed, payload) values (${deliveryId}, ${organizationId}, ${deliveryId}, 'push', '{}', ${Buffer.from(JSON.stringify({ note: canary }))})`.execute(
+    db,
+  )
+  await sql`
+    insert into trigger_fires (id, trigger_id, organization_id, delivery_row_id, delivery, event, repo, shown, ref, sender, position, status, error, finished_at)
+    values (${fireId}, ${triggerId}, ${organizationId}, ${deliveryId}, ${canary}, 'push', ${canary}, true, ${canary}, ${JSON.stringify({ login: canary, type: 'User' })}, 1, 'failed', ${JSON.stringify({ type: 'unknown_error', message: canary })}, now())`.execute(
+    db,
+  )
   return {
     deployment: encodeId('deployment', deploymentId),
     deploymentRun: encodeId('deploymentRun', runId),
@@ -139,19 +160,22 @@ export async function makeAgentsTarget(
     session: encodeId('session', sessionId),
     event: encodeId('sessionEvent', eventId),
     file: encodeId('file', fileId),
+    trigger: encodeId('trigger', triggerId),
+    fire: encodeId('triggerFire', fireId),
   }
 }
 
 /** Everything stored of it, as text. */
 export async function agentsPicture(
   { services: { db } }: Berth,
-  { agent, environment, vault, session, file, deployment }: AgentsTarget,
+  { agent, environment, vault, session, file, deployment, trigger }: AgentsTarget,
 ): Promise<string[]> {
   const agentId = decodeId('agent', agent)
   const environmentId = decodeId('environment', environment)
   const vaultId = decodeId('vault', vault)
   const sessionId = decodeId('session', session)
   const deploymentId = decodeId('deployment', deployment)
+  const triggerId = decodeId('trigger', trigger)
   const { rows } = await sql<{ row: string }>`
     select 'agent ' || a::text as row from agents a where id = ${agentId} union all select 'version ' || v::text from agent_versions v where agent_id = ${agentId}
     union all select 'environment ' || e::text from environments e where id = ${environmentId} union all select 'environment event ' || e::text from environment_events e where environment_id = ${environmentId}
@@ -159,6 +183,7 @@ export async function agentsPicture(
     union all select 'session ' || s::text from sessions s where id = ${sessionId} union all select 'session event ' || e::text from session_events e where session_id = ${sessionId}
     union all select 'file ' || f::text from files f where id = ${decodeId('file', file)}
     union all select 'deployment ' || d::text from deployments d where id = ${deploymentId} union all select 'run ' || r::text from deployment_runs r where deployment_id = ${deploymentId}
+    union all select 'trigger ' || t::text from triggers t where id = ${triggerId} union all select 'fire ' || f::text from trigger_fires f where trigger_id = ${triggerId}
     union all select 'vault event ' || e::text from vault_events e where vault_id = ${vaultId} order by 1`.execute(db)
   return rows.map(({ row }) => row)
 }

@@ -129,6 +129,8 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     webhook: target.webhook,
     webhook_event: target.webhookEvent,
     delivery: target.delivery,
+    trigger: target.trigger,
+    fire: target.fire,
     fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)

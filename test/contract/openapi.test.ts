@@ -6,6 +6,7 @@ import { agentsRows } from './agents-matrix.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers } from './callers.ts'
 import { follow, problemsOf, type Schema } from './json-schema.ts'
 import { gatewayRows, restRows } from './matrix.ts'
+import { triggerSettings } from './triggers/matrix.ts'
 import {
   additiveAnswerKeys,
   additiveKeys,
@@ -40,7 +41,7 @@ let callers: Callers
 let node: string
 const documents: Record<string, Document> = {}
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100', ...triggerSettings } })
   callers = await makeCallers(berth)
   node = await makeRefusingNode(berth)
   for (const { name, openapiPath } of surfaces) documents[name] = (await berth.call<Document>('GET', openapiPath)).body
@@ -51,6 +52,7 @@ afterAll(() => berth.stop())
 const furtherSuccess: Readonly<Record<string, readonly string[]>> = {
   'GET /api/v1/build/jobs/{id}/logs/stream': ['204'], // resumed behind its last entry
   'POST /api/v1/codehost/pushes/{link_id}': ['204'], // an event that is no push
+  'POST /v1/hooks/github': ['200'], // a ping
   'GET /api/v1/vms/{vm_id}/files': ['206'],
   'PUT /api/v1/vms/{vm_id}/files': ['202'], // a part that is not the last
 }

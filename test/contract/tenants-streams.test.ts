@@ -18,12 +18,13 @@ import {
 } from './callers.ts'
 import { documentOf } from './documents.ts'
 import { graphqlRows, namesTarget, type Outcomes } from './matrix.ts'
+import { triggerSettings } from './triggers/matrix.ts'
 
 let berth: Berth
 let callers: Callers
 let target: Target
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } })
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000', ...triggerSettings } })
   callers = await makeCallers(berth)
   target = await makeTarget(berth, callers.owner, await makeRefusingNode(berth))
 })

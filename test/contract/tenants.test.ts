@@ -21,12 +21,13 @@ import {
 import { documentOf, rootFields } from './documents.ts'
 import { gatewayRows, graphqlRows, namesTarget, restRows, signedOnly, type Outcomes, type RestRow } from './matrix.ts'
 import { notShared, notSharedHere } from './sessions-matrix.ts'
+import { signedHook, triggerSettings } from './triggers/matrix.ts'
 
 let berth: Berth
 let callers: Callers
 let node: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } })
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000', ...triggerSettings } })
   callers = await makeCallers(berth)
   node = await makeRefusingNode(berth)
 })
@@ -41,7 +42,7 @@ const routes = surfaces.flatMap((surface) =>
 
 /** What this caller should get. */
 function expected(outcomes: Outcomes, caller: CallerName): string {
-  if (outcomes === signedOnly) return outcomes[0]
+  if (outcomes === signedOnly || outcomes === signedHook) return outcomes[0]
   if (outcomes === notShared || (outcomes === notSharedHere && caller === 'none')) return outcomes[0]
   if (caller === 'deactivated') return '401 authentication_invalid'
   if (caller === 'none' || caller === 'garbage' || caller === 'expired') return '401 unauthorized'

@@ -14,6 +14,7 @@ import { agentsRows } from './agents-matrix.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 import { follow, problemsOf, type Schema } from './json-schema.ts'
 import { restRows, type RestRow } from './matrix.ts'
+import { triggerSettings } from './triggers/matrix.ts'
 
 type Described = Schema & {
   paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: Schema }> } }>>
@@ -235,6 +236,12 @@ const values: Readonly<Record<string, unknown>> = {
   name: '{fresh}',
   'POST /api/v1/databases name': 'fresh',
   deployment_type: 'vm',
+  'PATCH /agents/v1/triggers/{id} agent': '{agent}',
+  'POST /agents/v1/triggers/{id} agent': '{agent}',
+  enabled: false,
+  events: ['push'],
+  filters: { branches: ['main'], allow_forks: true },
+  repo: 'octocat/{fresh}',
   domain: undefined, // a name of the organization's own
   'POST /api/v1/domains vm_port': undefined, // no VM is given
   'POST /api/v1/domains/{domain}/link function_id': undefined, // a VM is given
@@ -312,7 +319,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   let callers: Callers
   let node: string
   beforeAll(async () => {
-    berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } }) // a runner of its own: nothing is compiled yet
+    berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000', ...triggerSettings } }) // a runner of its own: nothing is compiled yet
     callers = await makeCallers(berth)
     node = await makeRefusingNode(berth)
   })
@@ -332,7 +339,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
-      .replaceAll(/(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file|depl|drun)_[0-9a-z]{26}/g, 'ID')
+      .replaceAll(/(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file|depl|drun|trg|fire)_[0-9a-z]{26}/g, 'ID')
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
       .replaceAll(/"verification_token":"[0-9a-f]{32}"/g, 'TOKEN')
       .replaceAll(/\d{13}-\d+/g, 'ENTRY')
@@ -343,7 +350,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(
     ([key, { body }]) =>
-      !/\/(?:events|stream|content)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|vaults|sessions|deployments|deployment_runs)$/.test(
+      !/\/(?:events|stream|content)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|vaults|sessions|deployments|deployment_runs|triggers)$/.test(
         key,
       ) &&
       (variant === 'only what it needs' || fieldsOf(key).some(({ name }) => !(isObject(body) && name in body))),

@@ -16,6 +16,8 @@ import { endVmsOfLostNodes, expireVms, requeueStalledVms } from '#src/resources/
 import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { endRetiredInstances } from '#src/resources/infra/functions/instances.ts'
+import { forgetDeliveries } from '#src/resources/agents/triggers/deliveries.ts'
+import { giveUpFires } from '#src/resources/agents/triggers/fires.ts'
 import { forgetPushes } from '#src/resources/infra/functions/repositories/removal.ts'
 import { requeueStalledFunctions } from '#src/resources/infra/functions/reconciling.ts'
 import { sleepIdleFunctions } from '#src/resources/infra/functions/sleep.ts'
@@ -117,6 +119,8 @@ async function forget(services: Background): Promise<void> {
   await forgetCertificateOrders(db)
   await forgetPushes(db)
   await forgetWebhookEvents(db)
+  await giveUpFires(db)
+  await forgetDeliveries(db)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)
   await forgetIdempotencyKeys(db)

@@ -9,7 +9,7 @@ import type { Services } from '#src/platform/services.ts'
 import { checkPushAddress, receivePush, type PushAnswer } from '#src/resources/infra/functions/repositories/pushes.ts'
 import { lingerAfter, send, setAllowance } from '../../answers.ts'
 import type { HandWritten, JsonSchema } from '../../routes.ts'
-import { createBodies } from './bodies.ts'
+import { createBodies } from '../../signed-bodies.ts'
 
 const inHeader = (name: string, required: boolean, description: string): JsonSchema => ({
   name,

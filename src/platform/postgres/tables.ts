@@ -283,6 +283,22 @@ export type Tables = {
     id: string; organizationId: string | null; name: string; description: string; createdAt: string
     nodeId: string | null; buildJobId: string | null; sizeBytes: number | null; deletedAt: string | null
   }
+  trigger_deliveries: {
+    id: string; organizationId: string; delivery: string; event: string; action: string | null; routed: unknown
+    payload: Buffer | null; receivedAt: string
+  }
+  trigger_fires: {
+    id: string; triggerId: string; organizationId: string; deliveryRowId: string; delivery: string; event: string
+    action: string | null; repo: string; shown: boolean; ref: string | null; sha: string | null; number: number | null
+    sender: unknown; position: number | null; status: string; skipReason: string | null; sessionId: string | null
+    error: unknown; redeliveryCount: number; receivedAt: string; finishedAt: string | null
+  }
+  triggers: {
+    id: string; organizationId: string; ownerUserId: string; agentId: string; agentVersion: number | null
+    deploymentId: string | null; repo: string; repoKey: string; repositoryId: number | null; events: string[]
+    filters: unknown; enabled: boolean; accessCheckedAt: string | null; eventPosition: number
+    lastFiredAt: string | null; createdAt: string; updatedAt: string
+  }
   uploads: {
     id: string; organizationId: string; createdBy: string | null; createdAt: string; expiresAt: string
     checkedAt: string | null; usedAt: string; sizeBytes: number; writer: string | null; writingUntil: string | null

@@ -1,6 +1,6 @@
 /** The settings of the HTTP edge: proxies, domains and their certificates, functions, and code hosting. */
 import { besidePort, optional, setting } from './entries.ts'
-import { addresses, baseUrl, headerTextOf, path, port, servers, textLike } from './readers.ts'
+import { addresses, baseUrl, headerTextOf, names, path, port, servers, text, textLike } from './readers.ts'
 
 /** A part of the table of settings. */
 export const edgeSettings = {
@@ -81,5 +81,22 @@ export const edgeSettings = {
     'BERTH_CODEHOST_CLIENT_SECRET',
     headerTextOf('the client secret of that app'),
     'its client secret',
+  ),
+  githubWebhookSecret: optional(
+    'GITHUB_WEBHOOK_SECRET',
+    text('the secret of the webhook, at least 16 characters', 16),
+    'with which the code host signs what it delivers to `POST /agents/v1/hooks/github`, which fires triggers',
+    'none: nothing is accepted there',
+  ),
+  githubWebhookSecretPrevious: optional(
+    'GITHUB_WEBHOOK_SECRET_PREVIOUS',
+    text('the secret before it, at least 16 characters', 16),
+    'the secret before it, which counts too while you replace it',
+  ),
+  githubWebhookOrganizations: setting(
+    'GITHUB_WEBHOOK_ORGANIZATIONS',
+    names,
+    [],
+    'names of organizations, with commas between them, whose people may make triggers for every repository that delivers here; all others need a connected account that may write to it',
   ),
 }

@@ -138,6 +138,15 @@ export const servers: Reader<readonly string[]> = {
   wanted: 'addresses separated by commas, such as 9.9.9.9,127.0.0.1:5353,[::1]:53',
 }
 
+/** Names, separated by commas. */
+export const names: Reader<readonly string[]> = {
+  kind: z
+    .string()
+    .transform(parts)
+    .pipe(z.array(z.string().min(1).max(255)).max(100)),
+  wanted: 'names separated by commas',
+}
+
 /** Origins as browsers send them in the header Origin: nothing after the port, no patterns. */
 export const origins: Reader<readonly string[]> = {
   kind: z

@@ -106,6 +106,13 @@ export const documentedOfAgents = [
   'PATCH /v1/deployments/{id}',
   'POST /v1/deployments/{id}/run',
   'GET /v1/deployments/{id}/runs',
+  'GET /v1/triggers',
+  'POST /v1/triggers',
+  'GET /v1/triggers/{id}',
+  'PATCH /v1/triggers/{id}',
+  'DELETE /v1/triggers/{id}',
+  'GET /v1/triggers/{id}/fires',
+  'POST /v1/hooks/github',
 ]
 export const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
 /** Documented request keys by operation of the infrastructure interface, and the documented keys of the answer. */

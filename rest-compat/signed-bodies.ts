@@ -72,14 +72,18 @@ async function receive(from: Readable, check: (bytes: number) => void): Promise<
 function tooLarge(): BerthError {
   return new BerthError(
     'request_too_large',
-    `The body must have at most ${pushLimits.bodyBytes / 1024 / 1024} MiB. Push fewer commits at once.`,
+    `The body must have at most ${pushLimits.bodyBytes / 1024 / 1024} MiB, as much as GitHub delivers.`,
   )
 }
 
 function noPlace(): BerthError {
-  return new BerthError('service_unavailable', 'Too many pushes arrive at once. Send this one again in some seconds.', {
-    retryAfterSeconds: pushLimits.retrySeconds,
-  })
+  return new BerthError(
+    'service_unavailable',
+    'Too many deliveries arrive at once. Send this one again in some seconds.',
+    {
+      retryAfterSeconds: pushLimits.retrySeconds,
+    },
+  )
 }
 
 function tooSlow(): BerthError {

@@ -1,0 +1,234 @@
+/** Triggers in GraphQL. */
+import { idArguments } from '../arguments.ts'
+import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { deletionOf, idField, mutationOf } from '../mutations.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
+import { always } from '../words.ts'
+import { agentType } from './agents.ts'
+import { agentPin, agentPinInput } from './agent-pins.ts'
+import { triggerLimits } from '#src/platform/limits/triggers.ts'
+import { eventNames } from '#src/resources/agents/triggers/events.ts'
+import { authorAssociations, type TriggerFilters } from '#src/resources/agents/triggers/rows.ts'
+import {
+  createTrigger,
+  deleteTrigger,
+  findTriggers,
+  getTrigger,
+  pageTriggers,
+  pageTriggersOfEachAgent,
+  updateTrigger,
+} from '#src/resources/agents/triggers.ts'
+
+/** The events that a trigger can name. */
+export const triggerEvent = enumOf(
+  'TriggerEvent',
+  'An event of a repository, in GitHub’s words.',
+  Object.fromEntries(
+    eventNames.map((name) => [name, name.includes('.') ? `The event \`${name}\`.` : `Every action of \`${name}\`.`]),
+  ),
+)
+const association = enumOf(
+  'AuthorAssociation',
+  'What the author of a text is to the repository, in GitHub’s words.',
+  Object.fromEntries(authorAssociations.map((word) => [word, `GitHub’s \`${word}\`.`])),
+)
+
+const filtersType = builder.objectRef<TriggerFilters>('TriggerFilters').implement({
+  description: 'Which of its events start something. A filter concerns the events that have what it looks at.',
+  fields: (t) => ({
+    branches: t.exposeStringList('branches', {
+      nullable: true,
+      description: 'Patterns of the branch that was pushed to, or that a pull request is for; null for all.',
+    }),
+    paths: t.exposeStringList('paths', {
+      nullable: true,
+      description: 'Patterns of the files that a push changed; null for all.',
+    }),
+    labels: t.exposeStringList('labels', {
+      nullable: true,
+      description: 'Labels, one of which an issue or pull request has, or was just given; null for all.',
+    }),
+    commentPrefix: t.exposeString('comment_prefix', {
+      nullable: true,
+      description: 'How a comment or review begins; null for all.',
+    }),
+    allowForks: t.exposeBoolean('allow_forks', { description: 'Whether code of forks counts.' }),
+    allowBots: t.exposeBoolean('allow_bots', { description: 'Whether events that bots caused count.' }),
+    authorAssociations: t.field({
+      type: [association],
+      description: 'Whose texts count: those of other authors start nothing.',
+      resolve: (filters) => filters.author_associations,
+    }),
+  }),
+})
+const pattern = '`*` is any characters but a slash, `**` between slashes any number of folders.'
+const filtersInput = builder.inputType('TriggerFiltersInput', {
+  description: 'Which of its events start something. A filter concerns the events that have what it looks at.',
+  fields: (t) => ({
+    branches: t.stringList({ description: `Patterns of branches, ${triggerLimits.patternsMax} at most: ${pattern}` }),
+    paths: t.stringList({
+      description: `Patterns of files that a push changed, ${triggerLimits.patternsMax} at most: ${pattern}`,
+    }),
+    labels: t.stringList({ description: `Labels, ${triggerLimits.patternsMax} at most.` }),
+    commentPrefix: t.string({ description: 'How a comment or review begins.' }),
+    allowForks: t.boolean({ description: 'Whether code of forks counts; false by default.' }),
+    allowBots: t.boolean({ description: 'Whether events that bots caused count; false by default.' }),
+    authorAssociations: t.field({
+      type: [association],
+      description: 'Whose texts count; those of `OWNER`, `MEMBER` and `COLLABORATOR` by default.',
+    }),
+  }),
+})
+
+/** A trigger. */
+export const triggerType = nodeOf('Trigger', '`trg_` and 26 characters.', findTriggers)
+
+builder.objectType(triggerType, {
+  description: 'Events of a repository at the code host that start sessions on behalf of its owner.',
+  fields: (t) => ({
+    type: t.string(always('trigger')),
+    agent: t.field({
+      type: agentPin,
+      description: 'The agent that it starts.',
+      resolve: ({ agentId, agentVersion }) => ({ id: agentId, version: agentVersion }),
+    }),
+    repo: t.exposeString('repo', { description: 'The repository: `owner/name`.' }),
+    events: t.field({
+      type: [triggerEvent],
+      description: 'The events that it is for.',
+      resolve: ({ events }) => events,
+    }),
+    enabled: t.exposeBoolean('enabled', { description: 'Whether it starts anything.' }),
+    filters: t.field({
+      type: filtersType,
+      description: 'Which of the events start something, with every default filled in.',
+      resolve: ({ filters }) => filters,
+    }),
+    ...linkTo(t, 'owner', {
+      type: userType,
+      description: 'The person on whose behalf it starts sessions.',
+      id: ({ ownerUserId }) => ownerUserId,
+    }),
+    ...linkTo(t, 'organization', {
+      type: organizationType,
+      description: 'The organization it belongs to.',
+      id: ({ organizationId }) => organizationId,
+    }),
+    eventCursor: t.string({
+      description: 'Pass it as `after` to `triggerFireEvents` to follow what is decided from here on.',
+      resolve: ({ eventPosition }) => String(eventPosition),
+    }),
+    lastFiredAt: t.expose('lastFiredAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it last started a session.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+  }),
+})
+
+const triggerFilter = builder.inputType('TriggerFilter', {
+  description: 'Narrows a list of triggers.',
+  fields: (t) => ({
+    agentId: t.id({ description: 'Only those that start this agent.' }),
+  }),
+})
+const triggerConnection = connectionOf('Trigger', triggerType)
+const triggerArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    filter: t.field({ type: triggerFilter, description: 'Narrows the list.' }),
+    orderBy: t.field({ type: orderOf('Trigger'), description: 'Newest first by default.' }),
+  })),
+}
+
+builder.queryFields((t) => ({
+  trigger: t.field({
+    type: triggerType,
+    description: 'One trigger. Errors: NOT_FOUND.',
+    args: idArguments,
+    resolve: (_, { id }, call) => getTrigger(call, id),
+  }),
+  triggers: t.field({
+    type: triggerConnection,
+    description: 'The caller’s triggers, newest first.',
+    args: triggerArguments,
+    resolve: (_, { filter, orderBy, ...window }, call) => pageTriggers(call, window, filter, orderBy?.direction),
+  }),
+}))
+
+type TriggersGiven = Parameters<typeof pageTriggers>[1] & OrderGiven & { filter?: Parameters<typeof pageTriggers>[2] }
+const triggersOf = listOfOrganizations((call, { filter, orderBy, ...window }: TriggersGiven) =>
+  pageTriggers(call, window, filter, orderBy?.direction),
+)
+builder.objectField(organizationType, 'triggers', (t) =>
+  t.field({
+    type: triggerConnection,
+    nullable: true,
+    description: 'The caller’s triggers in it, newest first. Not available to API keys.',
+    args: triggerArguments,
+    resolve: ({ id }, given, call) => triggersOf(call, id, given),
+  }),
+)
+
+const triggersOfAgent = pagesOfEach((call, agentIds, window: Parameters<typeof pageTriggersOfEachAgent>[2]) =>
+  pageTriggersOfEachAgent(call, agentIds, window),
+)
+builder.objectField(agentType, 'triggers', (t) =>
+  t.field({
+    type: triggerConnection,
+    nullable: true,
+    description: 'The caller’s triggers that start it, newest first. Not available to API keys.',
+    args: pageArguments,
+    resolve: ({ id }, window, call) => triggersOfAgent(call, id, window),
+  }),
+)
+
+const trigger = { field: 'trigger', type: triggerType }
+const refusals =
+  'INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, PROVIDER_NOT_CONNECTED, PROVIDER_TOKEN_INVALID, RATE_LIMITED, UPSTREAM_ERROR, TIMEOUT'
+const enabled = { description: 'Whether it starts anything; true by default.' }
+mutationOf(
+  'createTrigger',
+  trigger,
+  `Creates a trigger for a repository that the caller’s connected account may write to. Errors: ${refusals}.`,
+  (t) => ({
+    agent: t.field({ type: agentPinInput, required: true, description: 'The agent that it starts.' }),
+    repo: t.string({ required: true, description: 'The repository: `owner/name`.' }),
+    events: t.field({ type: [triggerEvent], required: true, description: 'The events that it is for.' }),
+    filters: t.field({ type: filtersInput, description: 'Which of the events start something.' }),
+    enabled: t.boolean(enabled),
+  }),
+  (call, _, wired) => createTrigger(call, wired()),
+)
+mutationOf(
+  'updateTrigger',
+  trigger,
+  `Changes the given fields; filters are replaced as a whole. Errors: ${refusals}.`,
+  (t) => ({
+    ...idField(t),
+    agent: t.field({ type: agentPinInput, description: 'The agent that it starts.' }),
+    repo: t.string({ description: 'The repository: `owner/name`.' }),
+    events: t.field({ type: [triggerEvent], description: 'The events that it is for.' }),
+    filters: t.field({
+      type: filtersInput,
+      description: 'Which of the events start something; null for the defaults.',
+    }),
+    enabled: t.boolean({ description: 'Whether it starts anything.' }),
+  }),
+  (call, { id }, wired) => {
+    const { id: _id, ...changes } = wired()
+    return updateTrigger(call, id, changes)
+  },
+)
+deletionOf(
+  'deleteTrigger',
+  'Deletes a trigger with its fires; sessions that it started stay. Errors: NOT_FOUND.',
+  deleteTrigger,
+)

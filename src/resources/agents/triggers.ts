@@ -1,0 +1,138 @@
+/** Triggers: events of a repository at the code host that start sessions on behalf of whoever made the trigger. */
+import { allow, allowAnywhere, ownedByCaller, userTokenRequired, type Scope } from '#src/platform/access.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { triggerLimits } from '#src/platform/limits/triggers.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Call } from '#src/platform/services.ts'
+import { readEvents } from './triggers/events.ts'
+import { readAgentNamed, readFilters, readFlag, readRepo, type TriggerInput } from './triggers/orders.ts'
+import { proveRepository, type ProvenRepository } from './triggers/repositories.ts'
+import { triggerRows, type Trigger } from './triggers/rows.ts'
+
+/** Conditions of a list of triggers. */
+export type TriggerFilter = { agentId?: string | null; deploymentId?: string | null }
+
+/**
+ * Creates a trigger for a repository that the caller's connected account may write to.
+ * @throws BerthError invalid_request, not_found, resource_archived, provider_not_connected, rate_limited; as the driver.
+ */
+export async function createTrigger(call: Call, input: TriggerInput): Promise<Trigger> {
+  const scope = allow(call.caller, 'triggers:write')
+  if (scope.userId === null) throw userTokenRequired()
+  const events = readEvents(input.events)
+  const filters = readFilters(input.filters, events)
+  const enabled = readFlag(input.enabled ?? undefined, true, 'enabled')
+  const name = readRepo(input.repo)
+  const proven = await proveRepository(call, scope, name)
+  return transaction(call.db, async (tx) => {
+    await checkCounts(tx, scope, proven)
+    const { agentId, agentVersion } = await readAgentNamed(tx, scope, input.agent)
+    return getOne<Trigger>(
+      tx,
+      sql`
+      insert into triggers (id, organization_id, owner_user_id, agent_id, agent_version, repo, repo_key, repository_id, events, filters, enabled, access_checked_at)
+      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${agentId}, ${agentVersion}, ${proven.repo}, ${proven.repo.toLowerCase()}, ${proven.repositoryId},
+        ${events}::text[], ${JSON.stringify(filters)}::jsonb, ${enabled}, ${proven.repositoryId === null ? null : sql`now()`}) returning *`,
+    )
+  })
+}
+
+/** The trigger of this id. @throws BerthError not_found. */
+export async function getTrigger(call: Call, publicId: string): Promise<Trigger> {
+  return triggerRows.read(call.db, publicId, ownedByCaller(allow(call.caller, 'triggers:read')))
+}
+
+/** The triggers of these stored ids that are the caller's. */
+export async function findTriggers(call: Call, ids: readonly string[]): Promise<Trigger[]> {
+  return triggerRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'triggers:read')))
+}
+
+/** The caller's triggers, newest first. @throws BerthError invalid_request. */
+export async function pageTriggers(
+  call: Call,
+  window: PageWindow,
+  filter?: TriggerFilter | null,
+  direction?: Direction,
+): Promise<Page<Trigger>> {
+  const scope = allow(call.caller, 'triggers:read')
+  const [agent, deployment] = [filter?.agentId ?? null, filter?.deploymentId ?? null]
+  const ofAgent = agent === null ? sql`true` : sql`agent_id = ${decodeId('agent', agent) ?? null}`
+  const ofDeployment =
+    deployment === null ? sql`true` : sql`deployment_id = ${decodeId('deployment', deployment) ?? null}`
+  return triggerRows.page(call.db, window, sql`${ownedByCaller(scope)} and ${ofAgent} and ${ofDeployment}`, direction)
+}
+
+/** The caller's triggers of each of these agents, by stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageTriggersOfEachAgent(
+  call: Call,
+  agentIds: readonly string[],
+  window: PageWindow,
+): Promise<PagesOf<Trigger>> {
+  const reach = allowAnywhere(call.caller, 'triggers:read')
+  return triggerRows.pageOfEach(call.db, window, {
+    parents: sql`select id from agents where id = any(${agentIds}::uuid[]) and ${ownedByCaller(reach)}`,
+    parentName: 'agent',
+    chosen: sql`agent_id = parent.id and ${ownedByCaller(reach)}`,
+  })
+}
+
+/**
+ * Changes the given fields; filters are replaced as a whole. A repository is proven again.
+ * @throws BerthError as createTrigger.
+ */
+export async function updateTrigger(call: Call, publicId: string, input: TriggerInput): Promise<Trigger> {
+  const scope = allow(call.caller, 'triggers:write')
+  const seen = await triggerRows.read(call.db, publicId, ownedByCaller(scope))
+  const proven = input.repo === undefined ? null : await proveRepository(call, scope, readRepo(input.repo))
+  return transaction(call.db, async (tx) => {
+    if (proven && proven.repo.toLowerCase() !== seen.repoKey) await checkCounts(tx, scope, proven, seen.id)
+    const before = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for no key update`)
+    const events = input.events === undefined ? before.events : readEvents(input.events)
+    const filters = readFilters(input.filters === undefined ? before.filters : input.filters, events)
+    const { agentId, agentVersion } = input.agent === undefined ? before : await readAgentNamed(tx, scope, input.agent)
+    const place = proven ?? before
+    return getOne<Trigger>(
+      tx,
+      sql`
+      update triggers set agent_id = ${agentId}, agent_version = ${agentVersion}, events = ${events}::text[], filters = ${JSON.stringify(filters)}::jsonb,
+        enabled = ${readFlag(input.enabled, before.enabled, 'enabled')}, repo = ${place.repo}, repo_key = ${place.repo.toLowerCase()}, repository_id = ${place.repositoryId},
+        access_checked_at = ${proven && proven.repositoryId !== null ? sql`now()` : before.accessCheckedAt}, updated_at = now()
+      where id = ${before.id} returning *`,
+    )
+  })
+}
+
+/** Deletes a trigger with its fires; sessions that it started stay. @throws BerthError not_found. */
+export async function deleteTrigger(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'triggers:write')
+  await transaction(call.db, async (tx) => {
+    const { id } = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for update`)
+    await change(tx, sql`delete from triggers where id = ${id}`)
+    await publish(tx, 'trigger', id) // subscribers learn that it is deleted
+  })
+}
+
+/** @param except one that is changed, which does not count. */
+async function checkCounts(
+  tx: Tx,
+  { organizationId }: Scope,
+  { repo }: ProvenRepository,
+  except?: string,
+): Promise<void> {
+  const others = sql`triggers where organization_id = ${organizationId} and id is distinct from ${except ?? null}`
+  await checkCount(tx, organizationId, {
+    rows: others,
+    nouns: 'triggers',
+    most: triggerLimits.triggersMax,
+    advice: 'Delete those that nobody needs.',
+  })
+  await checkCount(tx, organizationId, {
+    rows: sql`${others} and repo_key = ${repo.toLowerCase()}`,
+    nouns: 'triggers for this repository',
+    most: triggerLimits.perRepositoryMax,
+    advice: 'Delete those that nobody needs, or name more events in one.',
+  })
+}

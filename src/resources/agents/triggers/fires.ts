@@ -1,0 +1,222 @@
+/** Fires: one for each event that came for a trigger. Deciding them, listing them, and following them. */
+import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { triggerLimits } from '#src/platform/limits/triggers.ts'
+import { eventPosition, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
+import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import { states, transition } from '#src/platform/states.ts'
+import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import type { Call, Services } from '#src/platform/services.ts'
+import { readKickoff } from '#src/resources/agents/kickoffs.ts'
+import { startOnBehalf } from '#src/resources/agents/starts.ts'
+import { kickoffText } from './kickoff-text.ts'
+import { whySkipped } from './matching.ts'
+import type { Routed } from './payloads.ts'
+import { whyNoAccess } from './repositories.ts'
+import {
+  findDelivery,
+  findFireRow,
+  findTriggerRow,
+  fireRows,
+  lockPending,
+  ofOwnTriggers,
+  triggerRows,
+  type Delivery,
+  type FireError,
+  type FireStatus,
+  type SkipReason,
+  type Trigger,
+  type TriggerFire,
+} from './rows.ts'
+
+const fireStates = states<FireStatus>('trigger_fires', 'fire', {
+  pending: ['started', 'skipped', 'failed'],
+  started: [],
+  skipped: [],
+  failed: [],
+})
+
+/** What became of a fire: exactly one of these. */
+type Outcome = { sessionId?: string; skipReason?: SkipReason; error?: FireError }
+
+/**
+ * Decides a fire, once, however often this runs: its session and its status are committed together.
+ * @throws BerthError when the code host does not answer: then it is tried again.
+ */
+export async function decideFire(services: Services, fireId: string): Promise<void> {
+  const fire = await findFireRow(services.db, fireId)
+  const trigger = fire && (await findTriggerRow(services.db, fire.triggerId))
+  if (!fire || !trigger || fire.status !== 'pending') return
+  const noAccess = await whyNoAccess(services, trigger)
+  if (noAccess !== null) {
+    const error = { type: 'repository_access_error', message: noAccess }
+    return transaction(services.db, async (tx) => {
+      const held = await lockPending(tx, fireId)
+      if (held) await finish(tx, held, { error }, null)
+    })
+  }
+  const delivery = await findDelivery(services.db, fire)
+  const isSkipped = (await whySkipped(trigger, false, delivery, services.config)) !== null
+  const isTooOften = !isSkipped && (await comesTooOften(services, trigger))
+  await transaction(services.db, async (tx) => {
+    const held = await lockPending(tx, fireId) // the trigger may have changed since it was read
+    if (held) await finish(tx, held, await start(services, tx, held, delivery, isTooOften), delivery.routed)
+  })
+}
+
+async function start(
+  services: Services,
+  tx: Tx,
+  { trigger, fire }: { trigger: Trigger; fire: TriggerFire },
+  delivery: Delivery,
+  isTooOften: boolean,
+): Promise<Outcome> {
+  const skipReason =
+    (await whySkipped(trigger, false, delivery, services.config)) ?? (isTooOften ? 'rate_limited' : null)
+  if (skipReason !== null) return { skipReason }
+  const { session, error } = await startOnBehalf(services, tx, {
+    organizationId: trigger.organizationId,
+    userId: trigger.ownerUserId,
+    agent: { id: trigger.agentId, version: trigger.agentVersion },
+    environment: { type: 'none' },
+    vaultIds: [],
+    kickoff: readKickoff(kickoffText(fire, delivery.routed, null)),
+    budgetNanoUsd: null,
+    metadata: {},
+    source: 'trigger',
+    deploymentId: null,
+  })
+  return session ? { sessionId: session.id } : { error }
+}
+
+/** Spent outside of a transaction, in which the limiter would need a second connection. */
+async function comesTooOften({ limiter }: Pick<Services, 'limiter'>, trigger: Trigger): Promise<boolean> {
+  try {
+    await limiter.spend(`trigger-starts:${trigger.id}`, triggerLimits.startsPerMinute)
+    await limiter.spend(`trigger-starts:${trigger.organizationId}`, triggerLimits.organizationStartsPerMinute)
+    return false
+  } catch (error) {
+    if (error instanceof BerthError && error.code === 'rate_limited') return true
+    throw error
+  }
+}
+
+/** Ends a fire that is locked with its trigger, and tells whoever follows. @param routed what its owner may see of the event. */
+async function finish(
+  tx: Tx,
+  { trigger, fire }: { trigger: Trigger; fire: TriggerFire },
+  { sessionId, skipReason, error }: Outcome,
+  routed: Routed | null,
+): Promise<void> {
+  const status = sessionId ? 'started' : skipReason ? 'skipped' : 'failed'
+  const next = await findOne<Pick<Trigger, 'eventPosition'>>(
+    tx,
+    sql`update triggers set event_position = event_position + 1, last_fired_at = case when ${status} = 'started' then now() else last_fired_at end
+      where id = ${trigger.id} returning event_position`,
+  )
+  await transition(
+    tx,
+    fireStates,
+    fire.id,
+    status,
+    sql`session_id = ${sessionId ?? null}, skip_reason = ${skipReason ?? null}, error = ${error ? JSON.stringify(error) : null}::jsonb,
+      position = ${next?.eventPosition ?? 0}, finished_at = now(), shown = ${routed !== null}, ref = ${routed?.ref ?? null}, sha = ${routed?.sha ?? null},
+      number = ${routed?.number ?? null}, sender = ${routed && JSON.stringify(routed.sender)}::jsonb`,
+  )
+  await publish(tx, 'trigger', trigger.id)
+}
+
+/** Fires that could not be decided for long have failed: the code host did not answer. For housekeeping. */
+export async function giveUpFires(db: Db): Promise<void> {
+  const left = await findAll<Pick<TriggerFire, 'id'>>(
+    db,
+    sql`select id from trigger_fires where status = 'pending' and received_at < now() - ${triggerLimits.undecidedMinutes} * interval '1 minute' limit ${triggerLimits.sweptAtOnce}`,
+  )
+  const error = {
+    type: 'upstream_error',
+    message:
+      'The code host did not say whether you may see this event. Deliver it again from the settings of its webhook.',
+  }
+  for (const { id } of left) {
+    await transaction(db, async (tx) => {
+      const held = await lockPending(tx, id)
+      if (held) await finish(tx, held, { error }, null)
+    })
+  }
+}
+
+/** The fire of this id. @throws BerthError not_found. */
+export async function getFire(call: Call, publicId: string): Promise<TriggerFire> {
+  return fireRows.read(call.db, publicId, ofOwnTriggers(allow(call.caller, 'triggers:read')))
+}
+
+/** The fires of these stored ids that are of the caller's triggers. */
+export async function findFires(call: Call, ids: readonly string[]): Promise<TriggerFire[]> {
+  return fireRows.find(call.db, ids, ofOwnTriggers(allowAnywhere(call.caller, 'triggers:read')))
+}
+
+/** The fires of a trigger, newest first. @throws BerthError not_found, invalid_request. */
+export async function pageFires(call: Call, publicId: string, window: PageWindow): Promise<Page<TriggerFire>> {
+  const scope = allow(call.caller, 'triggers:read')
+  const { id } = await triggerRows.read(call.db, publicId, ownedByCaller(scope))
+  return fireRows.page(call.db, window, sql`trigger_id = ${id}`)
+}
+
+/** The fires of each of these triggers, by stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageFiresOfEach(
+  call: Call,
+  triggerIds: readonly string[],
+  window: PageWindow,
+): Promise<PagesOf<TriggerFire>> {
+  const reach = allowAnywhere(call.caller, 'triggers:read')
+  return fireRows.pageOfEach(call.db, window, {
+    parents: sql`select id from triggers where id = any(${triggerIds}::uuid[]) and ${ownedByCaller(reach)}`,
+    parentName: 'trigger',
+    chosen: sql`trigger_id = parent.id`,
+  })
+}
+
+/**
+ * The payload of each of these fires as it was delivered, by stored ids, for those whose owner may see it and that are
+ * still kept.
+ */
+export async function findPayloads(
+  call: Call,
+  fireIds: readonly string[],
+): Promise<{ fireId: string; payload: Buffer }[]> {
+  const reach = allowAnywhere(call.caller, 'triggers:read')
+  return findAll(
+    call.db,
+    sql`
+    select f.id as fire_id, d.payload from trigger_fires f join trigger_deliveries d on d.id = f.delivery_row_id
+    where f.id = any(${fireIds}::uuid[]) and f.shown and d.payload is not null and ${ofOwnTriggers(reach)}`,
+  )
+}
+
+/** A fire that was decided, followed by its position. */
+export type DecidedFire = TriggerFire & { position: number }
+
+/**
+ * The fires of a trigger that were decided after the cursor (the latest one without), then others as they are decided;
+ * ends when the trigger is deleted.
+ * @throws BerthError not_found; invalid_request for a text that is not a cursor. All before the first fire.
+ */
+export async function followFires(
+  call: Call & { signal?: AbortSignal },
+  publicId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<DecidedFire>> {
+  const scope = allow(call.caller, 'triggers:read')
+  const { id, eventPosition: latest } = await triggerRows.read(call.db, publicId, ownedByCaller(scope))
+  return eventsAfter<DecidedFire>(call, id, after ? eventPosition(after) : latest - 1, {
+    topic: 'trigger',
+    isLast: () => false,
+    read: (position, most) =>
+      findAll<DecidedFire>(
+        call.db,
+        sql`select * from trigger_fires where trigger_id = ${id} and position > ${position} order by position limit ${most}`,
+      ),
+    isOver: async () => (await findTriggerRow(call.db, id)) === undefined,
+  })
+}

@@ -1,0 +1,5 @@
+/** The slow work of triggers, as jobs. */
+import { job } from '#src/platform/jobs.ts'
+
+/** Decides a fire: looks whether its event starts a session, and starts it. Enqueued in the transaction that records the fire. */
+export const fireJob = job<{ fireId: string }>('triggers-fire', { retryLimit: 15, expireInSeconds: 300 })

@@ -1,0 +1,58 @@
+/** Whether an event starts a session, and if not, why: the reasons in their fixed order. */
+import { eventOf, filteredEvents, type EventName } from './events.ts'
+import { matchesAny } from './globs.ts'
+import type { Facts, Routed } from './payloads.ts'
+import type { SkipReason, Trigger, TriggerFilters } from './rows.ts'
+
+/** The app of this installation at the code host: what it caused starts nothing. */
+export type OwnApp = { codeHostApp: string | null; codeHostClientId: string | null }
+
+/** Whether a trigger is for this event at all: only then there is a fire. */
+export function listens({ events }: Pick<Trigger, 'events'>, event: string, action: string | null): boolean {
+  return events.includes(event) || (action !== null && events.includes(`${event}.${action}`))
+}
+
+/** Why an event for which the trigger listens starts nothing; null when it does, unless it comes too often. */
+export async function whySkipped(
+  trigger: Pick<Trigger, 'enabled' | 'filters'>,
+  isPaused: boolean,
+  { event, routed }: { event: string; routed: Routed },
+  app: OwnApp,
+): Promise<SkipReason | null> {
+  const { filters } = trigger
+  const { facts, sender } = routed
+  const isBot = sender.type === 'Bot' || sender.login.endsWith('[bot]')
+  if (!trigger.enabled) return 'trigger_disabled'
+  if (isPaused) return 'deployment_paused'
+  if (!(await matchesFilters(filters, eventOf(event), facts))) return 'filter_mismatch'
+  if (facts.isFork && !filters.allow_forks) return 'fork_pull_request'
+  if (facts.association !== null && !(filters.author_associations as string[]).includes(facts.association))
+    return 'untrusted_author'
+  if (isBot && !filters.allow_bots) return 'bot_sender'
+  return isOwn(app, routed) ? 'self_caused' : null
+}
+
+/** A filter narrows the events that have what it looks at, and leaves others alone. */
+async function matchesFilters(filters: TriggerFilters, event: EventName, facts: Facts): Promise<boolean> {
+  const concerns = (name: keyof typeof filteredEvents): boolean =>
+    (filteredEvents[name] as readonly EventName[]).includes(event)
+  const { branches, paths, labels, comment_prefix: prefix } = filters
+  if (branches && concerns('branches') && !(await matchesAny(facts.branch === null ? [] : [facts.branch], branches)))
+    return false
+  if (labels && concerns('labels') && !sharesLabel(facts.labels, labels)) return false
+  if (prefix !== null && concerns('comment_prefix') && !(facts.comment ?? '').trimStart().startsWith(prefix))
+    return false
+  return !paths || !concerns('paths') || facts.hasMorePaths || matchesAny(facts.paths, paths)
+}
+
+/** Labels differ by more than case at the code host. */
+function sharesLabel(given: readonly string[], wanted: readonly string[]): boolean {
+  const lower = new Set(wanted.map((label) => label.toLowerCase()))
+  return given.some((label) => lower.has(label.toLowerCase()))
+}
+
+/** Caused by our own app: as itself, or for a person by their connected account. */
+function isOwn({ codeHostApp, codeHostClientId }: OwnApp, { sender, facts }: Routed): boolean {
+  if (codeHostApp !== null && sender.login.toLowerCase() === `${codeHostApp.toLowerCase()}[bot]`) return true
+  return facts.apps.some((app) => app === codeHostApp || app === codeHostClientId)
+}

@@ -1,0 +1,115 @@
+/** What a trigger is created and changed with, read and checked. */
+import { z } from 'zod'
+import type { Scope } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { codeHostLimits } from '#src/platform/limits/code-host.ts'
+import { triggerLimits } from '#src/platform/limits/triggers.ts'
+import { sql, type Tx } from '#src/platform/postgres.ts'
+import { exact } from '#src/platform/shapes.ts'
+import { readShape } from '#src/resources/agents/agents/field-rules.ts'
+import { findAgentVersion, readAgent } from '#src/resources/agents/agents/rows.ts'
+import { checkName } from '#src/resources/infra/code-host.ts'
+import { eventOf, filteredEvents, type EventName } from './events.ts'
+import { authorAssociations, type TriggerFilters } from './rows.ts'
+
+/** The input of a trigger; an absent key stays as it is. */
+export type TriggerInput = {
+  agent?: unknown
+  repo?: unknown
+  events?: unknown
+  deployment?: unknown
+  enabled?: unknown
+  filters?: unknown
+}
+
+/** A repository by its name. */
+export type RepositoryName = { owner: string; repo: string }
+
+/** Reads `owner/name`. @throws BerthError invalid_request. */
+export function readRepo(given: unknown): RepositoryName {
+  const [owner = '', repo = '', ...more] =
+    typeof given === 'string' && given.length <= codeHostLimits.nameLength * 2 + 1 ? given.split('/') : []
+  if (owner === '' || repo === '' || more.length > 0)
+    throw new BerthError('invalid_request', 'repo must be the owner and the name of a repository: `owner/name`.', {
+      field: 'repo',
+    })
+  checkName('the owner in repo', owner)
+  checkName('the name in repo', repo)
+  return { owner, repo }
+}
+
+const { patternsMax, patternLength, patternSegments, prefixLength } = triggerLimits
+const pattern = z
+  .string()
+  .min(1)
+  .max(patternLength)
+  .refine((text) => !text.startsWith('!'), 'it must not begin with `!`: name what is wanted')
+  .refine((text) => text.split('/').length <= patternSegments, `it has more than ${patternSegments} parts`)
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'it has characters that no name has')
+const patterns = z.array(pattern).min(1).max(patternsMax).nullish()
+const shape = exact({
+  branches: patterns,
+  paths: patterns,
+  labels: z.array(z.string().min(1).max(patternLength)).min(1).max(patternsMax).nullish(),
+  comment_prefix: z.string().min(1).max(prefixLength).nullish(),
+  allow_forks: z.boolean().nullish(),
+  allow_bots: z.boolean().nullish(),
+  author_associations: z.array(z.enum(authorAssociations)).max(authorAssociations.length).nullish(),
+})
+const trusted: TriggerFilters['author_associations'] = ['OWNER', 'MEMBER', 'COLLABORATOR']
+
+/**
+ * Reads the filters of a trigger for these events, with every default filled in.
+ * @throws BerthError invalid_request, also for a filter that concerns none of the events.
+ */
+export function readFilters(given: unknown, events: readonly string[]): TriggerFilters {
+  const read = readShape(shape, given ?? {}, 'filters')
+  for (const name of ['branches', 'paths', 'labels', 'comment_prefix'] as const) {
+    const concerned: readonly EventName[] = filteredEvents[name]
+    if (read[name] && !events.some((event) => concerned.includes(eventOf(event))))
+      throw new BerthError(
+        'invalid_request',
+        `filters.${name} looks at nothing: events has none of ${concerned.join(', ')}. Add one, or leave the filter out.`,
+        { field: 'filters' },
+      )
+  }
+  return {
+    branches: read.branches ?? null,
+    paths: read.paths ?? null,
+    labels: read.labels ?? null,
+    comment_prefix: read.comment_prefix ?? null,
+    allow_forks: read.allow_forks ?? false,
+    allow_bots: read.allow_bots ?? false,
+    author_associations: [...new Set(read.author_associations ?? trusted)],
+  }
+}
+
+const agentShape = exact({
+  type: z.literal('agent', 'it must be agent').nullish(),
+  id: z.string(),
+  version: z.int().min(1).max(2_147_483_647).nullish(),
+})
+
+/**
+ * The caller's agent that a request names: its id, or `{id, version}`.
+ * @throws BerthError invalid_request, not_found, resource_archived.
+ */
+export async function readAgentNamed(
+  tx: Tx,
+  scope: Scope,
+  given: unknown,
+): Promise<{ agentId: string; agentVersion: number | null }> {
+  const { id, version = null } = readShape(agentShape, typeof given === 'string' ? { id: given } : given, 'agent')
+  const agent = await readAgent(tx, scope, id, sql`for key share`)
+  if (agent.archivedAt)
+    throw new BerthError('resource_archived', 'This agent is archived, so nothing can start it. Choose another one.')
+  if (version !== null && !(await findAgentVersion(tx, agent.id, version))) throw notFound('version of this agent')
+  return { agentId: agent.id, agentVersion: version }
+}
+
+/** Reads a flag; absent means the usual. @throws BerthError invalid_request. */
+export function readFlag(given: unknown, usual: boolean, field: string): boolean {
+  if (given === undefined) return usual
+  if (typeof given === 'boolean') return given
+  throw new BerthError('invalid_request', `${field} must be true or false.`, { field })
+}
