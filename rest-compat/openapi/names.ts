@@ -10,6 +10,7 @@ const nouns: Readonly<Record<string, string>> = {
   deployments: 'Agents with what their runs need, and the records of those runs.',
   domains: 'Names of your own that lead to VMs or functions.',
   environments: 'Where sessions work: the configurations of their VMs.',
+  files: 'Files for agents.',
   models: 'The available models.',
   proxies: 'Ports of VMs under host names.',
   runs: 'Starting an agent’s session in one request.',

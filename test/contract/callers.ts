@@ -125,6 +125,8 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     cid: target.credential,
     session: target.session,
     event: target.event,
+    deployment: target.deployment,
+    deploymentRun: target.deploymentRun,
     file: target.file,
     webhook: target.webhook,
     webhook_event: target.webhookEvent,

@@ -3,9 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
-import { createDeployment } from '#src/resources/agents/deployments.ts'
+import { createDeployment, deleteDeployment } from '#src/resources/agents/deployments.ts'
 import { findDeploymentRow, type Deployment, type RunTrigger } from '#src/resources/agents/deployments/rows.ts'
+import { followRuns } from '#src/resources/agents/deployments/runs.ts'
 import { startDeployment, type StartedRun } from '#src/resources/agents/deployments/starting.ts'
+import type { Call } from '#src/platform/services.ts'
 import { findMember } from '#src/resources/identity/memberships.ts'
 import { callAgents } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -15,6 +17,7 @@ let berth: Berth
 let token: string
 let agent: string
 let deployment: Deployment
+let call: Call
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
 })
@@ -28,7 +31,7 @@ beforeEach(async () => {
   agent = await make('/agents', { name: 'helper', model: 'berth/demo' })
   const caller = await findMember(berth.services.db, idsOf(token), 'test')
   if (!caller) throw new Error('the token names no member')
-  const call = { ...berth.services, caller, requestId: 'req_test' }
+  call = { ...berth.services, caller, requestId: 'req_test' }
   deployment = await createDeployment(call, { name: 'nightly', agent, kickoff: 'Do it.', metadata: { a: 'b' } })
 })
 
@@ -99,6 +102,18 @@ describe('a failure', () => {
     expect((await startOne({ type: 'manual' }))?.error?.type).toBe('agent_archived_error')
     expect((await now())?.status).toBe('active')
   })
+})
+
+test('its runs are followed as they start, those after a cursor first, until it is deleted', async () => {
+  await startOne()
+  const runs = await followRuns(call, encodeId('deployment', deployment.id), '0')
+  expect((await runs.next()).value).toMatchObject({ position: 1, trigger: tick })
+  const next = runs.next()
+  const started = await startOne({ type: 'manual' })
+  expect((await next).value).toMatchObject({ position: 2, sessionId: started?.session?.id })
+  const end = runs.next()
+  await deleteDeployment(call, encodeId('deployment', deployment.id))
+  expect((await end).done).toBe(true)
 })
 
 test('one that is deleted meanwhile starts nothing', async () => {
