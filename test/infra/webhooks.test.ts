@@ -92,3 +92,36 @@ test('a VM’s life is told, and an endpoint of another organization hears nothi
   await mine.remove(webhookEndpoint.id)
   await expect(mine.endpoint(webhookEndpoint.id)).rejects.toThrow('There is no such webhook endpoint')
 })
+
+test('a deployment’s life is told, and that its runs started', async () => {
+  const { secret } = await mine.create({
+    url: receiver.url('/deployments'),
+    eventTypes: [
+      'DEPLOYMENT_CREATED',
+      'DEPLOYMENT_PAUSED',
+      'DEPLOYMENT_UNPAUSED',
+      'DEPLOYMENT_RUN_STARTED',
+      'DEPLOYMENT_DELETED',
+    ],
+  })
+  const agent = await agentSessions(berth, token).agent()
+  const call = async (path: string, body: object) =>
+    berth.call<{ id: string }>('POST', `/agents/v1/deployments${path}`, { token, body })
+  const { body: made } = await call('', { name: 'nightly', agent, kickoff: 'Look.' })
+  await receiver.got('/deployments', 1)
+  await mine.done(`mutation { updateDeployment(input: { id: "${made.id}", status: PAUSED }) { deployment { id } } }`)
+  await mine.done(`mutation { updateDeployment(input: { id: "${made.id}", status: ACTIVE }) { deployment { id } } }`)
+  expect((await call(`/${made.id}/run`, {})).status).toBe(202)
+  await berth.call('DELETE', `/agents/v1/deployments/${made.id}`, { token })
+  const told = (await receiver.got('/deployments', 5)).map((one) => unwrap(one, secret).data)
+  expect(told.map(({ type }) => type).toSorted()).toEqual([
+    'deployment.created',
+    'deployment.deleted',
+    'deployment.paused',
+    'deployment.unpaused',
+    'deployment_run.started',
+  ])
+  expect(new Set(told.filter(({ type }) => type !== 'deployment_run.started').map(({ id }) => id))).toEqual(
+    new Set([made.id]),
+  )
+})

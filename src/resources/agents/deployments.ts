@@ -24,7 +24,7 @@ import {
   type DeploymentStatus,
 } from './deployments/rows.ts'
 import { deploymentTopic, runRefused, startDeployment } from './deployments/starting.ts'
-import { pausedByOwner, pauseIfActive, unpauseIfPaused } from './deployments/states.ts'
+import { pausedByOwner, pauseIfActive, tellOfDeployment, unpauseIfPaused } from './deployments/states.ts'
 import { readEitherKickoff } from './kickoffs.ts'
 import type { StartEnvironment } from './starts.ts'
 import { resolveVaults } from './sessions/plans.ts'
@@ -79,11 +79,13 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
       most: deploymentLimits.deploymentsMax,
       advice: 'Delete those that nobody needs.',
     })
+    const id = newUuid()
+    await tellOfDeployment(tx, { id, organizationId: scope.organizationId }, 'deployment.created')
     return getOne<Deployment>(
       tx,
       sql`
       insert into deployments (id, organization_id, owner_user_id, name, description, agent_id, agent_version, environment_type, environment_id, environment_config, vault_ids, kickoff, budget_nano_usd, metadata, status, paused_reason)
-      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${name}, ${description}, ${agent.id}, ${agent.version}, ${environment.type}, ${environment.id}, ${environment.config}::jsonb,
+      values (${id}, ${scope.organizationId}, ${scope.userId}, ${name}, ${description}, ${agent.id}, ${agent.version}, ${environment.type}, ${environment.id}, ${environment.config}::jsonb,
         ${vaultIds}::uuid[], ${JSON.stringify(kickoff)}::jsonb, ${budget}, ${JSON.stringify(metadata)}::jsonb, ${paused ? 'paused' : 'active'}, ${paused}::jsonb) returning *`,
     )
   })
@@ -157,9 +159,11 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
         metadata = ${JSON.stringify(mergeMetadata(before.metadata, fields.metadata))}::jsonb, updated_at = now()
       where id = ${before.id} returning *`,
     )
+    if (Object.keys(fields).some((name) => name !== 'status')) await tellOfDeployment(tx, before, 'deployment.updated')
     if (fields.status === 'paused') return (await pauseIfActive(tx, before.id, pausedByOwner)) ?? changed
-    if (fields.status === 'active') return (await unpauseIfPaused(tx, before.id)) ?? changed
-    return changed
+    const unpaused = fields.status === 'active' ? await unpauseIfPaused(tx, before.id) : undefined
+    if (unpaused) await tellOfDeployment(tx, unpaused, 'deployment.unpaused')
+    return unpaused ?? changed
   })
 }
 
@@ -180,6 +184,7 @@ export async function archiveDeployment(call: Call, publicId: string): Promise<D
     const before = await readDeployment(tx, scope, publicId, sql`for no key update`)
     if (before.archivedAt) return before
     await unpauseIfPaused(tx, before.id)
+    await tellOfDeployment(tx, before, 'deployment.archived')
     return getOne<Deployment>(
       tx,
       sql`update deployments set archived_at = now(), updated_at = now() where id = ${before.id} returning *`,
@@ -191,8 +196,9 @@ export async function archiveDeployment(call: Call, publicId: string): Promise<D
 export async function deleteDeployment(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'deployments:write')
   await transaction(call.db, async (tx) => {
-    const { id } = await readDeployment(tx, scope, publicId, sql`for update`)
+    const { id, organizationId } = await readDeployment(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from deployments where id = ${id}`)
+    await tellOfDeployment(tx, { id, organizationId }, 'deployment.deleted')
     await publish(tx, deploymentTopic, id) // subscribers learn that it is deleted
   })
 }

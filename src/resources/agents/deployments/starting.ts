@@ -3,7 +3,7 @@
  * its record are written in one transaction.
  */
 import { BerthError } from '#src/platform/errors.ts'
-import { newUuid } from '#src/platform/ids.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { change, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -11,6 +11,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { isLastingError, startOnBehalf, type Started, type StartError } from '#src/resources/agents/starts.ts'
+import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import {
   environmentOf,
   findDeploymentRow,
@@ -89,6 +90,10 @@ async function recordRun(
       sql`delete from deployment_runs where deployment_id = ${id} and position <= ${run.position - deploymentLimits.runsKept}`,
     )
   await publish(tx, deploymentTopic, id)
+  await emitWebhookEvent(tx, run.organizationId, {
+    type: error ? 'deployment_run.failed' : 'deployment_run.started',
+    id: encodeId('deploymentRun', run.id),
+  })
   return run
 }
 
