@@ -8,12 +8,12 @@ import type { Variables } from './run.ts'
 /**
  * How a connection is shown. `rows`: a bare list of its nodes. `page`: `{data, has_more, next_page}`. `pageBothWays`:
  * with `prev_page` too. `ids`: `{object, data, has_more, first_id, last_id}`, walked by `after_id` and `before_id`, as
- * OpenAI and Anthropic list models. `most` and `usual`: of `limit`. `order`: callers may turn it round by `order`. `at`:
+ * OpenAI and Anthropic list models. `after`: `{data, has_more}`, walked by `after`, the id of an entry. `most` and `usual`: of `limit`. `order`: callers may turn it round by `order`. `at`:
  * the key of the body at which the connection is; the list then stands beside the body's other keys. `key`: under which
  * an object has the rows, instead of a bare list; `echoes`: with the limit and the offset as they were used.
  */
 export type RestList = {
-  shape: 'rows' | 'page' | 'pageBothWays' | 'ids'
+  shape: 'rows' | 'page' | 'pageBothWays' | 'ids' | 'after'
   most: number
   usual: number
   order?: true
@@ -32,7 +32,9 @@ const backwardsMark = '-'
 
 /** The parameters that callers may send. */
 export function listParameters({ shape, order }: RestList): string[] {
-  const places = { rows: [], page: ['page'], pageBothWays: ['page'], ids: ['after_id', 'before_id'] }[shape]
+  const places = { rows: [], page: ['page'], pageBothWays: ['page'], ids: ['after_id', 'before_id'], after: ['after'] }[
+    shape
+  ]
   return ['limit', ...places, ...(order ? ['order'] : [])]
 }
 
@@ -51,13 +53,17 @@ function directionOf(order: string | string[]): string {
 
 function readWindow(
   { shape, most, usual }: RestList,
-  { limit, page, after_id: afterId, before_id: beforeId }: Readonly<Record<string, string | string[]>>,
+  { limit, page, after, after_id: afterId, before_id: beforeId }: Readonly<Record<string, string | string[]>>,
 ): Variables {
   const size = limit === undefined ? usual : wholeNumber('limit', numberOf(limit), 1, most)
   if (shape === 'ids') {
     if (afterId && beforeId) throw new BerthError('invalid_request', 'Give either after_id or before_id, not both.')
     if (Array.isArray(afterId) || Array.isArray(beforeId)) throw wrongPlace(afterId ? 'after_id' : 'before_id')
     return beforeId ? { last: size, before: beforeId } : { first: size, ...(afterId ? { after: afterId } : {}) }
+  }
+  if (shape === 'after') {
+    if (Array.isArray(after) || after === '') throw wrongEntry()
+    return { first: size, ...(after === undefined ? {} : { after }) }
   }
   if (shape === 'rows' || page === undefined || page === '') return { first: size }
   if (Array.isArray(page)) throw wrongPage()
@@ -73,6 +79,7 @@ function numberOf(text: string | string[]): number {
 export function listError({ shape }: RestList, error: BerthError): BerthError {
   const { field } = error.details
   if (error.code !== 'invalid_request' || (field !== 'after' && field !== 'before')) return error
+  if (shape === 'after') return wrongEntry()
   return shape === 'ids' ? wrongPlace(`${field}_id`) : wrongPage()
 }
 
@@ -81,6 +88,14 @@ function wrongPlace(field: string): BerthError {
     'invalid_request',
     `${field} is not an id in this list; pass last_id or first_id of the previous page.`,
     { field },
+  )
+}
+
+function wrongEntry(): BerthError {
+  return new BerthError(
+    'invalid_request',
+    'after is not an id in this list; pass the id of the last entry of the previous page.',
+    { field: 'after' },
   )
 }
 
@@ -117,6 +132,7 @@ function shownList({ shape, key, echoes }: RestList, connection: Connection, var
     const hasMore = variables['last'] === undefined ? at.hasNextPage : at.hasPreviousPage // in the direction of the walk
     return { object: 'list', data: nodes, has_more: hasMore, first_id: at.startCursor, last_id: at.endCursor }
   }
+  if (shape === 'after') return { data: nodes, has_more: at.hasNextPage }
   const next = at.hasNextPage ? at.endCursor : null
   const list = { data: nodes, has_more: next !== null, next_page: next }
   if (shape === 'page') return list

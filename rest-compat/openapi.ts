@@ -115,6 +115,14 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
     responses: {
       [route.status]: describeSuccess(route, operation, parts.schema, parts.components),
       ...(route.deletes ? { 200: deleted } : {}),
+      ...(route.found
+        ? {
+            [route.found.status]: {
+              ...describeSuccess(route, operation, parts.schema, parts.components),
+              description: route.found.summary,
+            },
+          }
+        : {}),
       ...(route.ends ? { 204: { description: 'Nothing follows: the stream has ended at this cursor' } } : {}),
       ...describeErrors(route.errors, method === 'POST'),
     },
@@ -158,13 +166,16 @@ function listParameters({ shape, most, usual, order }: RestList): Json[] {
     required: false,
     schema: { type: 'string', description },
   })
-  const places =
-    shape === 'ids'
-      ? [place('after_id', '`last_id` of the previous page'), place('before_id', '`first_id` of the next page')]
-      : [place('page', '`next_page` of the previous page')]
+  const places = {
+    rows: [],
+    page: [place('page', '`next_page` of the previous page')],
+    pageBothWays: [place('page', '`next_page` of the previous page')],
+    ids: [place('after_id', '`last_id` of the previous page'), place('before_id', '`first_id` of the next page')],
+    after: [place('after', 'The `id` of the last entry of the previous page')],
+  }[shape]
   return [
     { name: 'limit', in: 'query', required: false, schema: limit },
-    ...(shape === 'rows' ? [] : places),
+    ...places,
     ...(order
       ? [{ name: 'order', in: 'query', required: false, schema: { type: 'string', enum: ['asc', 'desc'] } }]
       : []),

@@ -20,6 +20,8 @@ export type Route = {
   operation: string
   /** The documented success status; 204 sends no body. */
   status: 200 | 201 | 202 | 204
+  /** For a creation that may find what it created before: the payload's field that is false then, and the status of that answer. */
+  found?: { unless: string; status: 200; summary: string }
   /** The other documented statuses, for OpenAPI. */
   errors: readonly number[]
   /** One sentence for OpenAPI. */
@@ -62,7 +64,7 @@ export type Route = {
   queryNames?: Readonly<Record<string, string>>
   /** Needs no credentials and ignores them; rate limits apply to the caller's address. */
   open?: true
-  /** Headers of the answer. */
+  /** Headers of every answer, errors too. */
   headers?: Readonly<Record<string, string>>
   /** For a stream of the agents service: every frame names its kind, as Anthropic's clients want it. */
   frames?: 'named'

@@ -37,7 +37,8 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
     const [method = '', path = ''] = key.split(' ')
     const operation = runner.prepare(route.operation)
     const isStream = operation.definition.operation === 'subscription'
-    const admit = isStream || route.open ? {} : { onRequest: admission(route, parts.authenticator) }
+    const admit = isStream || route.open ? [] : [admission(route, parts.authenticator)]
+    const hooks = [...(route.headers ? [headersSetter(route.headers)] : []), ...admit]
     const handler = isStream
       ? streamHandler(scope, surface, method, path, route, operation, runner, parts)
       : answerHandler(surface, method, path, route, operation, runner, parts)
@@ -48,7 +49,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
         url: full.slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
         bodyLimit: route.bodyBytes ?? surface.bodyBytes,
         config: { refusesUnknownKeys: !surface.takesUnknownKeys },
-        ...admit,
+        onRequest: hooks,
         handler,
       })
     }
@@ -87,6 +88,13 @@ const anybody: Caller = { kind: 'nobody', refusal: missingToken() }
 /** The caller of each admitted request. */
 const admitted = new WeakMap<FastifyRequest, Caller>()
 
+/** Sets a route's headers first of all, so that refusals have them too. */
+function headersSetter(
+  headers: NonNullable<Route['headers']>,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (_, reply) => void reply.headers(headers)
+}
+
 /**
  * Admits a request before its body is read: a 401 goes before errors in the body, and bodies of refused requests are
  * never read.
@@ -122,20 +130,19 @@ function answerHandler(
     const allowance = route.open
       ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute)
       : spendRequest(services.limiter, caller, isPost)
-    if (route.headers) reply.headers(route.headers)
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
     const asked = request.headers['anthropic-beta'] === undefined ? operation : forAnthropic
-    const run = (as: Caller): Promise<string | Buffer | null> =>
+    const run = (as: Caller): Promise<Answer> =>
       answer(runner, route, asked, variables, contextOf(services, as, request.id))
     if (key === undefined) {
-      const body = await run(caller)
+      const { status, body } = await run(caller)
       const deleted =
         route.deletes !== undefined && (route.status !== 204 || request.headers['anthropic-beta'] !== undefined)
-      return deleted ? send(reply, 200, deletedBody(path, request, route)) : send(reply, route.status, body)
+      return deleted ? send(reply, 200, deletedBody(path, request, route)) : send(reply, status, body)
     }
-    return once(services, caller, key, request, reply, route, run)
+    return once(services, caller, key, request, reply, run)
   }
 }
 
@@ -207,22 +214,33 @@ function deletedBody(path: string, request: FastifyRequest, { deletes }: Route):
   return JSON.stringify({ id: (request.params as Record<string, string>)[name], type: `${deletes}_deleted` }) // Fastify's own shape of path parameters
 }
 
-/** Runs the document and serializes the body, as bytes if it is large; null for an answer without a body. */
+/** An answer: its body as text, as bytes if it is large; null for one without a body. */
+type Answer = { status: number; body: string | Buffer | null }
+
+/** Runs the document and serializes the body. */
 async function answer(
   runner: Runner,
   route: Route,
   operation: Operation,
   variables: Variables,
   context: Context,
-): Promise<string | Buffer | null> {
+): Promise<Answer> {
   const data = await runner.execute(operation, variables, context).catch((error: unknown) => {
     throw error instanceof BerthError ? asListed(route.list ? listError(route.list, error) : error, route) : error
   })
-  if (route.status === 204) return null
+  const status = statusOf(route, operation, data)
+  if (status === 204) return { status, body: null }
   const result = operation.bodyAt.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
   const listed = route.list ? listBody(route.list, result, variables) : result
   const body = route.entriesBy === undefined ? listed : withEntriesBy(route.entriesBy, listed)
-  return route.large ? bodyText(body) : JSON.stringify(body)
+  return { status, body: await (route.large ? bodyText(body) : JSON.stringify(body)) }
+}
+
+/** The documented status, or the one for a creation that found what it had created before. */
+function statusOf({ status, found }: Route, { bodyAt }: Operation, data: unknown): Route['status'] {
+  if (!found) return status
+  const payload = bodyAt.slice(0, -1).reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
+  return (payload as Record<string, unknown>)[found.unless] === false ? found.status : status // as above
 }
 
 /** The body in which each entry of `data` is replaced by one of its keys. */
@@ -249,21 +267,20 @@ async function once(
   key: string | string[],
   request: FastifyRequest,
   reply: FastifyReply,
-  route: Route,
-  run: (as: Caller) => Promise<string | Buffer | null>,
+  run: (as: Caller) => Promise<Answer>,
 ): Promise<unknown> {
   const { caller, grants } = noting(known)
   const claim = await claimKey(services, caller, key, request, grants)
   if (claim.kept) return send(reply.header('idempotent-replayed', 'true'), claim.kept.status, claim.kept.body)
-  let body: string | Buffer | null
+  let made: Answer
   try {
-    body = await run(caller)
+    made = await run(caller)
   } catch (error) {
     await claim.release() // an error changed nothing: the same key may be used again
     throw error
   }
-  await claim.keep({ status: route.status, body })
-  return send(reply, route.status, body)
+  await claim.keep(made)
+  return send(reply, made.status, made.body)
 }
 
 async function knownCaller(authenticating: Caller | Promise<Caller>): Promise<Caller> {

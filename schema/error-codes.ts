@@ -67,6 +67,7 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   environment_name_taken: 'Another environment has this name.',
   vault_archived: 'The vault is archived.',
   credential_key_taken: 'The vault already has a credential for the same target.',
+  memory_revision_stale: 'The memory has changed since the revision that was named.',
   session_running: 'The session is running.',
   session_archived: 'The session is archived.',
   requires_action_pending: 'The session is waiting for answers to its tool uses.',

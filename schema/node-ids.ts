@@ -22,6 +22,7 @@ const kinds = {
   InferenceRequest: 'inferenceRequest',
   Machine: 'node',
   Member: 'membership',
+  Memory: 'memory',
   Model: null,
   Organization: 'organization',
   Project: 'project',

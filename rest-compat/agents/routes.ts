@@ -6,6 +6,7 @@ import { deploymentRoutes } from './deployments.ts'
 import { environmentRoutes } from './environments.ts'
 import { credentialRoutes } from './credentials.ts'
 import { downloadFileRoute, fileRoutes, uploadFileRoute } from './files.ts'
+import { memoryRoutes } from './memories.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
 import { hookRoute } from './hooks.ts'
@@ -32,6 +33,7 @@ const routes: Routes = {
   ...vaultRoutes,
   ...credentialRoutes,
   ...sessionRoutes,
+  ...memoryRoutes,
   ...runRoutes,
   ...fileRoutes,
   ...deploymentRoutes,

@@ -100,6 +100,8 @@ function shownList({ shape, key, echoes }: RestList, connection: Json): Json {
   }
   const place = { type: ['string', 'null'] }
   const hasMore = { type: 'boolean' }
+  if (shape === 'after')
+    return { type: 'object', properties: { data, has_more: hasMore }, required: ['data', 'has_more'] }
   const properties =
     shape === 'ids'
       ? { object: { type: 'string', enum: ['list'] }, data, has_more: hasMore, first_id: place, last_id: place }

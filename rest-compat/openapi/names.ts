@@ -18,6 +18,7 @@ const nouns: Readonly<Record<string, string>> = {
   tools: 'The built-in tools that agents may have.',
   uploads: 'Files to build from.',
   usage: 'How long VMs ran, and what that cost.',
+  memories: 'What people and organizations keep for their agents.',
   vaults: 'Credentials for agents.',
   vms: 'microVMs, with their commands, files and environment variables.',
 }
@@ -28,6 +29,7 @@ const nounOfWord: Readonly<Record<string, string>> = {
   compute: 'uploads',
   deployment_runs: 'deployments',
   organizations: 'domains',
+  'memory-settings': 'memories',
   'shared-sessions': 'sessions',
 }
 

@@ -69,6 +69,9 @@ export const permissions = {
   'sessions:write': ['member', null, 'vm'],
   'vaults:read': ['viewer', null, null],
   'vaults:write': ['member', null, null],
+  'memories:read': ['viewer', null, null],
+  'memories:write': ['member', null, null],
+  'shared-memories:write': ['admin', null, null], // those that colleagues wrote
   'runs:write': ['member', null, 'vm'],
   'files:read': ['viewer', null, null],
   'files:write': ['member', null, null],

@@ -72,6 +72,7 @@ export const errorStatuses = {
   environment_name_taken: 409,
   vault_archived: 409,
   credential_key_taken: 409,
+  memory_revision_stale: 409,
   session_running: 409,
   session_archived: 409,
   requires_action_pending: 409,

@@ -36,6 +36,7 @@ export const idPrefixes = {
   file: 'file',
   trigger: 'trg',
   triggerFire: 'fire',
+  memory: 'mem',
   deployment: 'depl',
   webhookEndpoint: 'whk',
   webhookEvent: 'event',

@@ -1034,6 +1034,69 @@ create table memberships (
 CREATE INDEX memberships_user ON public.memberships USING btree (user_id);
 CREATE UNIQUE INDEX memberships_active ON public.memberships USING btree (organization_id, user_id) WHERE (deactivated_at IS NULL);
 
+create table memories (
+  id uuid not null,
+  space_id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid,
+  body text not null,
+  category text,
+  revision integer not null default 1,
+  idempotency_key text not null,
+  request_digest bytea not null,
+  actor_type text not null,
+  actor_id uuid not null,
+  author_user_id uuid not null,
+  source_session_id uuid,
+  words tsvector not null default to_tsvector('simple'::regconfig, body),
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint memories_space_id_idempotency_key_key UNIQUE (space_id, idempotency_key),
+  constraint memories_pkey PRIMARY KEY (id),
+  constraint memories_author_user_id_fkey FOREIGN KEY (author_user_id) REFERENCES users(id),
+  constraint memories_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint memories_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint memories_source_session_id_fkey FOREIGN KEY (source_session_id) REFERENCES sessions(id) ON DELETE SET NULL,
+  constraint memories_space_id_fkey FOREIGN KEY (space_id) REFERENCES memory_spaces(id) ON DELETE CASCADE,
+  constraint memories_actor_type_check CHECK ((actor_type = ANY (ARRAY['user'::text, 'agent'::text]))),
+  constraint memories_body_check CHECK (((length(body) >= 1) AND (length(body) <= 10000))),
+  constraint memories_category_check CHECK ((category = ANY (ARRAY['preference'::text, 'fact'::text, 'instruction'::text, 'project'::text, 'other'::text]))),
+  constraint memories_idempotency_key_check CHECK (((length(idempotency_key) >= 1) AND (length(idempotency_key) <= 255))),
+  constraint memories_revision_check CHECK ((revision > 0))
+);
+CREATE INDEX memories_author_user ON public.memories USING btree (author_user_id);
+CREATE INDEX memories_owner ON public.memories USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX memories_owner_user ON public.memories USING btree (owner_user_id);
+CREATE INDEX memories_source_session ON public.memories USING btree (source_session_id);
+CREATE INDEX memories_space ON public.memories USING btree (space_id, id DESC);
+CREATE INDEX memories_words ON public.memories USING gin (words) WITH (fastupdate=off);
+
+create table memory_events (
+  space_id uuid not null,
+  position bigint not null,
+  type text not null,
+  memory_id uuid not null,
+  revision integer not null,
+  created_at timestamp with time zone not null default now(),
+  constraint memory_events_pkey PRIMARY KEY (space_id, "position"),
+  constraint memory_events_space_id_fkey FOREIGN KEY (space_id) REFERENCES memory_spaces(id) ON DELETE CASCADE
+);
+
+create table memory_spaces (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid,
+  use_memories boolean not null default true,
+  memory_count integer not null default 0,
+  event_position bigint not null default 0,
+  constraint memory_spaces_organization_id_owner_user_id_key UNIQUE NULLS NOT DISTINCT (organization_id, owner_user_id),
+  constraint memory_spaces_pkey PRIMARY KEY (id),
+  constraint memory_spaces_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint memory_spaces_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint memory_spaces_memory_count_check CHECK ((memory_count >= 0))
+);
+CREATE INDEX memory_spaces_owner_user ON public.memory_spaces USING btree (owner_user_id);
+
 create table migrations (
   name text not null,
   ran_at timestamp with time zone not null default now(),

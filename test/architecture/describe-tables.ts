@@ -68,6 +68,7 @@ const readAs: Readonly<Record<string, string>> = {
   bytea: 'Buffer',
   jsonb: 'unknown',
   date: 'Date',
+  tsvector: 'string',
   'text[]': 'string[]',
   'uuid[]': 'string[]',
 }

@@ -77,6 +77,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'sessions',
   ],
   'src/resources/agents/triggers': ['trigger_deliveries', 'trigger_fires', 'triggers'],
+  'src/resources/agents/memories': ['memories', 'memory_events', 'memory_spaces'],
   'src/resources/agents/vaults': ['vault_events', 'vaults'],
 }
 

@@ -53,6 +53,7 @@ const nouns = [
   ['database-restores/rows.ts', 'database_restores'],
   ['databases/rows.ts', 'databases'],
   ['environments/rows.ts', 'environments'],
+  ['memories/rows.ts', 'memories'],
   ['sessions/rows.ts', 'sessions'],
   ['sessions/rows.ts', 'session_events'],
   ['vaults/rows.ts', 'vaults'],

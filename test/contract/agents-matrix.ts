@@ -5,6 +5,7 @@
  */
 import { deploymentsGraphqlRows, deploymentsRows } from './deployments/matrix.ts'
 import type { GraphqlRow, Outcomes, RestRow } from './matrix.ts'
+import { memoriesGraphqlRows, memoriesRows } from './memories/matrix.ts'
 import { sessionsGraphqlRows, sessionsRows } from './sessions-matrix.ts'
 import { triggersGraphqlRows, triggersRows } from './triggers/matrix.ts'
 import { vaultsGraphqlRows, vaultsRows } from './vaults-matrix.ts'
@@ -33,6 +34,7 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
   ...triggersRows,
   ...vaultsRows,
   ...deploymentsRows,
+  ...memoriesRows,
   'GET /agents/v1/agents': { outcomes: listsDefinitions('200') },
   'POST /agents/v1/agents': { outcomes: makesDefinition('201'), body: { name: 'x', model } },
   'GET /agents/v1/agents/{id}': { of: 'agent', outcomes: readsDefinition('200') },
@@ -69,6 +71,7 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...triggersGraphqlRows,
   ...vaultsGraphqlRows,
   ...deploymentsGraphqlRows,
+  ...memoriesGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },
   'query agents': { outcomes: listsDefinitions('200'), args: 'first: 2' },
   'query agentMcpTools': { outcomes: reads('200'), args: agent },

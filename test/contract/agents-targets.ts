@@ -21,6 +21,7 @@ export type AgentsTarget = {
   deploymentRun: string
   trigger: string
   fire: string
+  memory: string
 }
 
 /** Ids of the same kinds that nothing has. */
@@ -36,6 +37,7 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   deploymentRun: newId('deploymentRun'),
   trigger: newId('trigger'),
   fire: newId('triggerFire'),
+  memory: newId('memory'),
 })
 /** Texts that are no ids. */
 export const malformedAgentsTarget: AgentsTarget = {
@@ -50,9 +52,10 @@ export const malformedAgentsTarget: AgentsTarget = {
   deploymentRun: 'drun_x',
   trigger: 'trg_x',
   fire: 'fire_x',
+  memory: 'mem_x',
 }
 
-/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, an idle session with an event, and a file. */
+/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, an idle session with an event, a file, and a memory. */
 export async function makeAgentsTarget(
   { services }: Berth,
   { organizationId, userId }: { organizationId: string; userId: string },
@@ -150,6 +153,15 @@ export async function makeAgentsTarget(
     values (${fireId}, ${triggerId}, ${organizationId}, ${deliveryId}, ${canary}, 'push', ${canary}, true, ${canary}, ${JSON.stringify({ login: canary, type: 'User' })}, 1, 'failed', ${JSON.stringify({ type: 'unknown_error', message: canary })}, now())`.execute(
     db,
   )
+  const spaceId = newUuid()
+  const memoryId = newUuid()
+  await sql`
+    insert into memory_spaces (id, organization_id, owner_user_id, memory_count, event_position) values (${spaceId}, ${organizationId}, ${userId}, 1, 1)
+    on conflict (organization_id, owner_user_id) do nothing`.execute(db)
+  await sql`
+    insert into memories (id, space_id, organization_id, owner_user_id, body, category, idempotency_key, request_digest, actor_type, actor_id, author_user_id, source_session_id)
+    select ${memoryId}, id, organization_id, owner_user_id, ${canary}, 'fact', ${memoryId}, '', 'agent', ${agentId}, ${userId}, ${sessionId}
+    from memory_spaces where organization_id = ${organizationId} and owner_user_id = ${userId}`.execute(db)
   return {
     deployment: encodeId('deployment', deploymentId),
     deploymentRun: encodeId('deploymentRun', runId),
@@ -162,13 +174,14 @@ export async function makeAgentsTarget(
     file: encodeId('file', fileId),
     trigger: encodeId('trigger', triggerId),
     fire: encodeId('triggerFire', fireId),
+    memory: encodeId('memory', memoryId),
   }
 }
 
 /** Everything stored of it, as text. */
 export async function agentsPicture(
   { services: { db } }: Berth,
-  { agent, environment, vault, session, file, deployment, trigger }: AgentsTarget,
+  { agent, environment, vault, session, file, deployment, trigger, memory }: AgentsTarget,
 ): Promise<string[]> {
   const agentId = decodeId('agent', agent)
   const environmentId = decodeId('environment', environment)
@@ -176,6 +189,7 @@ export async function agentsPicture(
   const sessionId = decodeId('session', session)
   const deploymentId = decodeId('deployment', deployment)
   const triggerId = decodeId('trigger', trigger)
+  const memoryId = decodeId('memory', memory)
   const { rows } = await sql<{ row: string }>`
     select 'agent ' || a::text as row from agents a where id = ${agentId} union all select 'version ' || v::text from agent_versions v where agent_id = ${agentId}
     union all select 'environment ' || e::text from environments e where id = ${environmentId} union all select 'environment event ' || e::text from environment_events e where environment_id = ${environmentId}
@@ -184,6 +198,7 @@ export async function agentsPicture(
     union all select 'file ' || f::text from files f where id = ${decodeId('file', file)}
     union all select 'deployment ' || d::text from deployments d where id = ${deploymentId} union all select 'run ' || r::text from deployment_runs r where deployment_id = ${deploymentId}
     union all select 'trigger ' || t::text from triggers t where id = ${triggerId} union all select 'fire ' || f::text from trigger_fires f where trigger_id = ${triggerId}
-    union all select 'vault event ' || e::text from vault_events e where vault_id = ${vaultId} order by 1`.execute(db)
+    union all select 'vault event ' || e::text from vault_events e where vault_id = ${vaultId}
+    union all select 'memory ' || m::text from memories m where id = ${memoryId} order by 1`.execute(db)
   return rows.map(({ row }) => row)
 }

@@ -133,6 +133,7 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     delivery: target.delivery,
     trigger: target.trigger,
     fire: target.fire,
+    memory: target.memory,
     fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)

@@ -200,6 +200,7 @@ const values: Readonly<Record<string, unknown>> = {
   background: false,
   budget: { type: 'limit', max_list_cost: { amount: '1.00', currency: 'USD' } },
   builtin: undefined, // `mode` is given
+  category: 'fact',
   client_mode_enabled: true,
   code: undefined, // `command` is given
   config: { type: 'self_hosted' },
@@ -248,6 +249,7 @@ const values: Readonly<Record<string, unknown>> = {
   network_name: 'backend',
   network_policy: { type: 'limited', allowed_hosts: ['example.com'] },
   organization_id: '{org}',
+  'POST /agents/v1/memories organization_id': undefined, // a stranger shares nothing there
   path: '/',
   private: true,
   project_id: '{project}',
@@ -339,7 +341,10 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
-      .replaceAll(/(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file|depl|drun|trg|fire)_[0-9a-z]{26}/g, 'ID')
+      .replaceAll(
+        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file|depl|drun|trg|fire|mem)_[0-9a-z]{26}/g,
+        'ID',
+      )
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
       .replaceAll(/"verification_token":"[0-9a-f]{32}"/g, 'TOKEN')
       .replaceAll(/\d{13}-\d+/g, 'ENTRY')
@@ -350,7 +355,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(
     ([key, { body }]) =>
-      !/\/(?:events|stream|content)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|vaults|sessions|deployments|deployment_runs|triggers)$/.test(
+      !/\/(?:events|stream|content)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|memories|vaults|sessions|deployments|deployment_runs|triggers)$/.test(
         key,
       ) &&
       (variant === 'only what it needs' || fieldsOf(key).some(({ name }) => !(isObject(body) && name in body))),

@@ -6,6 +6,7 @@ import { log as processLog } from '#src/platform/log.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { canCompact, conversationOf, needsCompaction } from '#src/resources/agents/turns/conversations.ts'
+import { readMemoryFacts } from '#src/resources/agents/memories/tools.ts'
 import { listedMcpTools, listSessionTools, type McpListing } from '#src/resources/agents/mcp/calls.ts'
 import { askModel, type ModelTurn } from '#src/resources/agents/turns/model-turns.ts'
 import { readNamedFiles } from '#src/resources/agents/files/contents.ts'
@@ -13,6 +14,7 @@ import { holdSession } from '#src/resources/agents/sessions/claims.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
+import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
 import { readReasoning } from '#src/resources/agents/sessions/reasoning.ts'
 import {
   errorEvent,
@@ -116,6 +118,7 @@ async function begin(
     await changeOutcome(tx, session.id, { id, change: { result: 'running' } })
   let conversation = await readConversation(tx, session.id)
   const model = findModel(config, wanted.id) ?? null
+  const memory = await readMemoryFacts(tx, session, () => stepMasker({ db: tx, sealer }, session))
   const offers =
     model?.capabilities.tools === false
       ? []
@@ -124,12 +127,14 @@ async function begin(
           {
             hasEnvironment: session.environmentId !== null,
             canSearch: config.searchUrl !== null,
+            usesMemories: memory.isUsed,
             mcpTools: listing.tools,
           },
         )
   const thinks = model !== null && model.reasoningLevels.length > 0
   const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
-  const systemText = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])]
+  const told = offers.some(({ name, kind }) => name === 'recall' && kind === 'service') ? memory.told : null
+  const systemText = [system, offers.some(({ kind }) => kind === 'guest') ? aboutTheVm : null, told]
     .filter((part) => part !== null)
     .join('\n\n')
   const { organizationId, ownerUserId: userId } = session

@@ -10,6 +10,7 @@ import { transaction } from '#src/platform/postgres.ts'
 import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/credentials/use.ts'
 import { ensureEnvironmentVm } from '#src/resources/agents/environments/vms.ts'
 import { callMcpTool } from '#src/resources/agents/mcp/calls.ts'
+import { memoryTools, runMemoryTool } from '#src/resources/agents/memories/tools.ts'
 import { beginCall, readBegunCalls, type BegunCall } from '#src/resources/agents/sessions/calls.ts'
 import { ClaimLost } from '#src/resources/agents/sessions/claims.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
@@ -142,6 +143,8 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
         masker,
       ),
     )
+  if (memoryTools.includes(name))
+    return plain(await runMemoryTool(services.db, session, { id: use.id, name, input }, masker))
   const tool = findGuestTool(name)
   if (!tool || !session.environmentId)
     return plain(failed('There is no such tool. Use one of those that you were given.'))

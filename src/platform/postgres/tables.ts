@@ -223,6 +223,19 @@ export type Tables = {
   memberships: {
     id: string; organizationId: string; userId: string; role: string; createdAt: string; deactivatedAt: string | null
   }
+  memories: {
+    id: string; spaceId: string; organizationId: string; ownerUserId: string | null; body: string
+    category: string | null; revision: number; idempotencyKey: string; requestDigest: Buffer; actorType: string
+    actorId: string; authorUserId: string; sourceSessionId: string | null; words: string; createdAt: string
+    updatedAt: string
+  }
+  memory_events: {
+    spaceId: string; position: number; type: string; memoryId: string; revision: number; createdAt: string
+  }
+  memory_spaces: {
+    id: string; organizationId: string; ownerUserId: string | null; useMemories: boolean; memoryCount: number
+    eventPosition: number
+  }
   migrations: {
     name: string; ranAt: string
   }

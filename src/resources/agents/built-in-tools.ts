@@ -134,9 +134,9 @@ export const builtInTools: readonly BuiltInTool[] = [
     ours,
     'remember',
     outside,
-    'Keeps something for later sessions.',
+    'Keeps something for later sessions of the same user: one thing in a sentence or two, that can be understood without this conversation. No passwords or keys.',
     {
-      body: text('What to keep.'),
+      body: text('What to keep: 1 to 10,000 characters.'),
       category: {
         type: 'string',
         enum: ['preference', 'fact', 'instruction', 'project', 'other'],
@@ -145,7 +145,14 @@ export const builtInTools: readonly BuiltInTool[] = [
     },
     ['body'],
   ),
-  tool(ours, 'recall', outside, 'Looks through what was kept.', { query: text('What to look for.') }, ['query']),
+  tool(
+    ours,
+    'recall',
+    outside,
+    'Looks through what was kept in earlier sessions, by the user, and by their organization. Use it before you ask for what you could have been told already.',
+    { query: text('Words to look for; empty for what is newest.') },
+    ['query'],
+  ),
   tool(
     ours,
     'ask_peer',

@@ -236,14 +236,14 @@ describe('the tools that a model is offered', () => {
     facts: Partial<Parameters<typeof offersOf>[1]>,
     tools: Parameters<typeof offersOf>[0]['tools'],
   ): string[] =>
-    offersOf({ tools }, { hasEnvironment: false, canSearch: false, mcpTools: none, ...facts }).map(
+    offersOf({ tools }, { hasEnvironment: false, canSearch: false, usesMemories: false, mcpTools: none, ...facts }).map(
       ({ tool }) => tool.name,
     )
   const standard = { type: 'agent_toolset_20260401' as const, default_config: setting(true), configs: [] }
 
   test('are those that work in the session, and no others', () => {
     expect(names({}, [standard])).toEqual(['web_fetch'])
-    expect(names({ hasEnvironment: true, canSearch: true }, [standard])).toEqual([
+    expect(names({ hasEnvironment: true, canSearch: true, usesMemories: true }, [standard])).toEqual([
       'bash',
       'read',
       'write',
@@ -261,6 +261,9 @@ describe('the tools that a model is offered', () => {
     expect(
       names({ hasEnvironment: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }]),
     ).toEqual(['ask_user'])
+    expect(
+      names({ usesMemories: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }]),
+    ).toEqual(['ask_user', 'remember', 'recall'])
   })
 
   test('from servers have unique, stable names that every provider accepts', () => {
@@ -285,7 +288,10 @@ describe('the tools that a model is offered', () => {
   })
 
   test('answer invalid calls with the error, also for schemas that are invalid', async () => {
-    const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
+    const [bash] = offersOf(
+      { tools: [standard] },
+      { hasEnvironment: true, canSearch: false, usesMemories: false, mcpTools: none },
+    )
     expect(await readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
     expect(await readArguments('', bash)).toEqual({ input: {}, problem: null })
     expect((await readArguments('{"command":7}', bash)).problem).toContain('do not match')
@@ -298,7 +304,10 @@ describe('the tools that a model is offered', () => {
   })
 
   test('are not called with arguments whose validation would take forever, and nothing else has to wait', async () => {
-    const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
+    const [bash] = offersOf(
+      { tools: [standard] },
+      { hasEnvironment: true, canSearch: false, usesMemories: false, mcpTools: none },
+    )
     const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
     const endless = {
       type: 'object',
@@ -320,7 +329,10 @@ describe('the tools that a model is offered', () => {
   })
 
   test('may be called after a validation that timed out once, as on a busy host', async () => {
-    const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
+    const [bash] = offersOf(
+      { tools: [standard] },
+      { hasEnvironment: true, canSearch: false, usesMemories: false, mcpTools: none },
+    )
     const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(b+)+$' } } }
     const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }
     const problems: (string | null)[] = []

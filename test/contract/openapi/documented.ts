@@ -60,6 +60,13 @@ export const documented = [
 ]
 /** The operations of the agents service that exist so far, and those of the gateway. */
 export const documentedOfAgents = [
+  'GET /v1/memories',
+  'POST /v1/memories',
+  'GET /v1/memories/{id}',
+  'PATCH /v1/memories/{id}',
+  'DELETE /v1/memories/{id}',
+  'GET /v1/memory-settings',
+  'PATCH /v1/memory-settings',
   'GET /v1/agents',
   'POST /v1/agents',
   'GET /v1/agents/{id}',

@@ -25,14 +25,23 @@ export type Offer = {
 export type OfferFacts = {
   hasEnvironment: boolean
   canSearch: boolean
+  usesMemories: boolean
   mcpTools: ReadonlyMap<string, readonly McpTool[]>
 }
 
 /** The maximum number of tools that a model is offered, whatever servers list. */
 const offersMax = 300
 const nameLength = 64
-/** Berth's own built-in tools that are offered. Those that need nouns that do not exist yet are not. */
-const serviceTools: readonly string[] = ['web_fetch', 'web_search']
+/** The built-in tools that run here, each with what it needs. Those that need nouns that do not exist yet are not offered. */
+const serviceTools: ReadonlyMap<string, (facts: OfferFacts) => boolean> = new Map<
+  string,
+  (facts: OfferFacts) => boolean
+>([
+  ['web_fetch', () => true],
+  ['web_search', ({ canSearch }) => canSearch],
+  ['remember', ({ usesMemories }) => usesMemories],
+  ['recall', ({ usesMemories }) => usesMemories],
+])
 
 /** Every tool that the agent has and that works in this session. */
 export function offersOf({ tools }: Pick<AgentDefinition, 'tools'>, facts: OfferFacts): Offer[] {
@@ -117,12 +126,11 @@ function offersOfEntry(entry: AgentTool, facts: OfferFacts): Offer[] {
 function builtInOffer(
   { name, description, inputSchema }: BuiltInTool,
   { enabled, permission_policy: policy }: ToolSetting,
-  { hasEnvironment, canSearch }: OfferFacts,
+  facts: OfferFacts,
 ): Offer[] {
   const kind = name === 'ask_user' ? 'client' : findGuestTool(name) ? 'guest' : 'service'
   const isThere =
-    kind === 'client' ||
-    (kind === 'guest' ? hasEnvironment : serviceTools.includes(name) && (name !== 'web_search' || canSearch))
+    kind === 'client' || (kind === 'guest' ? facts.hasEnvironment : (serviceTools.get(name)?.(facts) ?? false))
   if (!enabled || !isThere) return []
   return [
     {

@@ -1,0 +1,80 @@
+/** What happens to the memories of a space: written with the change, followed from any position. */
+import { allow, allowIn } from '#src/platform/access.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { memoryLimits } from '#src/platform/limits/memories.ts'
+import { eventPosition } from '#src/platform/pages.ts'
+import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Memory } from './rows.ts'
+import { findSpace, lockSpace, type MemoryOwner } from './spaces.ts'
+
+/** The types of events, each with its meaning. */
+export const memoryEventTypes = {
+  'memory.created': 'The memory was created.',
+  'memory.updated': 'Its body or category changed.',
+  'memory.deleted': 'It was deleted.',
+} as const
+/** The type of an event. */
+export type MemoryEventType = keyof typeof memoryEventTypes
+
+/** An event; ids are stored uuids, positions grow by one. */
+export type MemoryEvent = Row<'memory_events', { type: MemoryEventType }>
+
+const topic = 'memories'
+
+/** Adds an event in the transaction of its change; the oldest are deleted when there are too many. */
+export async function addMemoryEvent(
+  tx: Tx,
+  { id, spaceId, revision }: Pick<Memory, 'id' | 'spaceId' | 'revision'>,
+  type: MemoryEventType,
+): Promise<void> {
+  await change(
+    tx,
+    sql`
+    with next as (update memory_spaces set event_position = event_position + 1 where id = ${spaceId} returning event_position as position),
+      old as (delete from memory_events using next where space_id = ${spaceId} and memory_events.position <= next.position - ${memoryLimits.eventsKept})
+    insert into memory_events (space_id, position, type, memory_id, revision) select ${spaceId}, position, ${type}, ${id}, ${revision} from next`,
+  )
+  await publish(tx, topic, spaceId)
+}
+
+/**
+ * What happens to the caller's memories, or to those that an organization shares, after the cursor (from now on without
+ * one), as it happens.
+ * @throws BerthError forbidden; invalid_request for a text that is not a cursor. All before the first event.
+ */
+export async function followMemories(
+  call: Call & { signal?: AbortSignal },
+  organizationId: string | null | undefined,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<MemoryEvent>> {
+  const owner = ownerOf(call, organizationId)
+  const space = (await findSpace(call.db, owner)) ?? (await transaction(call.db, (tx) => lockSpace(tx, owner)))
+  return eventsAfter(call, space.id, after ? eventPosition(after) : space.eventPosition, {
+    topic,
+    isLast: () => false,
+    isOver: async () => false,
+    read: (position, most) =>
+      findAll<MemoryEvent>(
+        call.db,
+        sql`select * from memory_events where space_id = ${space.id} and position > ${position} order by position limit ${most}`,
+      ),
+  })
+}
+
+/**
+ * Whose memories a list or a stream is about: the caller's own in the active organization, or those that the named
+ * organization shares.
+ * @throws BerthError forbidden when they do not belong to it.
+ */
+export function ownerOf(call: Pick<Call, 'caller'>, organizationId: string | null | undefined): MemoryOwner {
+  if (organizationId === null || organizationId === undefined) {
+    const scope = allow(call.caller, 'memories:read')
+    return { organizationId: scope.organizationId, userId: scope.userId }
+  }
+  const scope = allowIn(call.caller, 'memories:read', decodeId('organization', organizationId))
+  return { organizationId: scope.organizationId, userId: null }
+}

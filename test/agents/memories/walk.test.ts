@@ -1,0 +1,33 @@
+/** The walk of docs/memories.md, run as it is printed. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { paste, shellBlocks } from '../../support/paste.ts'
+
+let berth: Berth
+let folder: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-memories-'))
+  berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100' } })
+})
+afterAll(async () => {
+  await berth?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a memory is kept, changed, found, used by an agent, and deleted, as docs/memories.md prints it', async () => {
+  const printed = await paste(shellBlocks('docs/memories.md'), {
+    url: berth.url,
+    folder,
+    env: { TOKEN: await berth.token() },
+  })
+  const [, changed, searched, , streamed, settings, deleted] = printed
+  expect(JSON.parse(changed ?? '')).toMatchObject({ revision: 2, body: expect.stringContaining('without greetings') })
+  expect(JSON.parse(searched ?? '')).toMatchObject({ data: [{ revision: 2 }], has_more: false })
+  expect(streamed).toMatch(/Kept as mem_/)
+  expect(streamed).toMatch(/project, written by an agent: The mean is in mean\.py\./)
+  expect(JSON.parse(settings ?? '')).toEqual({ use_memories: false })
+  expect(deleted?.trim()).toBe('')
+})
