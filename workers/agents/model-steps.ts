@@ -133,15 +133,12 @@ async function begin(
         )
   const thinks = model !== null && model.reasoningLevels.length > 0
   const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
-  const told = offers.some(({ name, kind }) => name === 'recall' && kind === 'service') ? memory.told : null
-  const systemText = [system, offers.some(({ kind }) => kind === 'guest') ? aboutTheVm : null, told]
-    .filter((part) => part !== null)
-    .join('\n\n')
+  const instructions = instructionsOf(system, offers, memory.told)
   const { organizationId, ownerUserId: userId } = session
   const files = await readNamedFiles({ config, sealer }, tx, { organizationId, userId }, conversation)
   const converse = (): ModelRequest['messages'] =>
     conversationOf(conversation, {
-      system: systemText === '' ? null : systemText,
+      system: instructions,
       model: wanted.id,
       seesImages: model?.capabilities.vision ?? false,
       readsPdf: model?.capabilities.pdf ?? false,
@@ -171,6 +168,14 @@ async function begin(
     request: requestOf(messages, offers, model, wanted.effort),
     canCompact: canCompact(conversation),
   }
+}
+
+/** What the model is told first: the agent's own instructions, and what its tools need. */
+function instructionsOf(system: string | null, offers: readonly Offer[], told: string | null): string | null {
+  const hasVm = offers.some(({ kind }) => kind === 'guest')
+  const recalls = offers.some(({ name, kind }) => name === 'recall' && kind === 'service')
+  const text = [system, hasVm ? aboutTheVm : null, recalls ? told : null].filter((part) => part !== null).join('\n\n')
+  return text === '' ? null : text
 }
 
 const compaction: NewEvent = { type: 'agent.thread_context_compacted' }
