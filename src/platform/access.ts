@@ -214,10 +214,7 @@ export function noting(caller: Caller): { caller: Caller; grants: readonly Grant
   return { caller: { ...caller, grants }, grants }
 }
 
-/**
- * Checks again, with the caller's current rights, every permission that was granted before.
- * @throws BerthError as allowIn.
- */
+/** Checks again, with the caller's current rights, every permission that was granted before. @throws BerthError as allowIn. */
 export function allowAgain(caller: Caller, grants: readonly Grant[]): void {
   if (caller.kind === 'nobody') throw caller.refusal
   for (const { permission, organizationId } of grants) allowIn(caller, permission, organizationId)
