@@ -27,6 +27,8 @@ const kinds = {
   Organization: 'organization',
   Project: 'project',
   Proxy: 'proxy',
+  Schedule: 'schedule',
+  ScheduleRun: 'scheduleRun',
   Session: 'session',
   Template: 'template',
   Trigger: 'trigger',

@@ -10,6 +10,7 @@ import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
+import { keepFiringSchedules } from './agents/schedules.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleTriggers } from './agents/triggers.ts'
 import { handleAll } from './handlers.ts'
@@ -60,14 +61,13 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     stopping.signal,
     onLost,
   )
-  await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
-  await handleTriggers(services)
+  const { firing } = await handleAgents(services, nodeId, stopping.signal)
   await handleCertificates(services)
   await handlePushHooks(services)
   deliverWebhooks(services)
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
-    return workWithoutVms(services, nodeId, stopping)
+    return workWithoutVms(services, nodeId, stopping, firing)
   }
   const work = createVmWork(services, nodeId, workerNumber)
   compute = work.compute
@@ -77,7 +77,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     log.error({ err: error }, 'this worker runs no VMs: the templates could not be built')
     unavailable =
       'The VM templates could not be built on this node. Run npm run doctor to see what is missing, then start Berth again.'
-    return workWithoutVms(services, nodeId, stopping)
+    return workWithoutVms(services, nodeId, stopping, firing)
   }
   const settle = await adoptMachines(work)
   const agent = await openNodeAgent({ services, compute, env: work.env, socketPath }) // before anything else, because requests are waiting for it
@@ -97,6 +97,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     async stop() {
       stopping.abort()
       stopHousekeeping()
+      await firing
       await services.jobs.stop() // handlers finish before their machines' connections go
       await functions.settled()
       await agent.close() // last, because new requests now wait for the next worker
@@ -105,11 +106,22 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   }
 }
 
+/** The work of the agents service, which needs no VM until a tool does. @returns when the last schedule is fired. */
+async function handleAgents(
+  services: Services,
+  nodeId: string,
+  stopping: AbortSignal,
+): Promise<{ firing: Promise<void> }> {
+  await handleSessionSteps(services, nodeId)
+  await handleTriggers(services)
+  return { firing: keepFiringSchedules(services, stopping) }
+}
+
 /**
  * Starts a worker that runs no VMs. It still does the housekeeping, so that what waits for a machine does not wait
  * forever.
  */
-function workWithoutVms(services: Services, nodeId: string, stopping: AbortController): Worker {
+function workWithoutVms(services: Services, nodeId: string, stopping: AbortController, firing: Promise<void>): Worker {
   const stopHousekeeping = startHousekeeping(services, null)
   return {
     nodeId,
@@ -117,6 +129,7 @@ function workWithoutVms(services: Services, nodeId: string, stopping: AbortContr
     async stop() {
       stopping.abort()
       stopHousekeeping()
+      await firing
     },
   }
 }

@@ -8,6 +8,7 @@ import { credentialRoutes } from './credentials.ts'
 import { downloadFileRoute, fileRoutes, uploadFileRoute } from './files.ts'
 import { memoryRoutes } from './memories.ts'
 import { runRoutes } from './runs.ts'
+import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
 import { hookRoute } from './hooks.ts'
 import { triggerRoutes } from './triggers.ts'
@@ -38,6 +39,7 @@ const routes: Routes = {
   ...fileRoutes,
   ...deploymentRoutes,
   ...triggerRoutes,
+  ...scheduleRoutes,
 }
 
 /** The routes of the agents service's surface. */

@@ -14,6 +14,7 @@ const nouns: Readonly<Record<string, string>> = {
   models: 'The available models.',
   proxies: 'Ports of VMs under host names.',
   runs: 'Starting an agent’s session in one request.',
+  schedules: 'When sessions start by themselves.',
   sessions: 'Conversations with agents, with their logs.',
   tools: 'The built-in tools that agents may have.',
   uploads: 'Files to build from.',

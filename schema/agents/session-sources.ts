@@ -1,17 +1,21 @@
 /** What sessions came from, as objects. */
 import { builder } from '../builder.ts'
 import { rowsOfEach } from '../rows-of-each.ts'
+import { findSchedulesOfSessions } from '#src/resources/agents/schedules/runs.ts'
 import { findDeployments } from '#src/resources/agents/deployments.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deploymentType } from './deployments.ts'
+import { scheduleType } from './schedules.ts'
 import { sessionType } from './sessions.ts'
 
 const deploymentOf = rowsOfEach(findDeployments, ({ id }) => id)
 
+const scheduleOf = rowsOfEach(findSchedulesOfSessions, ({ sessionId }) => sessionId)
+
 const sessionSource = builder.unionType('SessionSource', {
   description: 'What a session came from, where nobody called.',
-  types: [deploymentType],
-  resolveType: () => 'Deployment',
+  types: [deploymentType, scheduleType],
+  resolveType: (source) => ('cron' in source ? 'Schedule' : 'Deployment'),
 })
 
 builder.objectFields(sessionType, (t) => ({
@@ -30,6 +34,7 @@ builder.objectFields(sessionType, (t) => ({
     type: sessionSource,
     nullable: true,
     description: 'What started it, as an object; null where a caller did, and once that is deleted.',
-    resolve: ({ deploymentId }, _, call) => (deploymentId === null ? null : deploymentOf(call, deploymentId)),
+    resolve: ({ id, source, deploymentId }, _, call) =>
+      source === 'schedule' ? scheduleOf(call, id) : deploymentId === null ? null : deploymentOf(call, deploymentId),
   }),
 }))

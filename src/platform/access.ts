@@ -80,6 +80,8 @@ export const permissions = {
   'deployments:write': ['member', null, null],
   'triggers:read': ['viewer', null, null],
   'triggers:write': ['member', null, null], // starts sessions later, when a VM's token may be long over
+  'schedules:read': ['viewer', null, null], // what a VM's token made would run on when that token is over
+  'schedules:write': ['member', null, null],
   'members:read': ['viewer', null, null],
   'members:write': ['admin', null, null],
   'keys:read': ['viewer', null, null],

@@ -42,6 +42,8 @@ export const idPrefixes = {
   webhookEvent: 'event',
   webhookDelivery: 'whd',
   deploymentRun: 'drun',
+  schedule: 'sch',
+  scheduleRun: 'srun',
   organization: 'org',
   user: 'usr',
   membership: 'mbr',

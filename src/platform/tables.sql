@@ -1207,6 +1207,76 @@ CREATE INDEX routes_function ON public.routes USING btree (function_id);
 CREATE INDEX routes_organization ON public.routes USING btree (organization_id);
 CREATE INDEX routes_vm ON public.routes USING btree (vm_id);
 
+create table schedule_runs (
+  id uuid not null,
+  schedule_id uuid not null,
+  scheduled_at timestamp with time zone not null,
+  position bigint not null,
+  status text not null,
+  session_id uuid,
+  skip_reason text,
+  error_type text,
+  message text,
+  created_at timestamp with time zone not null default now(),
+  constraint schedule_runs_schedule_id_position_key UNIQUE (schedule_id, "position"),
+  constraint schedule_runs_schedule_id_scheduled_at_key UNIQUE (schedule_id, scheduled_at),
+  constraint schedule_runs_pkey PRIMARY KEY (id),
+  constraint schedule_runs_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES schedules(id) ON DELETE CASCADE,
+  constraint schedule_runs_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE SET NULL,
+  constraint schedule_runs_check CHECK (((status = 'skipped'::text) = (skip_reason IS NOT NULL))),
+  constraint schedule_runs_check1 CHECK (((status = 'failed'::text) = (error_type IS NOT NULL))),
+  constraint schedule_runs_check2 CHECK (((session_id IS NULL) OR (status = 'started'::text))),
+  constraint schedule_runs_skip_reason_check CHECK ((skip_reason = ANY (ARRAY['overlap'::text, 'missed'::text, 'rate_limited'::text, 'deployment_paused'::text]))),
+  constraint schedule_runs_status_check CHECK ((status = ANY (ARRAY['started'::text, 'skipped'::text, 'failed'::text])))
+);
+CREATE INDEX schedule_runs_created ON public.schedule_runs USING btree (created_at);
+CREATE INDEX schedule_runs_schedule ON public.schedule_runs USING btree (schedule_id, id DESC);
+CREATE INDEX schedule_runs_session ON public.schedule_runs USING btree (session_id);
+
+create table schedules (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  agent_id uuid,
+  agent_version integer,
+  deployment_id uuid,
+  kickoff jsonb,
+  cron text not null,
+  timezone text not null,
+  enabled boolean not null,
+  overlap text not null,
+  jitter_ms integer not null,
+  next_run_at timestamp with time zone,
+  planned_at timestamp with time zone not null,
+  last_run_at timestamp with time zone,
+  last_session_id uuid,
+  last_error text,
+  failures integer not null default 0,
+  run_position bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint schedules_pkey PRIMARY KEY (id),
+  constraint schedules_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint schedules_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
+  constraint schedules_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint schedules_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint schedules_agent_version_check CHECK ((agent_version > 0)),
+  constraint schedules_check CHECK (((agent_id IS NULL) <> (deployment_id IS NULL))),
+  constraint schedules_check1 CHECK (((agent_id IS NULL) = (kickoff IS NULL))),
+  constraint schedules_check2 CHECK (((agent_version IS NULL) OR (agent_id IS NOT NULL))),
+  constraint schedules_check3 CHECK ((enabled = (next_run_at IS NOT NULL))),
+  constraint schedules_cron_check CHECK (((length(cron) >= 9) AND (length(cron) <= 255))),
+  constraint schedules_jitter_ms_check CHECK (((jitter_ms >= 0) AND (jitter_ms <= 10000))),
+  constraint schedules_overlap_check CHECK ((overlap = ANY (ARRAY['skip'::text, 'allow'::text]))),
+  constraint schedules_timezone_check CHECK (((length(timezone) >= 1) AND (length(timezone) <= 255)))
+);
+CREATE INDEX schedules_agent ON public.schedules USING btree (agent_id, id DESC);
+CREATE INDEX schedules_deployment ON public.schedules USING btree (deployment_id, id DESC);
+CREATE INDEX schedules_due ON public.schedules USING btree (next_run_at, organization_id) WHERE enabled;
+CREATE INDEX schedules_due_of ON public.schedules USING btree (organization_id, next_run_at) WHERE enabled;
+CREATE INDEX schedules_owner ON public.schedules USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX schedules_owner_user ON public.schedules USING btree (owner_user_id);
+
 create table session_calls (
   tool_use_id uuid not null,
   session_id uuid not null,

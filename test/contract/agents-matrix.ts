@@ -8,6 +8,7 @@ import type { GraphqlRow, Outcomes, RestRow } from './matrix.ts'
 import { memoriesGraphqlRows, memoriesRows } from './memories/matrix.ts'
 import { sessionsGraphqlRows, sessionsRows } from './sessions-matrix.ts'
 import { triggersGraphqlRows, triggersRows } from './triggers/matrix.ts'
+import { schedulesGraphqlRows, schedulesRows } from './matrix/schedules.ts'
 import { vaultsGraphqlRows, vaultsRows } from './vaults-matrix.ts'
 
 const noScope = '403 forbidden'
@@ -32,6 +33,7 @@ const model = 'berth/demo'
 export const agentsRows: Readonly<Record<string, RestRow>> = {
   ...sessionsRows,
   ...triggersRows,
+  ...schedulesRows,
   ...vaultsRows,
   ...deploymentsRows,
   ...memoriesRows,
@@ -69,6 +71,7 @@ const file = 'id: "{file}"'
 export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...sessionsGraphqlRows,
   ...triggersGraphqlRows,
+  ...schedulesGraphqlRows,
   ...vaultsGraphqlRows,
   ...deploymentsGraphqlRows,
   ...memoriesGraphqlRows,

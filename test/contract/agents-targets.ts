@@ -13,6 +13,7 @@ export type AgentsTarget = {
   agent: string
   environment: string
   vault: string
+  agentSchedule: string
   credential: string
   session: string
   event: string
@@ -29,6 +30,7 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   agent: newId('agent'),
   environment: newId('environment'),
   vault: newId('vault'),
+  agentSchedule: newId('schedule'),
   credential: newId('credential'),
   session: newId('session'),
   event: newId('sessionEvent'),
@@ -44,6 +46,7 @@ export const malformedAgentsTarget: AgentsTarget = {
   agent: 'agt_x',
   environment: 'env_x',
   vault: 'vlt_x',
+  agentSchedule: 'sch_x',
   credential: 'vcrd_x',
   session: 'sesn_x',
   event: 'sevt_x',
@@ -55,7 +58,7 @@ export const malformedAgentsTarget: AgentsTarget = {
   memory: 'mem_x',
 }
 
-/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, an idle session with an event, a file, and a memory. */
+/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, a schedule with a run, an idle session with an event, a file, and a memory. */
 export async function makeAgentsTarget(
   { services }: Berth,
   { organizationId, userId }: { organizationId: string; userId: string },
@@ -162,12 +165,22 @@ export async function makeAgentsTarget(
     insert into memories (id, space_id, organization_id, owner_user_id, body, category, idempotency_key, request_digest, actor_type, actor_id, author_user_id, source_session_id)
     select ${memoryId}, id, organization_id, owner_user_id, ${canary}, 'fact', ${memoryId}, '', 'agent', ${agentId}, ${userId}, ${sessionId}
     from memory_spaces where organization_id = ${organizationId} and owner_user_id = ${userId}`.execute(db)
+  const scheduleId = newUuid()
+  await sql`
+    insert into schedules (id, organization_id, owner_user_id, agent_id, kickoff, cron, timezone, enabled, overlap, jitter_ms, planned_at, last_error, run_position)
+    values (${scheduleId}, ${organizationId}, ${userId}, ${agentId}, ${kickoff}, '0 3 1 1 *', 'UTC', false, 'skip', 0, now(), ${canary}, 1)`.execute(
+    db,
+  )
+  await sql`
+    insert into schedule_runs (id, schedule_id, scheduled_at, position, status, error_type, message)
+    values (${newUuid()}, ${scheduleId}, now(), 1, 'failed', 'unknown_error', ${canary})`.execute(db)
   return {
     deployment: encodeId('deployment', deploymentId),
     deploymentRun: encodeId('deploymentRun', runId),
     agent: encodeId('agent', agentId),
     environment: encodeId('environment', environmentId),
     vault: encodeId('vault', vaultId),
+    agentSchedule: encodeId('schedule', scheduleId),
     credential: encodeId('credential', credentialId),
     session: encodeId('session', sessionId),
     event: encodeId('sessionEvent', eventId),
@@ -181,7 +194,7 @@ export async function makeAgentsTarget(
 /** Everything stored of it, as text. */
 export async function agentsPicture(
   { services: { db } }: Berth,
-  { agent, environment, vault, session, file, deployment, trigger, memory }: AgentsTarget,
+  { agent, environment, vault, agentSchedule, session, file, deployment, trigger, memory }: AgentsTarget,
 ): Promise<string[]> {
   const agentId = decodeId('agent', agent)
   const environmentId = decodeId('environment', environment)
@@ -190,6 +203,7 @@ export async function agentsPicture(
   const deploymentId = decodeId('deployment', deployment)
   const triggerId = decodeId('trigger', trigger)
   const memoryId = decodeId('memory', memory)
+  const scheduleId = decodeId('schedule', agentSchedule)
   const { rows } = await sql<{ row: string }>`
     select 'agent ' || a::text as row from agents a where id = ${agentId} union all select 'version ' || v::text from agent_versions v where agent_id = ${agentId}
     union all select 'environment ' || e::text from environments e where id = ${environmentId} union all select 'environment event ' || e::text from environment_events e where environment_id = ${environmentId}
@@ -199,6 +213,9 @@ export async function agentsPicture(
     union all select 'deployment ' || d::text from deployments d where id = ${deploymentId} union all select 'run ' || r::text from deployment_runs r where deployment_id = ${deploymentId}
     union all select 'trigger ' || t::text from triggers t where id = ${triggerId} union all select 'fire ' || f::text from trigger_fires f where trigger_id = ${triggerId}
     union all select 'vault event ' || e::text from vault_events e where vault_id = ${vaultId}
-    union all select 'memory ' || m::text from memories m where id = ${memoryId} order by 1`.execute(db)
+    union all select 'memory ' || m::text from memories m where id = ${memoryId}
+    union all select 'schedule ' || s::text from schedules s where id = ${scheduleId} union all select 'schedule run ' || r::text from schedule_runs r where schedule_id = ${scheduleId} order by 1`.execute(
+    db,
+  )
   return rows.map(({ row }) => row)
 }

@@ -122,6 +122,7 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     agent: target.agent,
     environment: target.environment,
     vault: target.vault,
+    agent_schedule: target.agentSchedule,
     cid: target.credential,
     session: target.session,
     event: target.event,

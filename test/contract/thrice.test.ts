@@ -227,6 +227,7 @@ const values: Readonly<Record<string, unknown>> = {
   'POST /agents/v1/deployments initial_events': undefined, // `kickoff` is given
   input: 'x',
   kickoff: undefined, // `initial_events` is given
+  'PATCH /agents/v1/schedules/{id} kickoff': 'Go.',
   language: undefined, // `command` is given
   mcp_servers: [{ type: 'url', name: 'x', url: 'https://example.com/mcp' }],
   mcp_services: [],
@@ -236,6 +237,8 @@ const values: Readonly<Record<string, unknown>> = {
   multiagent: null,
   name: '{fresh}',
   'POST /api/v1/databases name': 'fresh',
+  cron: '0 9 * * *',
+  deployment: undefined, // an agent is given
   deployment_type: 'vm',
   'PATCH /agents/v1/triggers/{id} agent': '{agent}',
   'POST /agents/v1/triggers/{id} agent': '{agent}',
@@ -264,12 +267,14 @@ const values: Readonly<Record<string, unknown>> = {
   skills: [],
   skip_folder_create: true,
   sleep_after_seconds: 60,
+  overlap: 'allow',
   spec: [123, 125],
   status: 'paused',
   state: undefined, // belongs to an authorization that was begun
   system: 'You are short.',
   template_id: 'base',
   timeout: 5,
+  timezone: 'UTC',
   title: 'its title',
   tools: [{ type: 'agent_toolset_20260401' }],
   ttl: 60,
@@ -342,7 +347,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
       .replaceAll(
-        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file|depl|drun|trg|fire|mem)_[0-9a-z]{26}/g,
+        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file|depl|drun|trg|fire|mem|sch|srun)_[0-9a-z]{26}/g,
         'ID',
       )
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')

@@ -5,6 +5,8 @@ import { log } from '#src/platform/log.ts'
 import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
 import type { Background } from '#src/platform/services.ts'
 import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environments/vms.ts'
+import { forgetScheduleRuns } from '#src/resources/agents/schedules/runs.ts'
+import { replanAfterClockChange } from '#src/resources/agents/schedules/ticks.ts'
 import { requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
 import { purgeDatabases, requeueStalledDatabases } from '#src/resources/infra/databases/upkeep.ts'
 import { fireSchedules, forgetSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
@@ -68,6 +70,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
       'returning credits of lost processes',
       async () => void (await endLostProcesses(services.db)),
     ),
+    every('*/20 * * * * *', 'looking whether the clock was set back', () => replanAfterClockChange(services.db)),
     every('7 * * * *', 'removing the data of deleted databases', () => purgeDatabases(services)),
     every('*/5 * * * * *', 'starting scheduled backups', () => fireSchedules(services)),
     every('*/20 * * * * *', 'ending lost backups', () => endLostBackups(services)),
@@ -116,6 +119,7 @@ async function forget(services: Background): Promise<void> {
   await forgetFiles(services)
   await forgetOldArtifacts(services)
   await forgetSchedules(db)
+  await forgetScheduleRuns(db)
   await forgetCertificateOrders(db)
   await forgetPushes(db)
   await forgetWebhookEvents(db)

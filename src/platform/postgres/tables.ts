@@ -261,6 +261,17 @@ export type Tables = {
     id: string; organizationId: string; kind: string; host: string; path: string; access: string; vmId: string | null
     vmPort: number | null; functionId: string | null; wakes: boolean
   }
+  schedule_runs: {
+    id: string; scheduleId: string; scheduledAt: string; position: number; status: string; sessionId: string | null
+    skipReason: string | null; errorType: string | null; message: string | null; createdAt: string
+  }
+  schedules: {
+    id: string; organizationId: string; ownerUserId: string; agentId: string | null; agentVersion: number | null
+    deploymentId: string | null; kickoff: unknown; cron: string; timezone: string; enabled: boolean; overlap: string
+    jitterMs: number; nextRunAt: string | null; plannedAt: string; lastRunAt: string | null
+    lastSessionId: string | null; lastError: string | null; failures: number; runPosition: number; createdAt: string
+    updatedAt: string
+  }
   session_calls: {
     toolUseId: string; sessionId: string; vmId: string | null; vmStartedAt: string | null; begunAt: string
   }

@@ -120,6 +120,11 @@ export const documentedOfAgents = [
   'DELETE /v1/triggers/{id}',
   'GET /v1/triggers/{id}/fires',
   'POST /v1/hooks/github',
+  'GET /v1/schedules',
+  'POST /v1/schedules',
+  'GET /v1/schedules/{id}',
+  'PATCH /v1/schedules/{id}',
+  'DELETE /v1/schedules/{id}',
 ]
 export const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
 /** Documented request keys by operation of the infrastructure interface, and the documented keys of the answer. */

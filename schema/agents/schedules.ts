@@ -1,0 +1,230 @@
+/** Schedules in GraphQL. Their runs are in schedules/runs.ts. */
+import { idArguments } from '../arguments.ts'
+import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { deletionOf, idField, mutationOf } from '../mutations.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
+import { always } from '../words.ts'
+import { agentType } from './agents.ts'
+import { agentReferenceType } from './deployments/agent-references.ts'
+import { kickoffInput, kickoffType } from './deployments/kickoffs.ts'
+import { startAgentInput } from './deployments/parts.ts'
+import { deploymentType } from './deployments.ts'
+import { timestamp } from '#src/platform/clock.ts'
+import { scheduleLimits } from '#src/platform/limits/schedules.ts'
+import type { Overlap } from '#src/resources/agents/schedules/rows.ts'
+import {
+  createSchedule,
+  deleteSchedule,
+  findSchedules,
+  getSchedule,
+  pageSchedules,
+  pageSchedulesOfEach,
+  upcomingMoments,
+  updateSchedule,
+} from '#src/resources/agents/schedules.ts'
+
+const overlapType = enumOf('ScheduleOverlap', 'What happens while the session of the run before is still at work.', {
+  skip: 'Nothing starts, and the run is recorded as skipped.',
+  allow: 'Another session starts beside it.',
+} satisfies Record<Overlap, string>)
+
+/** A schedule. */
+export const scheduleType = nodeOf('Schedule', '`sch_` and 26 characters.', findSchedules)
+
+builder.objectType(scheduleType, {
+  description: 'Starts a session at the moments of a cron expression.',
+  fields: (t) => ({
+    type: t.string(always('schedule')),
+    cron: t.exposeString('cron', { description: 'Minute, hour, day of the month, month, day of the week.' }),
+    timezone: t.exposeString('timezone', { description: 'The time zone of these, such as `Europe/Rome`.' }),
+    enabled: t.exposeBoolean('enabled', { description: 'Whether it fires.' }),
+    agent: t.field({
+      type: agentReferenceType,
+      nullable: true,
+      description: 'The agent that it starts; null where a deployment says which.',
+      resolve: ({ agentId, agentVersion }) => (agentId === null ? null : { agentId, version: agentVersion }),
+    }),
+    kickoff: t.field({
+      type: kickoffType,
+      nullable: true,
+      description: 'What the agent is told first; null where a deployment says it.',
+      resolve: ({ kickoff }) => kickoff,
+    }),
+    ...linkTo(t, 'deployment', {
+      type: deploymentType,
+      nullable: true,
+      description: 'The deployment that it runs; null where it has an agent of its own.',
+      id: ({ deploymentId }) => deploymentId,
+    }),
+    overlap: t.field({
+      type: overlapType,
+      description: 'What happens while the session of the run before is still at work.',
+      resolve: ({ overlap }) => overlap,
+    }),
+    nextRunAt: t.expose('nextRunAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: `Its next moment; null while it is disabled. It fires at most ${scheduleLimits.jitterSeconds} seconds later.`,
+    }),
+    upcomingRunsAt: t.field({
+      type: ['DateTime'],
+      description: `Its next moments, ${scheduleLimits.upcomingMax} at most.`,
+      resolve: async (schedule) => (await upcomingMoments(schedule)).map(timestamp),
+    }),
+    lastRunAt: t.expose('lastRunAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it last started a session.',
+    }),
+    lastError: t.exposeString('lastError', {
+      nullable: true,
+      description: 'Why it failed last; null once it has started a session since.',
+    }),
+    failures: t.exposeInt('failures', {
+      description: `How often it failed since it last started a session; at ${scheduleLimits.failuresMax} it is disabled.`,
+    }),
+    ...linkTo(t, 'owner', {
+      type: userType,
+      description: 'On whose behalf sessions start.',
+      id: ({ ownerUserId }) => ownerUserId,
+    }),
+    ...linkTo(t, 'organization', {
+      type: organizationType,
+      description: 'The organization it belongs to.',
+      id: ({ organizationId }) => organizationId,
+    }),
+    eventCursor: t.string({
+      description: 'Pass it as `after` to `scheduleEvents` to follow what happens from here on.',
+      resolve: ({ runPosition }) => String(runPosition),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+  }),
+})
+
+const scheduleFilter = builder.inputType('ScheduleFilter', {
+  description: 'Narrows a list of schedules.',
+  fields: (t) => ({
+    agentId: t.id({ description: 'Only those that start this agent.' }),
+    deploymentId: t.id({ description: 'Only those that run this deployment.' }),
+  }),
+})
+const scheduleConnection = connectionOf('Schedule', scheduleType)
+const orderBy = builder.args((t) => ({
+  orderBy: t.field({ type: orderOf('Schedule'), description: 'Newest first by default.' }),
+}))
+
+builder.queryFields((t) => ({
+  schedule: t.field({
+    type: scheduleType,
+    description: 'One schedule. Errors: NOT_FOUND.',
+    args: idArguments,
+    resolve: (_, { id }, call) => getSchedule(call, id),
+  }),
+  schedules: t.field({
+    type: scheduleConnection,
+    description: 'The caller’s schedules, newest first.',
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: scheduleFilter, description: 'Narrows the list.' }),
+      ...orderBy,
+    },
+    resolve: (_, { filter, orderBy: order, ...window }, call) => pageSchedules(call, window, filter, order?.direction),
+  }),
+}))
+
+type SchedulesGiven = Parameters<typeof pageSchedules>[1] & OrderGiven
+const schedulesOf = listOfOrganizations((call, { orderBy: order, ...window }: SchedulesGiven) =>
+  pageSchedules(call, window, null, order?.direction),
+)
+builder.objectField(organizationType, 'schedules', (t) =>
+  t.field({
+    type: scheduleConnection,
+    nullable: true,
+    description: 'The caller’s schedules in it, newest first. Not available to API keys.',
+    args: { ...pageArguments, ...orderBy },
+    resolve: ({ id }, given, call) => schedulesOf(call, id, given),
+  }),
+)
+
+type OfEachGiven = SchedulesGiven & { organizationId: string }
+const schedulesOfAgent = pagesOfEach((call, ids, { organizationId, orderBy: order, ...window }: OfEachGiven) =>
+  pageSchedulesOfEach(callIn(call, { id: organizationId }), 'agent', ids, window, order?.direction),
+)
+builder.objectField(agentType, 'schedules', (t) =>
+  t.field({
+    type: scheduleConnection,
+    nullable: true,
+    description: 'The caller’s schedules that start it, newest first. Not available to API keys.',
+    args: { ...pageArguments, ...orderBy },
+    resolve: ({ id, organizationId }, given, call) => schedulesOfAgent(call, id, { ...given, organizationId }),
+  }),
+)
+
+const schedulesOfDeployment = pagesOfEach((call, ids, { organizationId, orderBy: order, ...window }: OfEachGiven) =>
+  pageSchedulesOfEach(callIn(call, { id: organizationId }), 'deployment', ids, window, order?.direction),
+)
+builder.objectField(deploymentType, 'schedules', (t) =>
+  t.field({
+    type: scheduleConnection,
+    nullable: true,
+    description: 'The schedules that run it, newest first.',
+    args: { ...pageArguments, ...orderBy },
+    resolve: ({ id, organizationId }, given, call) => schedulesOfDeployment(call, id, { ...given, organizationId }),
+  }),
+)
+
+const cronField =
+  'Minute, hour, day of the month, month, day of the week, such as `0 9 * * mon-fri`; without seconds, `L`, `W`, `#`, `?` and names like `@daily`.'
+const zoneField = 'A name of the IANA time zone database, such as `Europe/Rome`. Required.'
+const overlapField = 'What happens while the session of the run before is still at work; `SKIP` by default.'
+
+const deploymentInput = builder.inputType('ScheduleDeploymentInput', {
+  description: 'A deployment; in REST its id alone will do.',
+  extensions: { text: 'id' },
+  fields: (t) => ({ id: t.id({ required: true, description: 'Which deployment.' }) }),
+})
+
+const schedule = { field: 'schedule', type: scheduleType }
+mutationOf(
+  'createSchedule',
+  schedule,
+  'Creates a schedule. Errors: INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, RATE_LIMITED.',
+  (t) => ({
+    cron: t.string({ required: true, description: cronField }),
+    timezone: t.string({ description: zoneField }),
+    enabled: t.boolean({ description: 'Whether it fires; true by default.' }),
+    overlap: t.field({ type: overlapType, description: overlapField }),
+    agent: t.field({ type: startAgentInput, description: 'The agent to start, with `kickoff`; or give `deployment`.' }),
+    kickoff: t.field({ type: kickoffInput, description: 'What the agent is told first.' }),
+    deployment: t.field({ type: deploymentInput, description: 'The deployment to run, instead of an agent.' }),
+  }),
+  (call, input, wired) => {
+    const { agent, kickoff, deployment } = wired()
+    return createSchedule(call, { ...input, agent, kickoff, deployment })
+  },
+)
+mutationOf(
+  'updateSchedule',
+  schedule,
+  'Changes a schedule; fields that are left out stay. Errors: NOT_FOUND, INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST.',
+  (t) => ({
+    ...idField(t),
+    cron: t.string({ description: cronField }),
+    timezone: t.string({ description: zoneField }),
+    enabled: t.boolean({ description: 'Whether it fires. Enabled again, it counts its failures anew.' }),
+    overlap: t.field({ type: overlapType, description: overlapField }),
+    kickoff: t.field({ type: kickoffInput, description: 'What the agent is told first.' }),
+  }),
+  (call, { id, ...input }, wired) => updateSchedule(call, id, { ...input, kickoff: wired().kickoff }),
+)
+deletionOf(
+  'deleteSchedule',
+  'Deletes a schedule with its runs; sessions that it started stay. Errors: NOT_FOUND.',
+  deleteSchedule,
+)

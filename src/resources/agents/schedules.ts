@@ -1,0 +1,230 @@
+/** Schedules: at the moments of a cron expression they start a session, with an agent or by a deployment. */
+import type { RawBuilder } from 'kysely'
+import { setImmediate as otherWork } from 'node:timers/promises'
+import { z } from 'zod'
+import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { momentAt, now } from '#src/platform/clock.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { nextMoment, readCron } from '#src/platform/jobs/cron.ts'
+import { scheduleLimits } from '#src/platform/limits/schedules.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Call } from '#src/platform/services.ts'
+import { exact } from '#src/platform/shapes.ts'
+import { readShape } from './agents/field-rules.ts'
+import { deploymentArchived, readDeployment } from './deployments/rows.ts'
+import { readKickoff, type Kickoff } from './kickoffs.ts'
+import { resolveAgent } from './sessions/plans.ts'
+import { lockSchedule, scheduleRows, type Overlap, type Schedule } from './schedules/rows.ts'
+
+/** The input of a schedule; absent fields of a change stay. */
+export type ScheduleChange = {
+  cron?: string | null
+  timezone?: string | null
+  enabled?: boolean | null
+  overlap?: Overlap | null
+  kickoff?: unknown
+}
+/** The same for a new one: an agent with a kickoff, or a deployment. */
+export type ScheduleOrder = ScheduleChange & { agent?: unknown; deployment?: unknown }
+/** Conditions of a list of schedules; all must hold. */
+export type ScheduleFilter = { agentId?: string | null; deploymentId?: string | null }
+
+const agentReference = exact({
+  type: z.literal('agent').nullish(),
+  id: z.string(),
+  version: z.int().min(1).nullish(),
+})
+const deploymentReference = exact({ type: z.literal('deployment').nullish(), id: z.string() })
+
+/**
+ * Creates a schedule.
+ * @throws BerthError invalid_cron, invalid_timezone, invalid_request; not_found, resource_archived of the agent or
+ * deployment; rate_limited when the organization has too many.
+ */
+export async function createSchedule(call: Call, order: ScheduleOrder): Promise<Schedule> {
+  const scope = allow(call.caller, 'schedules:write')
+  const { cron, timezone } = readCron(order.cron ?? '', order.timezone ?? '')
+  const { enabled, overlap } = { enabled: order.enabled ?? true, overlap: order.overlap ?? 'skip' }
+  checkOneTarget(order)
+  const kickoff = isGiven(order.agent) ? readKickoff(order.kickoff) : null
+  return transaction(call.db, async (tx) => {
+    await checkCount(tx, scope.organizationId, {
+      rows: sql`schedules where organization_id = ${scope.organizationId}`,
+      nouns: 'schedules',
+      most: scheduleLimits.schedulesMax,
+      advice: 'Delete those that nobody needs.',
+    })
+    const target = await resolveTarget(call, tx, scope, order)
+    const id = newUuid()
+    const planned = now()
+    return getOne<Schedule>(
+      tx,
+      sql`
+      insert into schedules (id, organization_id, owner_user_id, agent_id, agent_version, deployment_id, kickoff, cron, timezone, enabled, overlap, jitter_ms, next_run_at, planned_at)
+      values (${id}, ${scope.organizationId}, ${scope.userId}, ${target.agentId}, ${target.version}, ${target.deploymentId}, ${json(kickoff)}::jsonb, ${cron}, ${timezone}, ${enabled}, ${overlap},
+        ${jitterOf(id)}, ${enabled ? nextMoment({ cron, timezone }, planned) : null}, ${planned}) returning *`,
+    )
+  })
+}
+
+/** The schedule of this id. @throws BerthError not_found. */
+export async function getSchedule(call: Call, publicId: string): Promise<Schedule> {
+  return scheduleRows.read(call.db, publicId, ownedByCaller(allow(call.caller, 'schedules:read')))
+}
+
+/** The schedules of these stored ids that are the caller's. */
+export async function findSchedules(call: Call, ids: readonly string[]): Promise<Schedule[]> {
+  return scheduleRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'schedules:read')))
+}
+
+/** The caller's schedules, newest first. @throws BerthError invalid_request. */
+export async function pageSchedules(
+  call: Call,
+  window: PageWindow,
+  filter?: ScheduleFilter | null,
+  direction?: Direction,
+): Promise<Page<Schedule>> {
+  const scope = allow(call.caller, 'schedules:read')
+  const { agentId, deploymentId } = filter ?? {}
+  const ofAgent = chosenBy(sql`agent_id`, 'agent', agentId)
+  const ofDeployment = chosenBy(sql`deployment_id`, 'deployment', deploymentId)
+  return scheduleRows.page(call.db, window, sql`${ownedByCaller(scope)} and ${ofAgent} and ${ofDeployment}`, direction)
+}
+
+/** What leads to a list of schedules, beside their owner. */
+export type ScheduleParent = 'agent' | 'deployment'
+const parentColumns = { agent: sql`agent_id`, deployment: sql`deployment_id` }
+
+/** The caller's schedules of each agent, or each deployment, of these stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageSchedulesOfEach(
+  call: Call,
+  parent: ScheduleParent,
+  parentIds: readonly string[],
+  window: PageWindow,
+  direction?: Direction,
+): Promise<PagesOf<Schedule>> {
+  const scope = allow(call.caller, 'schedules:read')
+  return scheduleRows.pageOfEach(call.db, window, {
+    parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
+    parentName: parent,
+    chosen: sql`${ownedByCaller(scope)} and ${parentColumns[parent]} = parent.id`,
+    direction,
+  })
+}
+
+/**
+ * Changes a schedule; absent fields stay. One that is enabled again counts its failures anew, and moments that passed
+ * while it was disabled are not made up for.
+ * @throws BerthError not_found; invalid_cron, invalid_timezone, invalid_request.
+ */
+export async function updateSchedule(call: Call, publicId: string, given: ScheduleChange): Promise<Schedule> {
+  const scope = allow(call.caller, 'schedules:write')
+  const cleared = Object.entries(given).find(([, value]) => value === null)
+  if (cleared) throw new BerthError('invalid_request', `${cleared[0]} cannot be null. Leave it out to keep it.`)
+  return transaction(call.db, async (tx) => {
+    const before = await lockSchedule(tx, scope, publicId)
+    const { cron, timezone } = readCron(given.cron ?? before.cron, given.timezone ?? before.timezone)
+    const enabled = given.enabled ?? before.enabled
+    const overlap = given.overlap ?? before.overlap
+    const kickoff = isGiven(given.kickoff) ? readKickoffOf(before, given.kickoff) : before.kickoff
+    const isAgain = enabled && !before.enabled
+    const isSame = cron === before.cron && timezone === before.timezone && enabled === before.enabled
+    const planned = isSame ? before.plannedAt : now()
+    const nextRunAt = isSame ? before.nextRunAt : enabled ? nextMoment({ cron, timezone }, now()) : null
+    const schedule = await getOne<Schedule>(
+      tx,
+      sql`
+      update schedules set cron = ${cron}, timezone = ${timezone}, enabled = ${enabled}, overlap = ${overlap}, kickoff = ${json(kickoff)}::jsonb, next_run_at = ${nextRunAt}, planned_at = ${planned},
+        failures = ${isAgain ? 0 : before.failures}, last_error = ${isAgain ? null : before.lastError}, updated_at = now() where id = ${before.id} returning *`,
+    )
+    await publish(tx, 'schedule', schedule.id)
+    return schedule
+  })
+}
+
+/** Deletes a schedule with its runs; sessions that it started stay. @throws BerthError not_found. */
+export async function deleteSchedule(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'schedules:write')
+  await transaction(call.db, async (tx) => {
+    const { id } = await lockSchedule(tx, scope, publicId)
+    await change(tx, sql`delete from schedules where id = ${id}`)
+    await publish(tx, 'schedule', id) // subscribers learn that it is deleted
+  })
+}
+
+/**
+ * The next moments of a schedule, five at most; none while it is disabled. They take up to a millisecond each, and a
+ * list has many schedules, so other requests get their turn between them.
+ */
+export async function upcomingMoments({ cron, timezone, nextRunAt }: Schedule): Promise<Date[]> {
+  const moments: Date[] = []
+  let next = nextRunAt === null ? null : momentAt(nextRunAt)
+  while (next && moments.length < scheduleLimits.upcomingMax) {
+    moments.push(next)
+    await otherWork()
+    next = nextMoment({ cron, timezone }, next)
+  }
+  return moments
+}
+
+function checkOneTarget({ agent, deployment, kickoff }: ScheduleOrder): void {
+  if (isGiven(agent) === isGiven(deployment))
+    throw new BerthError('invalid_request', 'Give either agent with a kickoff, or deployment, which has its own.')
+  if (isGiven(agent) && !isGiven(kickoff))
+    throw new BerthError('invalid_request', 'agent needs a kickoff: what the agent is told first.')
+  if (isGiven(deployment) && isGiven(kickoff)) throw kickoffOfDeployment()
+}
+
+function kickoffOfDeployment(): BerthError {
+  return new BerthError(
+    'invalid_request',
+    'A deployment has its own kickoff, so leave kickoff out, or change it there.',
+  )
+}
+
+function readKickoffOf(schedule: Schedule, given: unknown): Kickoff {
+  if (schedule.deploymentId !== null) throw kickoffOfDeployment()
+  return readKickoff(given)
+}
+
+type Target = { agentId: string | null; version: number | null; deploymentId: string | null }
+
+/** The agent or the deployment that a request names, locked so that it cannot be deleted meanwhile. */
+async function resolveTarget(call: Call, tx: Tx, scope: Scope, { agent, deployment }: ScheduleOrder): Promise<Target> {
+  if (isGiven(agent)) {
+    const named = readShape(agentReference, typeof agent === 'string' ? { id: agent } : agent, 'agent')
+    const { agentId } = await resolveAgent(call, tx, scope, { ...named, type: 'agent' })
+    return { agentId, version: named.version ?? null, deploymentId: null }
+  }
+  const { id } = readShape(
+    deploymentReference,
+    typeof deployment === 'string' ? { id: deployment } : deployment,
+    'deployment',
+  )
+  const found = await readDeployment(tx, scope, id, sql`for key share`)
+  if (found.archivedAt) throw deploymentArchived()
+  return { agentId: null, version: null, deploymentId: found.id }
+}
+
+/** So many milliseconds after its moments a schedule fires: always as many, and not all schedules at once. */
+function jitterOf(id: string): number {
+  return Number.parseInt(id.slice(-8), 16) % (scheduleLimits.jitterSeconds * 1000)
+}
+
+function chosenBy(column: RawBuilder<unknown>, kind: 'agent' | 'deployment', given: string | null | undefined) {
+  if (!isGiven(given)) return sql`true`
+  const id = decodeId(kind, given)
+  return id === undefined ? sql`false` : sql`${column} = ${id}` // a malformed id matches nothing
+}
+
+function isGiven<Value>(value: Value): value is NonNullable<Value> {
+  return value !== undefined && value !== null
+}
+
+function json(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value)
+}

@@ -1,0 +1,93 @@
+/** The runs of schedules: what became of each of their moments. */
+import { allow, allowAnywhere, ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
+import { daysFromNow } from '#src/platform/clock.ts'
+import { scheduleLimits } from '#src/platform/limits/schedules.ts'
+import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
+import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { runRows, scheduleRows, type Schedule, type ScheduleRun } from './rows.ts'
+
+/** The runs of these stored ids, of the caller's schedules. */
+export async function findScheduleRuns(call: Call, ids: readonly string[]): Promise<ScheduleRun[]> {
+  return runRows.find(call.db, ids, ofOwn(allowAnywhere(call.caller, 'schedules:read')))
+}
+
+/** The runs of a schedule, newest first. @throws BerthError not_found, invalid_request. */
+export async function pageScheduleRuns(
+  call: Call,
+  publicId: string,
+  window: PageWindow,
+  direction?: Direction,
+): Promise<Page<ScheduleRun>> {
+  const scope = allow(call.caller, 'schedules:read')
+  const { id } = await scheduleRows.read(call.db, publicId, ownedByCaller(scope))
+  return runRows.page(call.db, window, sql`schedule_id = ${id}`, direction)
+}
+
+/** The runs of each schedule of these stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageRunsOfEach(
+  call: Call,
+  scheduleIds: readonly string[],
+  window: PageWindow,
+  direction?: Direction,
+): Promise<PagesOf<ScheduleRun>> {
+  const scope = allow(call.caller, 'schedules:read')
+  return runRows.pageOfEach(call.db, window, {
+    parents: sql`select id from schedules where id = any(${scheduleIds}::uuid[]) and ${ownedByCaller(scope)}`,
+    parentName: 'schedule',
+    chosen: sql`schedule_id = parent.id`,
+    direction,
+  })
+}
+
+/** The caller's schedules that started these sessions, by the sessions' stored ids. */
+export async function findSchedulesOfSessions(
+  call: Call,
+  sessionIds: readonly string[],
+): Promise<(Schedule & { sessionId: string })[]> {
+  const reach = allowAnywhere(call.caller, 'schedules:read')
+  return findAll<Schedule & { sessionId: string }>(
+    call.db,
+    sql`select s.*, r.session_id from schedule_runs r join schedules s on s.id = r.schedule_id where r.session_id = any(${sessionIds}::uuid[]) and ${ownedByCaller(reach)}`,
+  )
+}
+
+/**
+ * The schedule's runs after the cursor (its latest one without), then new ones as they come; ends when it is deleted.
+ * @throws BerthError not_found; invalid_request for a text that is not a cursor. All before the first run.
+ */
+export async function followScheduleRuns(
+  call: Call & { signal?: AbortSignal },
+  publicId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<ScheduleRun>> {
+  const scope = allow(call.caller, 'schedules:read')
+  const { id, runPosition } = await scheduleRows.read(call.db, publicId, ownedByCaller(scope))
+  return eventsAfter(call, id, after ? eventPosition(after) : runPosition - 1, {
+    topic: 'schedule',
+    isLast: () => false,
+    read: (position, most) =>
+      findAll<ScheduleRun>(
+        call.db,
+        sql`select * from schedule_runs where schedule_id = ${id} and position > ${position} order by position limit ${most}`,
+      ),
+    isOver: async () => (await findOne(call.db, sql`select id from schedules where id = ${id}`)) === undefined,
+  })
+}
+
+/** Forgets runs that are old. For housekeeping. @returns whether there may be more of them. */
+export async function forgetScheduleRuns(db: Db): Promise<void> {
+  const before = daysFromNow(-scheduleLimits.runDays)
+  const most = scheduleLimits.sweptAtOnce
+  while (
+    (await change(
+      db,
+      sql`delete from schedule_runs where id in (select id from schedule_runs where created_at < ${before} order by created_at limit ${most})`,
+    )) === most
+  );
+}
+
+function ofOwn(scope: Scope | Reach) {
+  return sql`schedule_id in (select id from schedules where ${ownedByCaller(scope)})`
+}
