@@ -43,16 +43,22 @@ builder.objectType(scheduleType, {
     cron: t.exposeString('cron', { description: 'Minute, hour, day of the month, month, day of the week.' }),
     timezone: t.exposeString('timezone', { description: 'The time zone of these, such as `Europe/Rome`.' }),
     enabled: t.exposeBoolean('enabled', { description: 'Whether it fires.' }),
-    agent: t.field({
-      type: agentReferenceType,
+    ...linkTo(t, 'ownAgent', {
+      type: agentType,
       nullable: true,
       description: 'The agent that it starts; null where a deployment says which.',
+      id: ({ agentId }) => agentId,
+    }),
+    ownAgentReference: t.field({
+      type: agentReferenceType,
+      nullable: true,
+      description: 'The same with the version that is pinned.',
       resolve: ({ agentId, agentVersion }) => (agentId === null ? null : { agentId, version: agentVersion }),
     }),
-    kickoff: t.field({
+    ownKickoff: t.field({
       type: kickoffType,
       nullable: true,
-      description: 'What the agent is told first; null where a deployment says it.',
+      description: 'What the agent is told first; null where its deployment says it.',
       resolve: ({ kickoff }) => kickoff,
     }),
     ...linkTo(t, 'deployment', {

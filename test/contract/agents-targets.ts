@@ -165,6 +165,12 @@ export async function makeAgentsTarget(
     insert into memories (id, space_id, organization_id, owner_user_id, body, category, idempotency_key, request_digest, actor_type, actor_id, author_user_id, source_session_id)
     select ${memoryId}, id, organization_id, owner_user_id, ${canary}, 'fact', ${memoryId}, '', 'agent', ${agentId}, ${userId}, ${sessionId}
     from memory_spaces where organization_id = ${organizationId} and owner_user_id = ${userId}`.execute(db)
+  await sql`
+    with shared as (insert into memory_spaces (id, organization_id, event_position) values (${newUuid()}, ${organizationId}, 1)
+      on conflict (organization_id, owner_user_id) do nothing returning id)
+    insert into memory_events (space_id, position, type, memory_id, revision) select id, 1, 'memory.created', ${newUuid()}, 1 from shared`.execute(
+    db,
+  )
   const scheduleId = newUuid()
   await sql`
     insert into schedules (id, organization_id, owner_user_id, agent_id, kickoff, cron, timezone, enabled, overlap, jitter_ms, planned_at, last_error, run_position)

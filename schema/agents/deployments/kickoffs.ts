@@ -31,7 +31,7 @@ const outcome = builder.objectRef<KickoffEvent>('KickoffOutcome').implement({
     description: t.string({ description: 'The desired outcome.', resolve: (event) => String(event['description']) }),
     rubric: t.string({
       description: 'How to grade it.',
-      resolve: (event) => String((event['rubric'] as { content?: unknown } | undefined)?.content ?? ''), // validated before it was stored
+      resolve: (event) => (event['rubric'] as { content?: string } | undefined)?.content ?? '', // validated before it was stored
     }),
     maxIterations: t.int({
       nullable: true,

@@ -2,7 +2,7 @@
 
 /** What an organization may have, and how much of a delivery is read, kept and told. */
 export const triggerLimits = {
-  triggersMax: 200, // of an organization
+  triggersMax: 2_000, // of an organization
   perRepositoryMax: 20, // of an organization, for one repository
   eventsMax: 50, // of one trigger
   patternsMax: 20, // of each filter

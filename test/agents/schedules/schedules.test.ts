@@ -138,7 +138,7 @@ test('in the graph it leads from its agent to its runs', async () => {
   const { id } = await world.make()
   await world.makeDue(id)
   await world.fire()
-  const query = `{ agent(id: "${agent}") { schedules(first: 1) { nodes { id agent { agent { name } } kickoff { text wireEvents }
+  const query = `{ agent(id: "${agent}") { schedules(first: 1) { nodes { id ownAgent { name } ownKickoff { text wireEvents }
     owner { id } organization { name } runs(first: 5) { totalCount nodes { status session { status sourceKind schedule { cron } source { ... on Schedule { id } } } } } } } } }`
   const { body } = await berth.ask(query, { token })
   expect(body).toMatchObject({
@@ -148,8 +148,8 @@ test('in the graph it leads from its agent to its runs', async () => {
           nodes: [
             {
               id,
-              agent: { agent: { name: 'helper' } },
-              kickoff: { text: 'Look around.', wireEvents: [{ type: 'user.message' }] },
+              ownAgent: { name: 'helper' },
+              ownKickoff: { text: 'Look around.', wireEvents: [{ type: 'user.message' }] },
               organization: { name: expect.any(String) },
               runs: {
                 totalCount: 1,

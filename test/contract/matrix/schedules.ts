@@ -28,7 +28,7 @@ export const schedulesGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query scheduleRuns': { outcomes: reads('200'), args: 'scheduleId: "{agent_schedule}", first: 5' },
   'mutation createSchedule': {
     outcomes: writes('200'),
-    args: 'cron: "0 9 * * *", timezone: "Europe/Rome", agent: {id: "{agent}"}, kickoff: {text: "Go."}',
+    args: 'cron: "0 9 * * *", timezone: "Europe/Rome", agent: {agent: {id: "{agent}"}}, kickoff: {text: "Go."}',
   },
   'mutation updateSchedule': { outcomes: writes('200'), args: `${schedule}, enabled: false` },
   'mutation deleteSchedule': { outcomes: writes('200'), args: schedule },

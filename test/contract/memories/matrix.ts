@@ -32,5 +32,5 @@ export const memoriesGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation updateMemory': { outcomes: writes('200'), args: `${memory}, body: "y", revision: 1` },
   'mutation deleteMemory': { outcomes: writes('200'), args: `${memory}, revision: 1` },
   'mutation updateMemorySettings': { outcomes: makes('200'), args: 'useMemories: true' },
-  'subscription memoryEvents': { outcomes: members, args: 'organizationId: "{org}"', foreignIs403: true },
+  'subscription memoryEvents': { outcomes: members, args: 'organizationId: "{org}", after: "0"', foreignIs403: true },
 }
