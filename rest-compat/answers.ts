@@ -1,7 +1,8 @@
 /** The parts of every REST answer: headers, errors, and the response stored under an Idempotency-Key. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
-import { allowAgain, callerName, type Caller, type Grant } from '#src/platform/access.ts'
+import { allowAgain, type Caller, type Grant } from '#src/platform/access.ts'
+import { callerName } from '#src/platform/access/callers.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { fileLimits } from '#src/platform/limits/files.ts'
 import type { KeptResponse, RepeatedResponse } from '#src/platform/idempotency.ts'

@@ -14,7 +14,7 @@ import { reportConnections, reportServer, requestSeconds } from '#src/platform/m
 import type { Services } from '#src/platform/services.ts'
 import { ensureSigningKey, serveIssuer } from '#src/identity/issuer.ts'
 import { serveSignIn } from '#src/identity/sign-in.ts'
-import { reportState } from '#src/resources/infra/state-metrics.ts'
+import { reportState } from '#src/resources/state-metrics.ts'
 import { watchConnections } from './connections.ts'
 import { allowOrigins, markOrigin } from './cors.ts'
 import { createEngine } from './graphql.ts'

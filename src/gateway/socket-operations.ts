@@ -4,7 +4,8 @@
  */
 import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import type { SubscribePayload } from 'graphql-ws'
-import { callerName, noting } from '#src/platform/access.ts'
+import { noting } from '#src/platform/access.ts'
+import { callerName } from '#src/platform/access/callers.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'

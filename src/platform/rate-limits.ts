@@ -3,7 +3,8 @@
  * write, a process takes a small share of a bucket at once and spends it by itself.
  */
 import { performance } from 'node:perf_hooks'
-import { callerName, type Caller } from './access.ts'
+import type { Caller } from './access.ts'
+import { callerName } from './access/callers.ts'
 import { createBoundedMap } from './caches/bounded-map.ts'
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'

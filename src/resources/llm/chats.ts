@@ -2,7 +2,8 @@
  * A caller's chat with a model: permission, rate limit, payer; and collecting the whole answer of a chat that is not
  * streamed.
  */
-import { allow, callerName } from '#src/platform/access.ts'
+import { allow } from '#src/platform/access.ts'
+import { callerName } from '#src/platform/access/callers.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'

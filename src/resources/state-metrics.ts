@@ -4,7 +4,7 @@ import { readQueues } from '#src/platform/jobs.ts'
 import { addMetricSource, type Sample } from '#src/platform/metrics/sources.ts'
 import { findAll, getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { readPromises } from './organization-room.ts'
+import { readPromises } from './infra/organization-room.ts'
 
 const bytesPerMb = 1024 * 1024
 
