@@ -4,7 +4,7 @@ import { pageInfo } from '../lists.ts'
 import { usualRoutes } from '../nouns.ts'
 import type { Routes } from '../routes.ts'
 
-const fields = `id type agent { type id version } repo events enabled
+const fields = `id type agent: agentReference { type id version } deployment_id: deploymentId repo events enabled
   filters { branches paths labels comment_prefix: commentPrefix allow_forks: allowForks allow_bots: allowBots author_associations: authorAssociations }
   last_fired_at: lastFiredAt created_at: createdAt updated_at: updatedAt`
 const fireFields = `id type trigger_id: triggerId delivery_id: deliveryId event action repo ref sha number sender { login type }
@@ -25,7 +25,7 @@ const usual = usualRoutes({
   },
   conflicts: { create: [401, 404, 409, 429, 502, 504], update: [401, 409, 429, 502, 504] },
   neverNull: ['agent', 'repo', 'events', 'enabled'],
-  filter: { agent_id: 'agentId' },
+  filter: { agent_id: 'agentId', deployment_id: 'deploymentId' },
   deletes: 'trigger',
 })
 const { 'POST /v1/triggers/{id}/archive': _none, ...routes } = usual

@@ -12,7 +12,7 @@ import { always } from '../words.ts'
 import { agentType } from './agents.ts'
 import { agentReferenceType } from './deployments/agent-references.ts'
 import { kickoffInput, kickoffType } from './deployments/kickoffs.ts'
-import { startAgentInput } from './deployments/parts.ts'
+import { startAgentInput, startDeploymentInput } from './deployments/parts.ts'
 import { deploymentType } from './deployments.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
@@ -190,12 +190,6 @@ const cronField =
 const zoneField = 'A name of the IANA time zone database, such as `Europe/Rome`. Required.'
 const overlapField = 'What happens while the session of the run before is still at work; `SKIP` by default.'
 
-const deploymentInput = builder.inputType('ScheduleDeploymentInput', {
-  description: 'A deployment; in REST its id alone will do.',
-  extensions: { text: 'id' },
-  fields: (t) => ({ id: t.id({ required: true, description: 'Which deployment.' }) }),
-})
-
 const schedule = { field: 'schedule', type: scheduleType }
 mutationOf(
   'createSchedule',
@@ -208,7 +202,7 @@ mutationOf(
     overlap: t.field({ type: overlapType, description: overlapField }),
     agent: t.field({ type: startAgentInput, description: 'The agent to start, with `kickoff`; or give `deployment`.' }),
     kickoff: t.field({ type: kickoffInput, description: 'What the agent is told first.' }),
-    deployment: t.field({ type: deploymentInput, description: 'The deployment to run, instead of an agent.' }),
+    deployment: t.field({ type: startDeploymentInput, description: 'The deployment to run, instead of an agent.' }),
   }),
   (call, input, wired) => {
     const { agent, kickoff, deployment } = wired()

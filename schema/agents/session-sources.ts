@@ -2,20 +2,24 @@
 import { builder } from '../builder.ts'
 import { rowsOfEach } from '../rows-of-each.ts'
 import { findSchedulesOfSessions } from '#src/resources/agents/schedules/runs.ts'
+import { findTriggersOfSessions } from '#src/resources/agents/triggers.ts'
 import { findDeployments } from '#src/resources/agents/deployments.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deploymentType } from './deployments.ts'
 import { scheduleType } from './schedules.ts'
 import { sessionType } from './sessions.ts'
+import { triggerType } from './triggers.ts'
 
 const deploymentOf = rowsOfEach(findDeployments, ({ id }) => id)
 
 const scheduleOf = rowsOfEach(findSchedulesOfSessions, ({ sessionId }) => sessionId)
 
+const triggerOf = rowsOfEach(findTriggersOfSessions, ({ sessionId }) => sessionId)
+
 const sessionSource = builder.unionType('SessionSource', {
   description: 'What a session came from, where nobody called.',
-  types: [deploymentType, scheduleType],
-  resolveType: (source) => ('cron' in source ? 'Schedule' : 'Deployment'),
+  types: [deploymentType, scheduleType, triggerType],
+  resolveType: (source) => ('cron' in source ? 'Schedule' : 'repo' in source ? 'Trigger' : 'Deployment'),
 })
 
 builder.objectFields(sessionType, (t) => ({
@@ -34,7 +38,10 @@ builder.objectFields(sessionType, (t) => ({
     type: sessionSource,
     nullable: true,
     description: 'What started it, as an object; null where a caller did, and once that is deleted.',
-    resolve: ({ id, source, deploymentId }, _, call) =>
-      source === 'schedule' ? scheduleOf(call, id) : deploymentId === null ? null : deploymentOf(call, deploymentId),
+    resolve: ({ id, source, deploymentId }, _, call) => {
+      if (source === 'schedule') return scheduleOf(call, id)
+      if (source === 'trigger') return triggerOf(call, id)
+      return deploymentId === null ? null : deploymentOf(call, deploymentId)
+    },
   }),
 }))

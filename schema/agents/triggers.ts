@@ -10,7 +10,10 @@ import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'
 import { agentType } from './agents.ts'
-import { agentPin, agentPinInput } from './agent-pins.ts'
+import { agentReferenceType } from './deployments/agent-references.ts'
+import { startAgentInput, startDeploymentInput } from './deployments/parts.ts'
+import { deploymentType } from './deployments.ts'
+import type { PageWindow } from '#src/platform/pages.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { eventNames } from '#src/resources/agents/triggers/events.ts'
 import { authorAssociations, type TriggerFilters } from '#src/resources/agents/triggers/rows.ts'
@@ -20,7 +23,7 @@ import {
   findTriggers,
   getTrigger,
   pageTriggers,
-  pageTriggersOfEachAgent,
+  pageTriggersOfEach,
   updateTrigger,
 } from '#src/resources/agents/triggers.ts'
 
@@ -92,10 +95,17 @@ builder.objectType(triggerType, {
   description: 'Events of a repository at the code host that start sessions on behalf of its owner.',
   fields: (t) => ({
     type: t.string(always('trigger')),
-    agent: t.field({
-      type: agentPin,
-      description: 'The agent that it starts.',
-      resolve: ({ agentId, agentVersion }) => ({ id: agentId, version: agentVersion }),
+    ...linkTo(t, 'agent', { type: agentType, description: 'The agent that it starts.', id: ({ agentId }) => agentId }),
+    agentReference: t.field({
+      type: agentReferenceType,
+      description: 'The agent, in the version that it is pinned to.',
+      resolve: ({ agentId, agentVersion }) => ({ agentId, version: agentVersion }),
+    }),
+    ...linkTo(t, 'deployment', {
+      type: deploymentType,
+      nullable: true,
+      description: 'Says where its sessions work, what they may use, and what they are told first; null for none.',
+      id: ({ deploymentId }) => deploymentId,
     }),
     repo: t.exposeString('repo', { description: 'The repository: `owner/name`.' }),
     events: t.field({
@@ -137,6 +147,7 @@ const triggerFilter = builder.inputType('TriggerFilter', {
   description: 'Narrows a list of triggers.',
   fields: (t) => ({
     agentId: t.id({ description: 'Only those that start this agent.' }),
+    deploymentId: t.id({ description: 'Only those that name this deployment.' }),
   }),
 })
 const triggerConnection = connectionOf('Trigger', triggerType)
@@ -177,9 +188,7 @@ builder.objectField(organizationType, 'triggers', (t) =>
   }),
 )
 
-const triggersOfAgent = pagesOfEach((call, agentIds, window: Parameters<typeof pageTriggersOfEachAgent>[2]) =>
-  pageTriggersOfEachAgent(call, agentIds, window),
-)
+const triggersOfAgent = pagesOfEach((call, ids, window: PageWindow) => pageTriggersOfEach(call, 'agent', ids, window))
 builder.objectField(agentType, 'triggers', (t) =>
   t.field({
     type: triggerConnection,
@@ -189,17 +198,32 @@ builder.objectField(agentType, 'triggers', (t) =>
     resolve: ({ id }, window, call) => triggersOfAgent(call, id, window),
   }),
 )
+const triggersOfDeployment = pagesOfEach((call, ids, window: PageWindow) =>
+  pageTriggersOfEach(call, 'deployment', ids, window),
+)
+builder.objectField(deploymentType, 'triggers', (t) =>
+  t.field({
+    type: triggerConnection,
+    nullable: true,
+    description: 'The triggers that name it, newest first.',
+    args: pageArguments,
+    resolve: ({ id }, window, call) => triggersOfDeployment(call, id, window),
+  }),
+)
 
 const trigger = { field: 'trigger', type: triggerType }
 const refusals =
   'INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, PROVIDER_NOT_CONNECTED, PROVIDER_TOKEN_INVALID, RATE_LIMITED, UPSTREAM_ERROR, TIMEOUT'
 const enabled = { description: 'Whether it starts anything; true by default.' }
+const deploymentField =
+  'Says where its sessions work, which vaults they may use, and what they are told first, with its kickoff.'
 mutationOf(
   'createTrigger',
   trigger,
   `Creates a trigger for a repository that the caller’s connected account may write to. Errors: ${refusals}.`,
   (t) => ({
-    agent: t.field({ type: agentPinInput, required: true, description: 'The agent that it starts.' }),
+    agent: t.field({ type: startAgentInput, required: true, description: 'The agent that it starts.' }),
+    deployment: t.field({ type: startDeploymentInput, description: deploymentField }),
     repo: t.string({ required: true, description: 'The repository: `owner/name`.' }),
     events: t.field({ type: [triggerEvent], required: true, description: 'The events that it is for.' }),
     filters: t.field({ type: filtersInput, description: 'Which of the events start something.' }),
@@ -213,7 +237,8 @@ mutationOf(
   `Changes the given fields; filters are replaced as a whole. Errors: ${refusals}.`,
   (t) => ({
     ...idField(t),
-    agent: t.field({ type: agentPinInput, description: 'The agent that it starts.' }),
+    agent: t.field({ type: startAgentInput, description: 'The agent that it starts.' }),
+    deployment: t.field({ type: startDeploymentInput, description: `${deploymentField} Null for none.` }),
     repo: t.string({ description: 'The repository: `owner/name`.' }),
     events: t.field({ type: [triggerEvent], description: 'The events that it is for.' }),
     filters: t.field({

@@ -1510,6 +1510,7 @@ create table triggers (
   updated_at timestamp with time zone not null default now(),
   constraint triggers_pkey PRIMARY KEY (id),
   constraint triggers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint triggers_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
   constraint triggers_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint triggers_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
   constraint triggers_agent_version_check CHECK ((agent_version >= 1)),
@@ -1518,7 +1519,7 @@ create table triggers (
   constraint triggers_repo_key_check CHECK (((length(repo_key) >= 3) AND (length(repo_key) <= 511)))
 );
 CREATE INDEX triggers_agent ON public.triggers USING btree (agent_id, id DESC);
-CREATE INDEX triggers_deployment ON public.triggers USING btree (deployment_id, id DESC) WHERE (deployment_id IS NOT NULL);
+CREATE INDEX triggers_deployment ON public.triggers USING btree (deployment_id, id DESC);
 CREATE INDEX triggers_owner ON public.triggers USING btree (organization_id, owner_user_id, id DESC);
 CREATE INDEX triggers_owner_user ON public.triggers USING btree (owner_user_id);
 CREATE INDEX triggers_repo_key ON public.triggers USING btree (repo_key) WHERE (repository_id IS NULL);

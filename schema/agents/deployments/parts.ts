@@ -142,6 +142,13 @@ export const startAgentInput = builder.inputType('StartAgentInput', {
   }),
 })
 
+/** A deployment that something starts. */
+export const startDeploymentInput = builder.inputType('StartDeploymentInput', {
+  description: 'A deployment; in REST its id alone will do.',
+  extensions: { text: 'id' },
+  fields: (t) => ({ id: t.id({ required: true, description: 'Which deployment.' }) }),
+})
+
 const manualRun = builder.objectRef<RunTrigger & { type: 'manual' }>('ManualRun').implement({
   description: 'Its owner started it.',
   fields: (t) => ({ type: t.string(always('manual')) }),

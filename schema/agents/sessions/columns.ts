@@ -13,7 +13,7 @@ export const sessionColumns: Readonly<Record<string, readonly string[]>> = {
   sourceKind: ['source'],
   deploymentId: ['deployment_id'],
   deployment: ['deployment_id'],
-  source: ['deployment_id'],
+  source: ['source', 'deployment_id'],
   status: ['status'],
   stopReason: ['stop_reason'],
   vaultIds: ['vault_ids'],

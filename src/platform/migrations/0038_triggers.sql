@@ -6,7 +6,7 @@ create table triggers (
   owner_user_id uuid not null references users (id), -- on whose behalf sessions start
   agent_id uuid not null references agents (id) on delete cascade,
   agent_version integer check (agent_version >= 1),  -- null: the newest
-  deployment_id uuid,
+  deployment_id uuid references deployments (id) on delete cascade, -- where its sessions work, and what they may use; null: nowhere, and nothing
   repo text not null check (length(repo) between 3 and 511), -- owner/name, as the code host spells it
   repo_key text not null check (length(repo_key) between 3 and 511), -- the same in lower case
   repository_id bigint,                    -- the code host's own id: it stays when the repository is renamed; null: known by its name alone
@@ -22,7 +22,7 @@ create table triggers (
 create index triggers_owner on triggers (organization_id, owner_user_id, id desc);
 create index triggers_owner_user on triggers (owner_user_id);
 create index triggers_agent on triggers (agent_id, id desc);
-create index triggers_deployment on triggers (deployment_id, id desc) where deployment_id is not null;
+create index triggers_deployment on triggers (deployment_id, id desc);
 create index triggers_repository on triggers (repository_id) where repository_id is not null;
 create index triggers_repo_key on triggers (repo_key) where repository_id is null;
 

@@ -1,7 +1,6 @@
 /** Schedules: at the moments of a cron expression they start a session, with an agent or by a deployment. */
 import type { RawBuilder } from 'kysely'
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { z } from 'zod'
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -13,11 +12,8 @@ import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.t
 import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { exact } from '#src/platform/shapes.ts'
-import { readShape } from './agents/field-rules.ts'
-import { deploymentArchived, readDeployment } from './deployments/rows.ts'
+import { readStartAgent, readStartDeployment } from './deployments/fields.ts'
 import { readKickoff, type Kickoff } from './kickoffs.ts'
-import { resolveAgent } from './sessions/plans.ts'
 import { lockSchedule, scheduleRows, type Overlap, type Schedule } from './schedules/rows.ts'
 
 /** The input of a schedule; absent fields of a change stay. */
@@ -32,13 +28,6 @@ export type ScheduleChange = {
 export type ScheduleOrder = ScheduleChange & { agent?: unknown; deployment?: unknown }
 /** Conditions of a list of schedules; all must hold. */
 export type ScheduleFilter = { agentId?: string | null; deploymentId?: string | null }
-
-const agentReference = exact({
-  type: z.literal('agent').nullish(),
-  id: z.string(),
-  version: z.int().min(1).nullish(),
-})
-const deploymentReference = exact({ type: z.literal('deployment').nullish(), id: z.string() })
 
 /**
  * Creates a schedule.
@@ -196,18 +185,11 @@ type Target = { agentId: string | null; version: number | null; deploymentId: st
 /** The agent or the deployment that a request names, locked so that it cannot be deleted meanwhile. */
 async function resolveTarget(call: Call, tx: Tx, scope: Scope, { agent, deployment }: ScheduleOrder): Promise<Target> {
   if (isGiven(agent)) {
-    const named = readShape(agentReference, typeof agent === 'string' ? { id: agent } : agent, 'agent')
-    const { agentId } = await resolveAgent(call, tx, scope, { ...named, type: 'agent' })
-    return { agentId, version: named.version ?? null, deploymentId: null }
+    const { id, version } = await readStartAgent(call, tx, scope, agent)
+    return { agentId: id, version, deploymentId: null }
   }
-  const { id } = readShape(
-    deploymentReference,
-    typeof deployment === 'string' ? { id: deployment } : deployment,
-    'deployment',
-  )
-  const found = await readDeployment(tx, scope, id, sql`for key share`)
-  if (found.archivedAt) throw deploymentArchived()
-  return { agentId: null, version: null, deploymentId: found.id }
+  const { id } = await readStartDeployment(tx, scope, deployment)
+  return { agentId: null, version: null, deploymentId: id }
 }
 
 /** So many milliseconds after its moments a schedule fires: always as many, and not all schedules at once. */

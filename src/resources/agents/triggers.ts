@@ -4,13 +4,16 @@ import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
-import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import { readStartAgent, readStartDeployment } from './deployments/fields.ts'
 import { readEvents } from './triggers/events.ts'
-import { readAgentNamed, readFilters, readFlag, readRepo, type TriggerInput } from './triggers/orders.ts'
+import { readFilters, readFlag, readRepo, type TriggerInput } from './triggers/orders.ts'
 import { proveRepository, type ProvenRepository } from './triggers/repositories.ts'
 import { triggerRows, type Trigger } from './triggers/rows.ts'
+
+const parentColumns = { agent: sql`agent_id`, deployment: sql`deployment_id` }
 
 /** Conditions of a list of triggers. */
 export type TriggerFilter = { agentId?: string | null; deploymentId?: string | null }
@@ -29,12 +32,13 @@ export async function createTrigger(call: Call, input: TriggerInput): Promise<Tr
   const proven = await proveRepository(call, scope, name)
   return transaction(call.db, async (tx) => {
     await checkCounts(tx, scope, proven)
-    const { agentId, agentVersion } = await readAgentNamed(tx, scope, input.agent)
+    const agent = await readStartAgent(call, tx, scope, input.agent)
+    const deploymentId = await deploymentOf(tx, scope, input.deployment)
     return getOne<Trigger>(
       tx,
       sql`
-      insert into triggers (id, organization_id, owner_user_id, agent_id, agent_version, repo, repo_key, repository_id, events, filters, enabled, access_checked_at)
-      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${agentId}, ${agentVersion}, ${proven.repo}, ${proven.repo.toLowerCase()}, ${proven.repositoryId},
+      insert into triggers (id, organization_id, owner_user_id, agent_id, agent_version, deployment_id, repo, repo_key, repository_id, events, filters, enabled, access_checked_at)
+      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${agent.id}, ${agent.version}, ${deploymentId}, ${proven.repo}, ${proven.repo.toLowerCase()}, ${proven.repositoryId},
         ${events}::text[], ${JSON.stringify(filters)}::jsonb, ${enabled}, ${proven.repositoryId === null ? null : sql`now()`}) returning *`,
     )
   })
@@ -48,6 +52,18 @@ export async function getTrigger(call: Call, publicId: string): Promise<Trigger>
 /** The triggers of these stored ids that are the caller's. */
 export async function findTriggers(call: Call, ids: readonly string[]): Promise<Trigger[]> {
   return triggerRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'triggers:read')))
+}
+
+/** The caller's triggers that started these sessions, by stored ids; each with the session. */
+export async function findTriggersOfSessions(
+  call: Call,
+  sessionIds: readonly string[],
+): Promise<(Trigger & { sessionId: string })[]> {
+  const reach = allowAnywhere(call.caller, 'triggers:read')
+  return findAll<Trigger & { sessionId: string }>(
+    call.db,
+    sql`select t.*, f.session_id from trigger_fires f join (select * from triggers where ${ownedByCaller(reach)}) t on t.id = f.trigger_id where f.session_id = any(${sessionIds}::uuid[])`,
+  )
 }
 
 /** The caller's triggers, newest first. @throws BerthError invalid_request. */
@@ -65,17 +81,18 @@ export async function pageTriggers(
   return triggerRows.page(call.db, window, sql`${ownedByCaller(scope)} and ${ofAgent} and ${ofDeployment}`, direction)
 }
 
-/** The caller's triggers of each of these agents, by stored ids, newest first. @throws BerthError invalid_request. */
-export async function pageTriggersOfEachAgent(
+/** The caller's triggers of each of these agents or deployments, by stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageTriggersOfEach(
   call: Call,
-  agentIds: readonly string[],
+  parent: 'agent' | 'deployment',
+  parentIds: readonly string[],
   window: PageWindow,
 ): Promise<PagesOf<Trigger>> {
   const reach = allowAnywhere(call.caller, 'triggers:read')
   return triggerRows.pageOfEach(call.db, window, {
-    parents: sql`select id from agents where id = any(${agentIds}::uuid[]) and ${ownedByCaller(reach)}`,
-    parentName: 'agent',
-    chosen: sql`agent_id = parent.id and ${ownedByCaller(reach)}`,
+    parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
+    parentName: parent,
+    chosen: sql`${parentColumns[parent]} = parent.id and ${ownedByCaller(reach)}`,
   })
 }
 
@@ -92,12 +109,17 @@ export async function updateTrigger(call: Call, publicId: string, input: Trigger
     const before = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for no key update`)
     const events = input.events === undefined ? before.events : readEvents(input.events)
     const filters = readFilters(input.filters === undefined ? before.filters : input.filters, events)
-    const { agentId, agentVersion } = input.agent === undefined ? before : await readAgentNamed(tx, scope, input.agent)
+    const { id: agentId, version: agentVersion } =
+      input.agent === undefined
+        ? { id: before.agentId, version: before.agentVersion }
+        : await readStartAgent(call, tx, scope, input.agent)
+    const deploymentId =
+      input.deployment === undefined ? before.deploymentId : await deploymentOf(tx, scope, input.deployment)
     const place = proven ?? before
     return getOne<Trigger>(
       tx,
       sql`
-      update triggers set agent_id = ${agentId}, agent_version = ${agentVersion}, events = ${events}::text[], filters = ${JSON.stringify(filters)}::jsonb,
+      update triggers set agent_id = ${agentId}, agent_version = ${agentVersion}, deployment_id = ${deploymentId}, events = ${events}::text[], filters = ${JSON.stringify(filters)}::jsonb,
         enabled = ${readFlag(input.enabled, before.enabled, 'enabled')}, repo = ${place.repo}, repo_key = ${place.repo.toLowerCase()}, repository_id = ${place.repositoryId},
         access_checked_at = ${proven && proven.repositoryId !== null ? sql`now()` : before.accessCheckedAt}, updated_at = now()
       where id = ${before.id} returning *`,
@@ -113,6 +135,10 @@ export async function deleteTrigger(call: Call, publicId: string): Promise<void>
     await change(tx, sql`delete from triggers where id = ${id}`)
     await publish(tx, 'trigger', id) // subscribers learn that it is deleted
   })
+}
+
+async function deploymentOf(tx: Tx, scope: Scope, given: unknown): Promise<string | null> {
+  return given === undefined || given === null ? null : (await readStartDeployment(tx, scope, given)).id
 }
 
 /** @param except one that is changed, which does not count. */

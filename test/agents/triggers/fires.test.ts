@@ -7,6 +7,7 @@ import { callAgents } from '../../support/agents-service.ts'
 import { account, issue, payloads, pullRequest, repository } from '../../support/code-host/deliveries.ts'
 import {
   berth,
+  call,
   connect,
   create,
   deliver,
@@ -20,7 +21,7 @@ import {
 
 useTriggers()
 
-type Told = { status: string; source: string; agent_id: string; owner: unknown }
+type Told = { status: string; source: string; agent_id: string; deployment_id: string | null; owner: unknown }
 const sessionOf = async (id: unknown): Promise<Told> =>
   (await callAgents<Told>(berth, token, 'GET', `/sessions/${String(id)}`)).body
 const textOf = async (id: unknown): Promise<string> => {
@@ -76,6 +77,70 @@ test('an event starts a session with the agent, which is told of it as data', as
       fires: { nodes: [{ status: 'STARTED', payload: { action: 'opened', number: 2 } }] },
     },
   })
+})
+
+test('with a deployment the session is a run of it, with the trigger’s agent, and is told its kickoff first', async () => {
+  const other = await makeAgent(token)
+  type Made = { id: string; status: string }
+  const deploy = (kickoff: unknown) =>
+    callAgents<Made>(berth, token, 'POST', '/deployments', { name: 'reviews', agent: other, kickoff })
+  const { body: told } = await deploy('Review what follows.')
+  const trigger = await create({ events: ['push'], deployment: told.id })
+  expect(trigger.deployment_id).toBe(told.id)
+  const { fire } = await fireOf(trigger.id, 'push', payloads.push())
+  expect(fire).toMatchObject({ status: 'started', error: null })
+  expect(await sessionOf(fire.session_id)).toMatchObject({
+    source: 'trigger',
+    agent_id: trigger.agent.id,
+    deployment_id: told.id,
+  })
+  expect(await textOf(fire.session_id)).toMatch(/^Review what follows\.\n\nThe following is the event/)
+  const graph = await berth.ask(
+    `{ session(id: "${fire.session_id}") { deployment { triggers { nodes { id } } runs { nodes { trigger { ... on TriggeredRun { deliveryId } } } } }
+      source { ... on Trigger { id deployment { id } } } }
+      sessions(first: 1) { nodes { source { __typename } } } }`,
+    { token },
+  )
+  expect(graph.body.data).toMatchObject({
+    session: {
+      deployment: {
+        triggers: { nodes: [{ id: trigger.id }] },
+        runs: { nodes: [{ trigger: { deliveryId: fire['delivery_id'] } }] },
+      },
+      source: { id: trigger.id, deployment: { id: told.id } },
+    },
+    sessions: { nodes: [{ source: { __typename: 'Trigger' } }] },
+  })
+
+  const said = { events: [{ type: 'system.message', content: [{ type: 'text', text: 'Be brief.' }] }] }
+  const { body: eventful } = await deploy(said)
+  const second = await create({ events: ['push'], deployment: { id: eventful.id } })
+  const { fire: next } = await fireOf(second.id, 'push', payloads.push())
+  const { body: log } = await callAgents<{ data: { type: string }[] }>(
+    berth,
+    token,
+    'GET',
+    `/sessions/${next.session_id}/events`,
+  )
+  expect(log.data.slice(0, 2).map(({ type }) => type)).toEqual(['system.message', 'user.message'])
+
+  await callAgents(berth, token, 'PATCH', `/deployments/${told.id}`, { status: 'paused' })
+  const { fire: skipped } = await fireOf(trigger.id, 'push', payloads.push())
+  expect(skipped).toMatchObject({ status: 'skipped', skip_reason: 'deployment_paused', session_id: null })
+  const alone = await call('PATCH', `/${trigger.id}`, { deployment: null })
+  expect(alone).toMatchObject({ status: 200, body: { deployment_id: null } })
+  const { fire: free } = await fireOf(trigger.id, 'push', payloads.push())
+  expect(await sessionOf(free.session_id)).toMatchObject({ deployment_id: null })
+
+  const strange = await call('POST', '', {
+    agent: trigger.agent.id,
+    repo: 'octocat/site',
+    events: ['push'],
+    deployment: 'depl_nothing',
+  })
+  expect(strange).toMatchObject({ status: 404 })
+  await callAgents(berth, token, 'DELETE', `/deployments/${eventful.id}`)
+  expect((await call('GET', `/${second.id}`)).status).toBe(404)
 })
 
 const fork = repository('mallory/site', 99)

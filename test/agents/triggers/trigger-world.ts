@@ -19,6 +19,7 @@ export type Trigger = {
   enabled: boolean
   filters: Record<string, unknown>
   agent: { type: string; id: string; version: number | null }
+  deployment_id: string | null
   last_fired_at: string | null
   error?: { code: string; message: string }
 }

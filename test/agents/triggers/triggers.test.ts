@@ -58,7 +58,7 @@ test('a trigger is made, read, listed, changed and deleted', async () => {
 test('it is a node of the graph, beside its agent', async () => {
   const { id } = await create()
   const { body } = await berth.ask(
-    `{ node(id: "${id}") { id ... on Trigger { repo events agent { id agent { name triggers(first: 1) { totalCount } } } owner { id } fires { totalCount } filters { authorAssociations } } } }`,
+    `{ node(id: "${id}") { id ... on Trigger { repo events agentReference { version } agent { id name triggers(first: 1) { totalCount } } deployment { id } owner { id } fires { totalCount } filters { authorAssociations } } } }`,
     { token },
   )
   expect(body.data).toMatchObject({
@@ -66,7 +66,9 @@ test('it is a node of the graph, beside its agent', async () => {
       id,
       repo: 'octocat/site',
       events: ['PULL_REQUEST', 'PUSH', 'ISSUES', 'ISSUE_COMMENT'],
-      agent: { id: agent, agent: { name: 'r' } },
+      agent: { id: agent, name: 'r' },
+      agentReference: { version: null },
+      deployment: null,
       fires: { totalCount: 0 },
     },
   })

@@ -39,7 +39,7 @@ export const triggersGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query triggerFires': { outcomes: reads('200'), args: `${trigger}, first: 5` },
   'mutation createTrigger': {
     outcomes: writes('200'),
-    args: 'agent: {id: "{agent}"}, repo: "octocat/{fresh}", events: [PUSH]',
+    args: 'agent: {agent: {id: "{agent}"}}, repo: "octocat/{fresh}", events: [PUSH]',
   },
   'mutation updateTrigger': { outcomes: writes('200'), args: `${trigger}, enabled: false` },
   'mutation deleteTrigger': { outcomes: writes('200'), args: trigger },

@@ -1,6 +1,7 @@
 /** Fires: one for each event that came for a trigger. Deciding them, listing them, and following them. */
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { eventPosition, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -8,9 +9,11 @@ import { publish } from '#src/platform/pubsub.ts'
 import { states, transition } from '#src/platform/states.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call, Services } from '#src/platform/services.ts'
-import { readKickoff } from '#src/resources/agents/kickoffs.ts'
+import { findDeploymentRow, type Deployment } from '#src/resources/agents/deployments/rows.ts'
+import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import { startOnBehalf } from '#src/resources/agents/starts.ts'
-import { kickoffText } from './kickoff-text.ts'
+import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
+import { kickoffOf } from './kickoff-text.ts'
 import { whySkipped } from './matching.ts'
 import type { Routed } from './payloads.ts'
 import { whyNoAccess } from './repositories.ts'
@@ -57,7 +60,8 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
     })
   }
   const delivery = await findDelivery(services.db, fire)
-  const isSkipped = (await whySkipped(trigger, false, delivery, services.config)) !== null
+  const isPaused = isPausedDeployment(await deploymentOf(services.db, trigger))
+  const isSkipped = (await whySkipped(trigger, isPaused, delivery, services.config)) !== null
   const isTooOften = !isSkipped && (await comesTooOften(services, trigger))
   await transaction(services.db, async (tx) => {
     const held = await lockPending(tx, fireId) // the trigger may have changed since it was read
@@ -72,22 +76,50 @@ async function start(
   delivery: Delivery,
   isTooOften: boolean,
 ): Promise<Outcome> {
+  const deployment = await deploymentOf(tx, trigger)
   const skipReason =
-    (await whySkipped(trigger, false, delivery, services.config)) ?? (isTooOften ? 'rate_limited' : null)
+    (await whySkipped(trigger, isPausedDeployment(deployment), delivery, services.config)) ??
+    (isTooOften ? 'rate_limited' : null)
   if (skipReason !== null) return { skipReason }
-  const { session, error } = await startOnBehalf(services, tx, {
-    organizationId: trigger.organizationId,
-    userId: trigger.ownerUserId,
-    agent: { id: trigger.agentId, version: trigger.agentVersion },
-    environment: { type: 'none' },
-    vaultIds: [],
-    kickoff: readKickoff(kickoffText(fire, delivery.routed, null)),
-    budgetNanoUsd: null,
-    metadata: {},
-    source: 'trigger',
-    deploymentId: null,
-  })
-  return session ? { sessionId: session.id } : { error }
+  const kickoff = kickoffOf(fire, delivery.routed, deployment?.kickoff)
+  const { organizationId, ownerUserId: userId, agentId, agentVersion } = trigger
+  const started = deployment
+    ? await startDeployment(
+        services,
+        tx,
+        { ...deployment, agentId, agentVersion },
+        {
+          trigger: {
+            type: 'trigger',
+            trigger_id: encodeId('trigger', trigger.id),
+            delivery_id: fire.delivery,
+          },
+          kickoff,
+        },
+      )
+    : await startOnBehalf(services, tx, {
+        organizationId,
+        userId,
+        agent: { id: agentId, version: agentVersion },
+        environment: { type: 'none' },
+        vaultIds: [],
+        kickoff,
+        budgetNanoUsd: null,
+        metadata: {},
+        source: 'trigger',
+        deploymentId: null,
+      })
+  if (!started) throw new Error('a deployment with a locked trigger is gone')
+  return started.session ? { sessionId: started.session.id } : { error: started.error }
+}
+
+/** The deployment that a trigger names. */
+async function deploymentOf(db: Db, { deploymentId }: Trigger): Promise<Deployment | undefined> {
+  return deploymentId === null ? undefined : findDeploymentRow(db, deploymentId)
+}
+
+function isPausedDeployment(deployment: Deployment | undefined): boolean {
+  return deployment !== undefined && (deployment.status === 'paused' || deployment.archivedAt !== null)
 }
 
 /** Spent outside of a transaction, in which the limiter would need a second connection. */
@@ -125,6 +157,12 @@ async function finish(
       number = ${routed?.number ?? null}, sender = ${routed && JSON.stringify(routed.sender)}::jsonb`,
   )
   await publish(tx, 'trigger', trigger.id)
+  if (status !== 'failed')
+    await emitWebhookEvent(tx, trigger.organizationId, {
+      type: status === 'started' ? 'trigger.fired' : 'trigger.skipped',
+      id: encodeId('triggerFire', fire.id),
+      details: { trigger_id: encodeId('trigger', trigger.id) },
+    })
 }
 
 /** Fires that could not be decided for long have failed: the code host did not answer. For housekeeping. */

@@ -1,4 +1,5 @@
 /** What an agent is told of an event: a sentence, then the event as data in a fence that nothing in it can end. */
+import { readKickoff, type Kickoff } from '#src/resources/agents/kickoffs.ts'
 import type { Routed } from './payloads.ts'
 
 /** The name of an event, such as `pull_request.opened`. */
@@ -6,12 +7,24 @@ export function eventName(event: string, action: string | null): string {
   return action === null ? event : `${event}.${action}`
 }
 
+/** What the text is about. */
+type Told = { event: string; action: string | null; repo: string; delivery: string }
+
 /**
- * The first message of a session.
+ * What a session starts with: a message about the event. With the kickoff of a deployment that is said first: in the same
+ * message if it is a text, and otherwise as it is, followed by the message.
+ */
+export function kickoffOf(event: Told, routed: Pick<Routed, 'told'>, said: Kickoff | undefined): Kickoff {
+  const message = readKickoff(kickoffText(event, routed, said?.text ?? null))
+  return said === undefined || said.text !== undefined ? message : { events: [...said.events, ...message.events] }
+}
+
+/**
+ * The message.
  * @param said what to do with it; a sentence that only names the event without one.
  */
-export function kickoffText(
-  { event, action, repo, delivery }: { event: string; action: string | null; repo: string; delivery: string },
+function kickoffText(
+  { event, action, repo, delivery }: Told,
   { told }: Pick<Routed, 'told'>,
   said: string | null,
 ): string {

@@ -1,13 +1,10 @@
 /** What a trigger is created and changed with, read and checked. */
 import { z } from 'zod'
-import type { Scope } from '#src/platform/access.ts'
-import { BerthError, notFound } from '#src/platform/errors.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
-import { sql, type Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { readShape } from '#src/resources/agents/agents/field-rules.ts'
-import { findAgentVersion, readAgent } from '#src/resources/agents/agents/rows.ts'
 import { checkName } from '#src/resources/infra/code-host.ts'
 import { eventOf, filteredEvents, type EventName } from './events.ts'
 import { authorAssociations, type TriggerFilters } from './rows.ts'
@@ -82,29 +79,6 @@ export function readFilters(given: unknown, events: readonly string[]): TriggerF
     allow_bots: read.allow_bots ?? false,
     author_associations: [...new Set(read.author_associations ?? trusted)],
   }
-}
-
-const agentShape = exact({
-  type: z.literal('agent', 'it must be agent').nullish(),
-  id: z.string(),
-  version: z.int().min(1).max(2_147_483_647).nullish(),
-})
-
-/**
- * The caller's agent that a request names: its id, or `{id, version}`.
- * @throws BerthError invalid_request, not_found, resource_archived.
- */
-export async function readAgentNamed(
-  tx: Tx,
-  scope: Scope,
-  given: unknown,
-): Promise<{ agentId: string; agentVersion: number | null }> {
-  const { id, version = null } = readShape(agentShape, typeof given === 'string' ? { id: given } : given, 'agent')
-  const agent = await readAgent(tx, scope, id, sql`for key share`)
-  if (agent.archivedAt)
-    throw new BerthError('resource_archived', 'This agent is archived, so nothing can start it. Choose another one.')
-  if (version !== null && !(await findAgentVersion(tx, agent.id, version))) throw notFound('version of this agent')
-  return { agentId: agent.id, agentVersion: version }
 }
 
 /** Reads a flag; absent means the usual. @throws BerthError invalid_request. */

@@ -26,6 +26,8 @@ export const webhookEventTypes = {
   'deployment.deleted': 'A deployment was deleted.',
   'deployment_run.started': 'A run of a deployment has started its session.',
   'deployment_run.failed': 'A run of a deployment could not start.',
+  'trigger.fired': 'An event of a repository started a session.',
+  'trigger.skipped': 'An event of a repository started nothing; its fire says why.',
   'environment.created': 'An environment was created.',
   'environment.updated': 'An environment was changed.',
   'environment.archived': 'An environment was archived.',
