@@ -45,7 +45,7 @@ function selectionOf(type: GraphQLNamedType, depth: number, insideNode = false):
   if (isUnionType(type))
     return ` { __typename ${schema
       .getPossibleTypes(type)
-      .map((one) => `... on ${one.name}${selectionOf(one, depth, insideNode)}`)
+      .map((one) => `... on ${one.name}${insideNode && isNode(one) ? ' { id }' : selectionOf(one, depth, insideNode)}`)
       .join(' ')} }`
   if (!isObjectType(type) && !isInterfaceType(type)) return '' // of an interface what all its types have
   const isInside = insideNode || isNode(type)
