@@ -1,4 +1,4 @@
-/** Whose an agent is: a person's own, or everybody's in the organization whose key made it. Who is refused: contract/agents-matrix.ts. */
+/** Whose an agent is: a person's own, or everybody's in the organization whose key made it. Who is refused: contract/matrix/agents.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#src/platform/ids.ts'
 import { callAgents, refusal } from '../support/agents-service.ts'

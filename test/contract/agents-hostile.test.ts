@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { agentsRows } from './agents-matrix.ts'
+import { agentsRows } from './matrix/agents.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, picture, type Callers, type Target } from './callers.ts'
 import type { RestRow } from './matrix.ts'
-import { triggerSettings } from './triggers/matrix.ts'
+import { triggerSettings } from './matrix/triggers.ts'
 
 let berth: Berth
 let callers: Callers

@@ -8,7 +8,7 @@ import {
   type GraphQLInputType,
 } from 'graphql'
 import { schema } from '#schema/schema.ts'
-import { agentsRows } from './agents-matrix.ts'
+import { agentsRows } from './matrix/agents.ts'
 import { fillOf, timesIn } from './attack-texts.ts'
 import { fill, type Target } from './callers.ts'
 import { documentOf, rootFields } from './documents.ts'

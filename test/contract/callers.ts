@@ -11,8 +11,8 @@ import type { Berth } from '../support/berth.ts'
 import { claimOf } from '../support/builds.ts'
 import { makeDatabase } from '../support/databases.ts'
 import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
-import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-targets.ts'
-import { makeWebhooksTarget, webhooksPicture, type WebhooksTarget } from './webhooks/targets.ts'
+import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './targets/agents.ts'
+import { makeWebhooksTarget, webhooksPicture, type WebhooksTarget } from './targets/webhooks.ts'
 import { startStubNode } from './stub-node.ts'
 
 /** Who calls. `member`: another user of the owner's organization; `stranger`: the owner of another organization. */

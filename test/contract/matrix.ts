@@ -3,9 +3,9 @@
  * other four (none, garbage, expired, deactivated) get 401 everywhere. An operation without a row fails the test.
  * The VM of these rows runs on a node that refuses connections: 502 (or 500 where the interface lists no 502) is "allowed".
  */
-import { agentsGraphqlRows } from './agents-matrix.ts'
-import type { AgentsTarget } from './agents-targets.ts'
-import { webhooksGraphqlRows } from './webhooks/matrix.ts'
+import { agentsGraphqlRows } from './matrix/agents.ts'
+import type { AgentsTarget } from './targets/agents.ts'
+import { webhooksGraphqlRows } from './matrix/webhooks.ts'
 
 /** In this order: owner, member, viewer, stranger, key without a fitting scope, key with `compute:use`. */
 export type Outcomes = readonly [

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { agentsRows } from './agents-matrix.ts'
+import { agentsRows } from './matrix/agents.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers } from './callers.ts'
 import { follow, problemsOf, type Schema } from './json-schema.ts'
 import { gatewayRows, restRows } from './matrix.ts'
-import { triggerSettings } from './triggers/matrix.ts'
+import { triggerSettings } from './matrix/triggers.ts'
 import {
   additiveAnswerKeys,
   additiveKeys,

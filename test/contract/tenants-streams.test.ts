@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
+import { absentAgentsTarget, malformedAgentsTarget } from './targets/agents.ts'
 import {
   callerNames,
   canary,
@@ -18,7 +18,7 @@ import {
 } from './callers.ts'
 import { documentOf } from './documents.ts'
 import { graphqlRows, namesTarget, type Outcomes } from './matrix.ts'
-import { triggerSettings } from './triggers/matrix.ts'
+import { triggerSettings } from './matrix/triggers.ts'
 
 let berth: Berth
 let callers: Callers

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { agentsRows } from './agents-matrix.ts'
-import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
-import { absentWebhooksTarget, malformedWebhooksTarget } from './webhooks/targets.ts'
+import { agentsRows } from './matrix/agents.ts'
+import { absentAgentsTarget, malformedAgentsTarget } from './targets/agents.ts'
+import { absentWebhooksTarget, malformedWebhooksTarget } from './targets/webhooks.ts'
 import {
   callerNames,
   canary,
@@ -20,8 +20,8 @@ import {
 } from './callers.ts'
 import { documentOf, rootFields } from './documents.ts'
 import { gatewayRows, graphqlRows, namesTarget, restRows, signedOnly, type Outcomes, type RestRow } from './matrix.ts'
-import { notShared, notSharedHere } from './sessions-matrix.ts'
-import { signedHook, triggerSettings } from './triggers/matrix.ts'
+import { notShared, notSharedHere } from './matrix/sessions.ts'
+import { signedHook, triggerSettings } from './matrix/triggers.ts'
 
 let berth: Berth
 let callers: Callers

@@ -10,11 +10,11 @@ import { schema, wireSchema } from '#schema/schema.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { agentsRows } from './agents-matrix.ts'
+import { agentsRows } from './matrix/agents.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 import { follow, problemsOf, type Schema } from './json-schema.ts'
 import { restRows, type RestRow } from './matrix.ts'
-import { triggerSettings } from './triggers/matrix.ts'
+import { triggerSettings } from './matrix/triggers.ts'
 
 type Described = Schema & {
   paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: Schema }> } }>>

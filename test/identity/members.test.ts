@@ -7,7 +7,7 @@ import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { findSigningKey } from '#src/resources/identity/signing-keys.ts'
 import { pollUntil } from '#src/start/wait.ts'
-import { makeAgentsTarget } from '../contract/agents-targets.ts'
+import { makeAgentsTarget } from '../contract/targets/agents.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf, makeSilentNode, makeVmRow } from '../support/makers.ts'
 

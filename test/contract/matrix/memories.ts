@@ -1,4 +1,4 @@
-/** Who may do what with memories: rows as in ../agents-matrix.ts. People only; `{memory}` is the owner's own. */
+/** Who may do what with memories: rows as in agents.ts. People only; `{memory}` is the owner's own. */
 import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
 
 const tooLittle = '403 not_permitted_for_role'

@@ -1,5 +1,5 @@
-/** Who may do what with sessions and runs: rows as in agents-matrix.ts. People only, and each their own; a shared transcript is everybody's. */
-import type { GraphqlRow, Outcomes, RestRow } from './matrix.ts'
+/** Who may do what with sessions and runs: rows as in agents.ts. People only, and each their own; a shared transcript is everybody's. */
+import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
 
 const tooLittle = '403 not_permitted_for_role'
 const absent = '404 not_found'

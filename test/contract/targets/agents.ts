@@ -6,7 +6,7 @@ import { sql, transaction } from '#src/platform/postgres.ts'
 import { sealSecrets } from '#src/resources/agents/credentials/rows.ts'
 import { fileKey } from '#src/resources/agents/files/rows.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
-import type { Berth } from '../support/berth.ts'
+import type { Berth } from '../../support/berth.ts'
 
 /** Public ids. */
 export type AgentsTarget = {

@@ -1,4 +1,4 @@
-/** Who may do what with triggers: rows as in agents-matrix.ts. People only, and each their own; a webhook is let in by its signature. */
+/** Who may do what with triggers: rows as in agents.ts. People only, and each their own; a webhook is let in by its signature. */
 import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
 
 const tooLittle = '403 not_permitted_for_role'

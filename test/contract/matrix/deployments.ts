@@ -1,4 +1,4 @@
-/** Who may do what with deployments and their runs: rows as in ../agents-matrix.ts. People only, and each their own. */
+/** Who may do what with deployments and their runs: rows as in agents.ts. People only, and each their own. */
 import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
 
 const tooLittle = '403 not_permitted_for_role'

@@ -3,13 +3,13 @@
  * organization get 404. Of the two keys, the one without `compute:use` has `agents:use`, which opens definitions of
  * agents and nothing else.
  */
-import { deploymentsGraphqlRows, deploymentsRows } from './deployments/matrix.ts'
-import type { GraphqlRow, Outcomes, RestRow } from './matrix.ts'
-import { memoriesGraphqlRows, memoriesRows } from './memories/matrix.ts'
-import { sessionsGraphqlRows, sessionsRows } from './sessions-matrix.ts'
-import { triggersGraphqlRows, triggersRows } from './triggers/matrix.ts'
-import { schedulesGraphqlRows, schedulesRows } from './matrix/schedules.ts'
-import { vaultsGraphqlRows, vaultsRows } from './vaults-matrix.ts'
+import { deploymentsGraphqlRows, deploymentsRows } from './deployments.ts'
+import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
+import { memoriesGraphqlRows, memoriesRows } from './memories.ts'
+import { sessionsGraphqlRows, sessionsRows } from './sessions.ts'
+import { triggersGraphqlRows, triggersRows } from './triggers.ts'
+import { schedulesGraphqlRows, schedulesRows } from './schedules.ts'
+import { vaultsGraphqlRows, vaultsRows } from './vaults.ts'
 
 const noScope = '403 forbidden'
 const tooLittle = '403 not_permitted_for_role'
