@@ -14,6 +14,7 @@ import { jobs } from './jobs.ts'
 import { functions } from './edge/functions.ts'
 import { ingress } from './edge/ingress.ts'
 import { graphql } from './graphql.ts'
+import { memories } from './agents/memories.ts'
 import { postgres } from './postgres.ts'
 import { sessionSteps } from './session-steps.ts'
 import { sessions } from './sessions.ts'
@@ -28,6 +29,7 @@ const benchmarks: readonly Benchmark[] = [
   buildLogs,
   sessions,
   sessionSteps,
+  memories,
   vms,
   vmFiles,
   databases,

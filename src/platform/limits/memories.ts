@@ -12,6 +12,9 @@ export const memoryLimits = {
   // Searches.
   searchLength: 500, // characters
   searchWords: 16, // that are looked for; further ones are left out
+  searchWordsLookedUp: 3, // of those that a memory must have; the others are looked for in what the index found
+  newestTried: 500, // memories; they show how frequent the words of a search are
+  newestLookedThrough: 5000, // for words that are frequent in those; others are found by the index
   candidates: 200, // the newest matches that are ordered by how well they match
   recalled: 10, // that an agent gets at once
   recalledLength: 20_000, // characters of them together

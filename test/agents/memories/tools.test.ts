@@ -127,6 +127,39 @@ test('the best matches come first: those with every word, then those with some; 
   ])
 })
 
+test('of thousands the same are found, whether their words are frequent, rare, or of something long over', async () => {
+  const mine = await berth.token('keeper', 'archive', 'member')
+  const theirs = await berth.token('neighbour', 'archive', 'member')
+  const session = await bareSession(mine)
+  const [{ organizationId, userId }, other] = [idsOf(mine), idsOf(theirs)]
+  for (const [owner, count] of [
+    [null, 5400],
+    [userId, 600],
+    [other.userId, 600],
+  ] as const)
+    await sql`
+      with space as (insert into memory_spaces (id, organization_id, owner_user_id, memory_count) values (${newUuid()}, ${organizationId}, ${owner}, ${count}) returning id)
+      insert into memories (id, space_id, organization_id, owner_user_id, body, idempotency_key, request_digest, actor_type, actor_id, author_user_id)
+      select (lpad(to_hex(number), 8, '0') || '-0000-7000-8000-' || left(md5(${owner ?? ''}), 12))::uuid, space.id, ${organizationId}, ${owner}::uuid,
+        concat_ws(' ', ${owner === null ? 'shared' : owner === userId ? 'own' : 'foreign'}::text, number, case when number % 3 = 0 then 'frequent' end,
+          case when number % 50 = 0 then 'uncommon' end, case when number % 900 = 0 then 'seldom' end, case when number <= 900 then 'formerly' end),
+        number::text, 'x', 'user', ${userId}, ${userId}
+      from space, generate_series(1, ${count}) as number`.execute(berth.services.db)
+  const found = async (query: string): Promise<string[]> =>
+    (await runBare(session, 'recall', { query })).text.split('\n').map((line) => line.split(': ')[1] ?? '')
+  const numbers = async (query: string): Promise<number[]> =>
+    (await found(query)).slice(1).map((body) => Number(body.split(' ')[1]))
+  expect(await numbers('frequent')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((at) => 5400 - 3 * at))
+  expect(await numbers('uncommon')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((at) => 5400 - 50 * at))
+  expect(await numbers('seldom')).toEqual([5400, 4500, 3600, 2700, 1800, 900])
+  expect((await found('formerly seldom'))[1]).toBe('shared 900 frequent uncommon seldom formerly')
+  expect((await found('formerly'))[1]).toBe('shared 900 frequent uncommon seldom formerly')
+  expect((await found('formerly seldom uncommon frequent 900 shared'))[1]).toContain('shared 900 ')
+  expect((await numbers('formerly uncommon shared 50')).slice(0, 2)).toEqual([500, 50])
+  expect((await found('own 600 uncommon'))[1]).toBe('own 600 frequent uncommon formerly')
+  expect((await found('foreign')).join()).not.toContain('foreign')
+})
+
 test('while the person has switched memories off, agents are neither offered the tools nor served', async () => {
   const session = await bareSession()
   await runBare(session, 'remember', { body: 'likes tea' })

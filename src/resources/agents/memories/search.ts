@@ -8,6 +8,9 @@ import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { findAll, getOne, sql, type Db } from '#src/platform/postgres.ts'
 import { memoryColumns, type Memory } from './rows.ts'
 
+/** Who recalls: a person, who also reads what their organization shares. */
+export type MemoryReader = { organizationId: string; userId: string }
+
 /**
  * The words of a text as the index has them, each once, in the order of their length, longest first: long words are
  * rare ones.
@@ -20,9 +23,15 @@ async function wordsOf(db: Db, text: string): Promise<string[]> {
   return words.toSorted((one, other) => other.length - one.length).slice(0, memoryLimits.searchWords)
 }
 
-/** The condition that a memory has all of these words, or any of them, or words that begin so. */
+/**
+ * The condition that a memory has all of these words, or any of them, or words that begin so. Of all words that a memory
+ * must have, only the first are looked up: for each word the index goes through every memory that has it, and the others
+ * are looked for in those few that are left.
+ */
 function hasWords(words: readonly string[], join: '&' | '|'): RawBuilder<boolean> {
-  return sql<boolean>`words @@ ${queryOf(words, join)}::tsquery`
+  const lookedUp = join === '&' ? words.slice(0, memoryLimits.searchWordsLookedUp) : words
+  const others = sql`ts_match_vq(words, ${queryOf(words, join)}::tsquery)` // the function of @@, which uses no index
+  return sql<boolean>`words @@ ${queryOf(lookedUp, join)}::tsquery ${lookedUp.length < words.length ? sql`and ${others}` : sql``}`
 }
 
 function queryOf(words: readonly string[], join: '&' | '|'): string {
@@ -47,16 +56,19 @@ export async function searchCondition(db: Db, text: string | null | undefined): 
 /**
  * The memories that fit a text best, those with all of its words before those with some; among equals the newest first.
  * Without words it is the newest.
- * @param mine the access condition.
+ * @param reader whose own, with those that their organization shares.
  */
-export async function findFitting(db: Db, text: string, mine: RawBuilder<unknown>, most: number): Promise<Memory[]> {
+export async function findFitting(db: Db, text: string, reader: MemoryReader, most: number): Promise<Memory[]> {
   const words = await wordsOf(db, text.slice(0, memoryLimits.searchLength))
   if (words.length === 0)
-    return findAll<Memory>(db, sql`select ${memoryColumns} from memories where ${mine} order by id desc limit ${most}`)
-  const whole = await ranked(db, words, '&', mine, most)
+    return findAll<Memory>(
+      db,
+      sql`select ${memoryColumns} from memories where id in (${newestOf(reader, most, sql`id`)}) order by id desc`,
+    )
+  const whole = await ranked(db, words, '&', reader, most)
   if (whole.length === most || words.length === 1) return whole
   const known = new Set(whole.map(({ id }) => id))
-  const partly = await ranked(db, words, '|', mine, most)
+  const partly = await ranked(db, words, '|', reader, most)
   return [...whole, ...partly.filter(({ id }) => !known.has(id))].slice(0, most)
 }
 
@@ -65,13 +77,74 @@ async function ranked(
   db: Db,
   words: readonly string[],
   join: '&' | '|',
-  mine: RawBuilder<unknown>,
+  reader: MemoryReader,
   most: number,
 ): Promise<Memory[]> {
+  const ids = await newestMatches(db, words, join, reader)
+  if (ids.length === 0) return []
   return findAll<Memory>(
     db,
     sql`
-    select ${memoryColumns} from (select * from memories where ${mine} and ${hasWords(words, join)} order by id desc limit ${memoryLimits.candidates}) found
+    select ${memoryColumns} from memories where id = any(${ids}::uuid[])
     order by ts_rank(words, ${queryOf(words, '|')}::tsquery) desc, id desc limit ${most}`,
   )
+}
+
+/**
+ * The newest matches. What many memories have is found by looking through the newest; what few have, by the index of
+ * words. The newest few show which it is. Postgres would choose by how frequent a word is in everybody's memories
+ * together, and look through all of them for words of something that is long over.
+ */
+async function newestMatches(
+  db: Db,
+  words: readonly string[],
+  join: '&' | '|',
+  reader: MemoryReader,
+): Promise<readonly string[]> {
+  const { candidates, newestTried, newestLookedThrough } = memoryLimits
+  const tried = await amongNewest(db, words, join, reader, newestTried)
+  if (tried.isWhole) return tried.ids
+  if (tried.ids.length >= (newestTried * candidates) / newestLookedThrough) {
+    const through = await amongNewest(db, words, join, reader, newestLookedThrough)
+    if (through.isWhole) return through.ids
+  }
+  const found = await findAll<{ id: string }>(
+    db,
+    sql`
+    with found as materialized (select id from memories where ${hasWords(words, join)}
+      and organization_id = ${reader.organizationId} and (owner_user_id is null or owner_user_id = ${reader.userId}))
+    select id from found order by id desc limit ${candidates}`,
+  )
+  return found.map(({ id }) => id)
+}
+
+/** The matches among so many of the newest memories. `isWhole`: there are enough, or there are no further memories. */
+async function amongNewest(
+  db: Db,
+  words: readonly string[],
+  join: '&' | '|',
+  reader: MemoryReader,
+  most: number,
+): Promise<{ ids: string[]; isWhole: boolean }> {
+  const { candidates } = memoryLimits
+  const { ids, count } = await getOne<{ ids: string[]; count: number }>(
+    db,
+    sql`
+    select array(select id from (${newestOf(reader, most, sql`id, words`)}) newest where words @@ ${queryOf(words, join)}::tsquery
+        order by id desc limit ${candidates}) as ids,
+      (select coalesce(sum(memory_count), 0)::integer from memory_spaces where organization_id = ${reader.organizationId}
+        and (owner_user_id is null or owner_user_id = ${reader.userId})) as count`,
+  )
+  return { ids, isWhole: ids.length === candidates || count <= most }
+}
+
+/** The newest memories that somebody's agents may read: those of each owner by their index. */
+function newestOf(
+  { organizationId, userId }: MemoryReader,
+  most: number,
+  columns: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const of = (owner: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`(select ${columns} from memories where organization_id = ${organizationId} and ${owner} order by id desc limit ${most})`
+  return sql`select * from (${of(sql`owner_user_id = ${userId}`)} union all ${of(sql`owner_user_id is null`)}) newest order by id desc limit ${most}`
 }

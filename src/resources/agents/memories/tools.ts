@@ -105,8 +105,8 @@ async function recall(
   input: MemoryToolCall['input'],
   masker: Masker,
 ): Promise<ToolResult> {
-  const mine = sql`organization_id = ${session.organizationId} and (owner_user_id is null or owner_user_id = ${session.ownerUserId})`
-  const found = await findFitting(db, String(input['query']), mine, memoryLimits.recalled)
+  const reader = { organizationId: session.organizationId, userId: session.ownerUserId }
+  const found = await findFitting(db, String(input['query']), reader, memoryLimits.recalled)
   if (found.length === 0) return answered('Nothing was kept about this.')
   const lines = withinLength(
     await Promise.all(found.map(async (memory) => `- ${aboutOf(memory)}: ${await masker.longText(memory.body)}`)),
