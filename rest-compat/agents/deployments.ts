@@ -15,6 +15,7 @@ const fieldsWith = (
   environment { ... on NoEnvironment { type } ... on ExistingEnvironment { type environment_id: environmentId } ... on EphemeralEnvironment { type config ${environmentConfigFields} } }
   environment_id: environmentId vault_ids: vaultIds kickoff { text events: wireEvents } initial_events: wireInitialEvents
   status paused_reason: pausedReason { ... on PausedByOwner { type } ... on PausedByError { type error { type } } }
+  schedule { type expression timezone last_run_at: lastRunAt upcoming_runs_at: upcomingRunsAt }
   metadata budget ${sessionParts.budget} resources last_run_at: lastRunAt created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
 const fields = fieldsWith('version')
 const fieldsForAnthropic = fieldsWith('currentVersion')

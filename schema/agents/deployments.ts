@@ -30,6 +30,7 @@ import { agentType } from './agents.ts'
 import { agentReferenceType } from './deployments/agent-references.ts'
 import { kickoffInput, kickoffType } from './deployments/kickoffs.ts'
 import {
+  deploymentScheduleInput,
   deploymentStatus,
   pausedReason,
   startAgentInput,
@@ -216,6 +217,8 @@ type Fields = Parameters<Parameters<typeof mutationOf>[3]>[0]
 const deployment = { field: 'deployment', type: deploymentType }
 const name = { description: '1 to 255 characters.' }
 const kickoff = { type: kickoffInput, description: 'What each session is told first.' }
+const scheduleField =
+  'When it starts by itself. It is one of its `schedules`: null deletes these, and another one replaces the only one.'
 const fields = (t: Fields) => ({
   description: t.string({ description: 'A description of its purpose: at most 2048 characters.' }),
   environment: t.field({ type: startEnvironmentInput, description: 'Where its sessions work; nowhere by default.' }),
@@ -232,11 +235,12 @@ const fields = (t: Fields) => ({
   budget: t.field({ type: budgetInput, description: 'The spending limit of each of its sessions.' }),
   status: t.field({ type: deploymentStatus, description: '`PAUSED` keeps schedules and triggers from starting it.' }),
   resources: t.field({ type: ['Reserved'], description: 'Must be empty.' }),
+  schedule: t.field({ type: deploymentScheduleInput, description: scheduleField }),
 })
 mutationOf(
   'createDeployment',
   deployment,
-  'Creates a deployment. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, RATE_LIMITED.',
+  'Creates a deployment. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, INVALID_CRON, INVALID_TIMEZONE, RATE_LIMITED.',
   (t) => ({
     name: t.string({ required: true, ...name }),
     agent: t.field({ type: startAgentInput, required: true, description: 'The agent that it runs.' }),
@@ -248,7 +252,7 @@ mutationOf(
 mutationOf(
   'updateDeployment',
   deployment,
-  'Updates a deployment; omitted fields stay as they are, and so do sessions that have started. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED.',
+  'Updates a deployment; omitted fields stay as they are, and so do sessions that have started. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, INVALID_CRON, INVALID_TIMEZONE, RATE_LIMITED.',
   (t) => ({
     ...idField(t),
     name: t.string(name),

@@ -274,6 +274,7 @@ const values: Readonly<Record<string, unknown>> = {
   system: 'You are short.',
   template_id: 'base',
   timeout: 5,
+  schedule: { type: 'cron', expression: '0 9 * * *', timezone: 'UTC' },
   timezone: 'UTC',
   title: 'its title',
   tools: [{ type: 'agent_toolset_20260401' }],

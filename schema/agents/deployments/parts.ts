@@ -149,6 +149,28 @@ export const startDeploymentInput = builder.inputType('StartDeploymentInput', {
   fields: (t) => ({ id: t.id({ required: true, description: 'Which deployment.' }) }),
 })
 
+const cronInput = builder.inputType('DeploymentCronInput', {
+  description: 'A cron expression in a time zone.',
+  fields: (t) => ({
+    expression: t.string({
+      required: true,
+      description:
+        'Minute, hour, day of the month, month, day of the week, such as `0 9 * * mon-fri`; without seconds, `L`, `W`, `#`, `?` and names like `@daily`.',
+    }),
+    timezone: t.string({
+      required: true,
+      description: 'A name of the IANA time zone database, such as `Europe/Rome`.',
+    }),
+  }),
+})
+/** When a deployment starts by itself. */
+export const deploymentScheduleInput = builder.inputType('DeploymentScheduleInput', {
+  description: 'When a deployment starts by itself.',
+  isOneOf: true,
+  extensions: { tag: 'type' },
+  fields: (t) => ({ cron: t.field({ type: cronInput, description: 'At the moments of a cron expression.' }) }),
+})
+
 const manualRun = builder.objectRef<RunTrigger & { type: 'manual' }>('ManualRun').implement({
   description: 'Its owner started it.',
   fields: (t) => ({ type: t.string(always('manual')) }),

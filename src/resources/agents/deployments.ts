@@ -5,6 +5,7 @@
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import type { Cron } from '#src/platform/jobs/cron.ts'
 import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
@@ -26,6 +27,7 @@ import {
 import { deploymentTopic, runRefused, startDeployment } from './deployments/starting.ts'
 import { pausedByOwner, pauseIfActive, tellOfDeployment, unpauseIfPaused } from './deployments/states.ts'
 import { readEitherKickoff } from './kickoffs.ts'
+import { lockSchedulesOf, readDeploymentSchedule, setScheduleOf } from './schedules/of-deployments.ts'
 import type { StartEnvironment } from './starts.ts'
 import { resolveVaults } from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
@@ -45,6 +47,7 @@ export type DeploymentFields = {
   budget?: unknown
   status?: DeploymentStatus | null
   resources?: unknown
+  schedule?: unknown
 }
 
 /** Conditions of a list of deployments; all must hold. */
@@ -57,7 +60,7 @@ export type DeploymentFilter = CreatedFilter & {
 /** A started run: its record, and its session. */
 export type RunOfDeployment = { run: DeploymentRun; session: Session }
 
-/** Creates a deployment. @throws BerthError invalid_request, invalid_template, not_found, resource_archived, vault_archived, rate_limited. */
+/** Creates a deployment. @throws BerthError invalid_request, invalid_template, not_found, resource_archived, vault_archived, invalid_cron, invalid_timezone, rate_limited. */
 export async function createDeployment(call: Call, fields: DeploymentFields): Promise<Deployment> {
   const scope = allow(call.caller, 'deployments:write')
   refuseResources(fields.resources)
@@ -69,6 +72,7 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
   const metadata = readMetadata(fields.metadata)
   const budget = readBudget(fields.budget)
   const paused = fields.status === 'paused' ? JSON.stringify(pausedByOwner) : null
+  const schedule = readSchedule(call, fields)
   return transaction(call.db, async (tx) => {
     const agent = await readStartAgent(call, tx, scope, fields.agent)
     const environment = columnsOf((await readStartEnvironment(tx, scope, fields)) ?? { type: 'none' })
@@ -81,13 +85,15 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
     })
     const id = newUuid()
     await tellOfDeployment(tx, { id, organizationId: scope.organizationId }, 'deployment.created')
-    return getOne<Deployment>(
+    const deployment = await getOne<Deployment>(
       tx,
       sql`
       insert into deployments (id, organization_id, owner_user_id, name, description, agent_id, agent_version, environment_type, environment_id, environment_config, vault_ids, kickoff, budget_nano_usd, metadata, status, paused_reason)
       values (${id}, ${scope.organizationId}, ${scope.userId}, ${name}, ${description}, ${agent.id}, ${agent.version}, ${environment.type}, ${environment.id}, ${environment.config}::jsonb,
         ${vaultIds}::uuid[], ${JSON.stringify(kickoff)}::jsonb, ${budget}, ${JSON.stringify(metadata)}::jsonb, ${paused ? 'paused' : 'active'}, ${paused}::jsonb) returning *`,
     )
+    if (schedule) await setScheduleOf(tx, deployment, schedule)
+    return deployment
   })
 }
 
@@ -139,9 +145,11 @@ export async function pageDeploymentsOfEach(
 export async function updateDeployment(call: Call, publicId: string, fields: DeploymentFields): Promise<Deployment> {
   const scope = allow(call.caller, 'deployments:write')
   refuseResources(fields.resources)
+  const schedule = readSchedule(call, fields)
   return transaction(call.db, async (tx) => {
     const seen = await readDeployment(tx, scope, publicId)
-    // The agent is locked before the deployment, in the order of deletions and runs.
+    // Schedules and the agent are locked before the deployment, in the order of deletions and runs.
+    if (schedule !== undefined) await lockSchedulesOf(tx, seen.id)
     const agent = fields.agent === undefined ? undefined : await readStartAgent(call, tx, scope, fields.agent)
     const environment = await readStartEnvironment(tx, scope, fields)
     const vaultIds = fields.vaultIds === undefined ? undefined : await resolveVaults(tx, scope, fields.vaultIds)
@@ -159,6 +167,7 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
         metadata = ${JSON.stringify(mergeMetadata(before.metadata, fields.metadata))}::jsonb, updated_at = now()
       where id = ${before.id} returning *`,
     )
+    if (schedule !== undefined) await setScheduleOf(tx, before, schedule)
     if (Object.keys(fields).some((name) => name !== 'status')) await tellOfDeployment(tx, before, 'deployment.updated')
     if (fields.status === 'paused') return (await pauseIfActive(tx, before.id, pausedByOwner)) ?? changed
     const unpaused = fields.status === 'active' ? await unpauseIfPaused(tx, before.id) : undefined
@@ -196,7 +205,9 @@ export async function archiveDeployment(call: Call, publicId: string): Promise<D
 export async function deleteDeployment(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'deployments:write')
   await transaction(call.db, async (tx) => {
-    const { id, organizationId } = await readDeployment(tx, scope, publicId, sql`for update`)
+    const { id, organizationId } = await readDeployment(tx, scope, publicId)
+    await lockSchedulesOf(tx, id)
+    await readDeployment(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from deployments where id = ${id}`)
     await tellOfDeployment(tx, { id, organizationId }, 'deployment.deleted')
     await publish(tx, deploymentTopic, id) // subscribers learn that it is deleted
@@ -219,6 +230,12 @@ export async function runDeployment(call: Call, publicId: string): Promise<RunOf
   if (!started) throw notFound('deployment')
   if (started.error) throw runRefused(started.refusal, { deploymentRunId: encodeId('deploymentRun', started.run.id) })
   return { run: started.run, session: started.session }
+}
+
+/** The schedule that a request gives the deployment; null for none, undefined where it says nothing. */
+function readSchedule(call: Call, { schedule }: DeploymentFields): Cron | null | undefined {
+  if (schedule !== undefined && schedule !== null) allow(call.caller, 'schedules:write')
+  return readDeploymentSchedule(schedule)
 }
 
 async function lockUsable(tx: Tx, id: string): Promise<Deployment> {

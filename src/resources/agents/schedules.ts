@@ -2,18 +2,18 @@
 import type { RawBuilder } from 'kysely'
 import { setImmediate as otherWork } from 'node:timers/promises'
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { momentAt, now } from '#src/platform/clock.ts'
+import { momentAt } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { nextMoment, readCron } from '#src/platform/jobs/cron.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
-import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
-import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readStartAgent, readStartDeployment } from './deployments/fields.ts'
 import { readKickoff, type Kickoff } from './kickoffs.ts'
+import { changePlan, checkScheduleCount, insertSchedule } from './schedules/making.ts'
 import { lockSchedule, scheduleRows, type Overlap, type Schedule } from './schedules/rows.ts'
 
 /** The input of a schedule; absent fields of a change stay. */
@@ -41,22 +41,10 @@ export async function createSchedule(call: Call, order: ScheduleOrder): Promise<
   checkOneTarget(order)
   const kickoff = isGiven(order.agent) ? readKickoff(order.kickoff) : null
   return transaction(call.db, async (tx) => {
-    await checkCount(tx, scope.organizationId, {
-      rows: sql`schedules where organization_id = ${scope.organizationId}`,
-      nouns: 'schedules',
-      most: scheduleLimits.schedulesMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkScheduleCount(tx, scope.organizationId)
     const target = await resolveTarget(call, tx, scope, order)
-    const id = newUuid()
-    const planned = now()
-    return getOne<Schedule>(
-      tx,
-      sql`
-      insert into schedules (id, organization_id, owner_user_id, agent_id, agent_version, deployment_id, kickoff, cron, timezone, enabled, overlap, jitter_ms, next_run_at, planned_at)
-      values (${id}, ${scope.organizationId}, ${scope.userId}, ${target.agentId}, ${target.version}, ${target.deploymentId}, ${json(kickoff)}::jsonb, ${cron}, ${timezone}, ${enabled}, ${overlap},
-        ${jitterOf(id)}, ${enabled ? nextMoment({ cron, timezone }, planned) : null}, ${planned}) returning *`,
-    )
+    const { organizationId, userId } = scope
+    return insertSchedule(tx, { organizationId, userId, ...target, kickoff, cron, timezone, enabled, overlap })
   })
 }
 
@@ -120,18 +108,7 @@ export async function updateSchedule(call: Call, publicId: string, given: Schedu
     const enabled = given.enabled ?? before.enabled
     const overlap = given.overlap ?? before.overlap
     const kickoff = isGiven(given.kickoff) ? readKickoffOf(before, given.kickoff) : before.kickoff
-    const isAgain = enabled && !before.enabled
-    const isSame = cron === before.cron && timezone === before.timezone && enabled === before.enabled
-    const planned = isSame ? before.plannedAt : now()
-    const nextRunAt = isSame ? before.nextRunAt : enabled ? nextMoment({ cron, timezone }, now()) : null
-    const schedule = await getOne<Schedule>(
-      tx,
-      sql`
-      update schedules set cron = ${cron}, timezone = ${timezone}, enabled = ${enabled}, overlap = ${overlap}, kickoff = ${json(kickoff)}::jsonb, next_run_at = ${nextRunAt}, planned_at = ${planned},
-        failures = ${isAgain ? 0 : before.failures}, last_error = ${isAgain ? null : before.lastError}, updated_at = now() where id = ${before.id} returning *`,
-    )
-    await publish(tx, 'schedule', schedule.id)
-    return schedule
+    return changePlan(tx, before, { cron, timezone, enabled, overlap, kickoff })
   })
 }
 
@@ -180,21 +157,16 @@ function readKickoffOf(schedule: Schedule, given: unknown): Kickoff {
   return readKickoff(given)
 }
 
-type Target = { agentId: string | null; version: number | null; deploymentId: string | null }
+type Target = { agentId: string | null; agentVersion: number | null; deploymentId: string | null }
 
 /** The agent or the deployment that a request names, locked so that it cannot be deleted meanwhile. */
 async function resolveTarget(call: Call, tx: Tx, scope: Scope, { agent, deployment }: ScheduleOrder): Promise<Target> {
   if (isGiven(agent)) {
     const { id, version } = await readStartAgent(call, tx, scope, agent)
-    return { agentId: id, version, deploymentId: null }
+    return { agentId: id, agentVersion: version, deploymentId: null }
   }
   const { id } = await readStartDeployment(tx, scope, deployment)
-  return { agentId: null, version: null, deploymentId: id }
-}
-
-/** So many milliseconds after its moments a schedule fires: always as many, and not all schedules at once. */
-function jitterOf(id: string): number {
-  return Number.parseInt(id.slice(-8), 16) % (scheduleLimits.jitterSeconds * 1000)
+  return { agentId: null, agentVersion: null, deploymentId: id }
 }
 
 function chosenBy(column: RawBuilder<unknown>, kind: 'agent' | 'deployment', given: string | null | undefined) {
@@ -205,8 +177,4 @@ function chosenBy(column: RawBuilder<unknown>, kind: 'agent' | 'deployment', giv
 
 function isGiven<Value>(value: Value): value is NonNullable<Value> {
   return value !== undefined && value !== null
-}
-
-function json(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value)
 }

@@ -21,11 +21,8 @@ const declarations = readDeclarations(
 )
 const deploymentType = 'BetaManagedAgentsDeployment'
 const runType = 'BetaManagedAgentsDeploymentRun'
-/** `schedule` is the one field that Berth does not answer: schedules have paths of their own. */
 const problems = (value: unknown, name: string): string[] =>
-  problemsWith(JSON.parse(JSON.stringify(value)), { kind: 'named', name }, declarations, name).filter(
-    (one) => !one.includes('schedule'),
-  )
+  problemsWith(JSON.parse(JSON.stringify(value)), { kind: 'named', name }, declarations, name)
 
 let berth: Berth
 let client: Anthropic
@@ -79,6 +76,25 @@ test('a deployment has its declared type in every answer; an agent without a ver
   expect(listed).toContain(made.id)
   const archived = await client.beta.deployments.archive(made.id)
   expect([problems(archived, deploymentType), archived.status]).toEqual([[], 'active'])
+})
+
+test('a deployment with a schedule says when it runs, until the schedule is taken away or the deployment archived', async () => {
+  const schedule = { type: 'cron', expression: '0 9 * * 1-5', timezone: 'Europe/Rome' } as const
+  const made = await make({ schedule })
+  expect(problems(made, deploymentType)).toEqual([])
+  expect(made.schedule).toMatchObject({ ...schedule, last_run_at: null })
+  expect(made.schedule?.upcoming_runs_at).toHaveLength(5)
+  expect(await client.beta.deployments.retrieve(made.id)).toEqual(made)
+  expect((await client.beta.deployments.list({ agent_id: agent.id })).data[0]?.schedule).toEqual(made.schedule)
+  const paused = await client.beta.deployments.pause(made.id)
+  expect(paused.schedule).toEqual(made.schedule)
+  const hourly = await client.beta.deployments.update(made.id, { schedule: { ...schedule, expression: '0 * * * *' } })
+  expect(hourly.schedule?.expression).toBe('0 * * * *')
+  expect((await client.beta.deployments.update(made.id, { name: 'other' })).schedule).toEqual(hourly.schedule)
+  expect((await client.beta.deployments.archive(made.id)).schedule?.upcoming_runs_at).toEqual([])
+  const { id } = await make({ schedule })
+  expect((await client.beta.deployments.update(id, { schedule: null })).schedule).toBeNull()
+  expect((await client.beta.deployments.update(id, { schedule })).schedule).toMatchObject(schedule)
 })
 
 test('a run is answered as its record, which is then listed and read', async () => {

@@ -1,0 +1,81 @@
+/**
+ * The field `schedule` of a deployment, as Anthropic's clients have it: the oldest of the schedules that run it. Firing
+ * locks a schedule before its deployment, so these are locked before the deployment too.
+ */
+import { allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { readCron, type Cron } from '#src/platform/jobs/cron.ts'
+import { change, findAll, sql, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Call } from '#src/platform/services.ts'
+import { exact } from '#src/platform/shapes.ts'
+import { z } from 'zod'
+import { readShape } from '#src/resources/agents/agents/field-rules.ts'
+import type { Deployment } from '#src/resources/agents/deployments/rows.ts'
+import { changePlan, checkScheduleCount, insertSchedule } from './making.ts'
+import type { Schedule } from './rows.ts'
+
+const shape = exact({ type: z.literal('cron'), expression: z.string(), timezone: z.string() })
+
+/**
+ * Reads `schedule`: `{type: 'cron', expression, timezone}`.
+ * @returns null when nothing is to start it by itself; undefined when nothing is said.
+ * @throws BerthError invalid_request, invalid_cron, invalid_timezone.
+ */
+export function readDeploymentSchedule(given: unknown): Cron | null | undefined {
+  if (given === undefined || given === null) return given
+  const { expression, timezone } = readShape(shape, given, 'schedule')
+  return readCron(expression, timezone)
+}
+
+/** The schedules that run a deployment, the oldest first, locked until the transaction ends. */
+export async function lockSchedulesOf(tx: Tx, deploymentId: string): Promise<Schedule[]> {
+  return findAll<Schedule>(
+    tx,
+    sql`select * from schedules where deployment_id = ${deploymentId} order by id for no key update`,
+  )
+}
+
+/**
+ * Makes this the schedule of a deployment, which is locked; null deletes all that run it. Given again, one that was
+ * disabled is enabled.
+ * @throws BerthError invalid_request when several run it; rate_limited when the organization has too many.
+ */
+export async function setScheduleOf(tx: Tx, deployment: Deployment, given: Cron | null): Promise<void> {
+  const [before, another] = await lockSchedulesOf(tx, deployment.id)
+  if (given === null) return deleteSchedulesOf(tx, deployment.id)
+  if (another)
+    throw new BerthError(
+      'invalid_request',
+      'Several schedules run this deployment, and schedule would replace only one of them. Change each of them by its id, or send null, which deletes them all.',
+      { field: 'schedule' },
+    )
+  if (before) {
+    await changePlan(tx, before, { ...given, enabled: true, overlap: before.overlap, kickoff: null })
+    return
+  }
+  const { id, organizationId, ownerUserId } = deployment
+  await checkScheduleCount(tx, organizationId)
+  const target = { agentId: null, agentVersion: null, deploymentId: id, kickoff: null }
+  await insertSchedule(tx, { ...given, ...target, organizationId, userId: ownerUserId, enabled: true, overlap: 'skip' })
+}
+
+/** The oldest schedule of each deployment of these stored ids that has any. */
+export async function findFirstSchedulesOf(
+  call: Call,
+  deploymentIds: readonly string[],
+): Promise<(Schedule & { deploymentId: string })[]> {
+  const reach = allowAnywhere(call.caller, 'schedules:read')
+  return findAll<Schedule & { deploymentId: string }>(
+    call.db,
+    sql`
+    select first.* from unnest(${deploymentIds}::uuid[]) given(id)
+      cross join lateral (select * from schedules where deployment_id = given.id and ${ownedByCaller(reach)} order by id limit 1) first`,
+  )
+}
+
+async function deleteSchedulesOf(tx: Tx, deploymentId: string): Promise<void> {
+  const deleted = await findAll<{ id: string }>(tx, sql`select id from schedules where deployment_id = ${deploymentId}`)
+  await change(tx, sql`delete from schedules where deployment_id = ${deploymentId}`)
+  for (const { id } of deleted) await publish(tx, 'schedule', id) // subscribers learn that it is deleted
+}
