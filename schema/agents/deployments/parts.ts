@@ -175,14 +175,16 @@ const manualRun = builder.objectRef<RunTrigger & { type: 'manual' }>('ManualRun'
   description: 'Its owner started it.',
   fields: (t) => ({ type: t.string(always('manual')) }),
 })
-const scheduledRun = builder.objectRef<RunTrigger & { type: 'schedule' }>('ScheduledRun').implement({
+/** A run that a schedule started; which one is in run-triggers.ts. */
+export const scheduledRun = builder.objectRef<RunTrigger & { type: 'schedule' }>('ScheduledRun').implement({
   description: 'A schedule started it.',
   fields: (t) => ({
     type: t.string(always('schedule')),
     scheduledAt: t.expose('scheduled_at', { type: 'DateTime', description: 'For which moment.' }),
   }),
 })
-const triggeredRun = builder.objectRef<RunTrigger & { type: 'trigger' }>('TriggeredRun').implement({
+/** A run that a trigger started; which one is in run-triggers.ts. */
+export const triggeredRun = builder.objectRef<RunTrigger & { type: 'trigger' }>('TriggeredRun').implement({
   description: 'A trigger started it.',
   fields: (t) => ({
     type: t.string(always('trigger')),

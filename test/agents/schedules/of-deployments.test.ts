@@ -127,3 +127,40 @@ test('GraphQL takes and answers it, and leads to the schedule itself', async () 
     },
   })
 })
+
+test('its runs are told live, and each leads to its schedule, as its session does', async () => {
+  const { berth, token } = world
+  const { id } = await make({ schedule: daily, name: 'Live' })
+  const [schedule] = await schedulesOf(id)
+  const answer = await fetch(`${berth.url}/graphql`, {
+    method: 'POST',
+    headers: { accept: 'text/event-stream', 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({
+      query: `subscription { deploymentRunEvents(id: "${id}", after: "0") { ... on DeploymentRunEvent { cursor
+        run { trigger { __typename ... on ScheduledRun { scheduleId schedule { cron } } } session { source { ... on Schedule { id } } } } } } }`,
+    }),
+  })
+  const fireAt = async (secondsAgo: number): Promise<void> => {
+    await world.makeDue(schedule?.id ?? '', secondsAgo)
+    await world.fire()
+  }
+  await fireAt(60)
+  const seen: unknown[] = []
+  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream()))
+    for (const [, event] of chunk.matchAll(/"deploymentRunEvents":({.*"cursor".*})}}$/gm)) {
+      seen.push(JSON.parse(event ?? ''))
+      await world.endTurns()
+      if (seen.length === 1) await call('POST', `/${id}/run`)
+      else if (seen.length === 2) await fireAt(30)
+      else await call('DELETE', `/${id}`)
+    }
+  const scheduled = {
+    trigger: { __typename: 'ScheduledRun', scheduleId: schedule?.id, schedule: { cron: '0 9 * * *' } },
+    session: { source: { id: schedule?.id } },
+  }
+  expect(seen).toMatchObject([
+    { cursor: '1', run: scheduled },
+    { cursor: '2', run: { trigger: { __typename: 'ManualRun' } } },
+    { cursor: '3', run: scheduled },
+  ])
+})

@@ -28,12 +28,13 @@ export function readDeploymentSchedule(given: unknown): Cron | null | undefined 
   return readCron(expression, timezone)
 }
 
-/** The schedules that run a deployment, the oldest first, locked until the transaction ends. */
-export async function lockSchedulesOf(tx: Tx, deploymentId: string): Promise<Schedule[]> {
-  return findAll<Schedule>(
-    tx,
-    sql`select * from schedules where deployment_id = ${deploymentId} order by id for no key update`,
-  )
+/**
+ * Locks the schedules that run a deployment until the transaction ends, before it locks the deployment. Whoever else
+ * does waits until then, or one that is made meanwhile would be locked after the deployment.
+ */
+export async function lockSchedulesOf(tx: Tx, deploymentId: string): Promise<void> {
+  await change(tx, sql`select pg_advisory_xact_lock(hashtextextended(${`schedules of deployment ${deploymentId}`}, 0))`)
+  await readSchedulesOf(tx, deploymentId)
 }
 
 /**
@@ -42,7 +43,7 @@ export async function lockSchedulesOf(tx: Tx, deploymentId: string): Promise<Sch
  * @throws BerthError invalid_request when several run it; rate_limited when the organization has too many.
  */
 export async function setScheduleOf(tx: Tx, deployment: Deployment, given: Cron | null): Promise<void> {
-  const [before, another] = await lockSchedulesOf(tx, deployment.id)
+  const [before, another] = await readSchedulesOf(tx, deployment.id)
   if (given === null) return deleteSchedulesOf(tx, deployment.id)
   if (another)
     throw new BerthError(
@@ -71,6 +72,14 @@ export async function findFirstSchedulesOf(
     sql`
     select first.* from unnest(${deploymentIds}::uuid[]) given(id)
       cross join lateral (select * from schedules where deployment_id = given.id and ${ownedByCaller(reach)} order by id limit 1) first`,
+  )
+}
+
+/** The oldest first, locked. */
+async function readSchedulesOf(tx: Tx, deploymentId: string): Promise<Schedule[]> {
+  return findAll<Schedule>(
+    tx,
+    sql`select * from schedules where deployment_id = ${deploymentId} order by id for no key update`,
   )
 }
 
