@@ -11,10 +11,12 @@ import { agent, berth, firesOf, token, useTriggers } from './trigger-world.ts'
 
 useTriggers({ settings: { GITHUB_WEBHOOK_ORGANIZATIONS: 'acme' } })
 
-test('the walk of triggers makes a trigger, fires it with a signed event, and shows what became of it', async () => {
+test('the walk of triggers makes a trigger, fires it with a signed event, and shows what became of it, and tries another event', async () => {
   const [, section = ''] = readFileSync('docs/automation.md', 'utf8').split('## Triggers')
   const blocks = [...(section.split('\n## ')[0] ?? '').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
-  const [make = '', fire = '', list = ''] = blocks.map((block) => block.replaceAll('http://localhost:4000', berth.url))
+  const [make = '', fire = '', list = '', trial = ''] = blocks.map((block) =>
+    block.replaceAll('http://localhost:4000', berth.url),
+  )
   const folder = mkdtempSync(join(tmpdir(), 'walk-'))
   const shell = async (script: string, more: Record<string, string> = {}): Promise<string> => {
     const env = {
@@ -34,6 +36,15 @@ test('the walk of triggers makes a trigger, fires it with a signed event, and sh
     await until('it is decided', async () => (await firesOf(trigger.id))[0]?.status !== 'pending')
     expect(JSON.parse(await shell(list, { TRIGGER: trigger.id }))).toMatchObject({
       data: [{ status: 'started', session_id: expect.stringMatching(/^sesn_/) as string }],
+    })
+    expect(JSON.parse(await shell(trial, { TRIGGER: trigger.id }))).toMatchObject({
+      data: {
+        tryTrigger: {
+          outcome: 'SKIP',
+          skipReason: 'FILTER_MISMATCH',
+          reason: 'filters.branches does not match the branch spike.',
+        },
+      },
     })
   } finally {
     rmSync(folder, { recursive: true })

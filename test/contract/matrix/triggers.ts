@@ -42,6 +42,7 @@ export const triggersGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
     args: 'agent: {agent: {id: "{agent}"}}, repo: "octocat/{fresh}", events: [PUSH]',
   },
   'mutation updateTrigger': { outcomes: writes('200'), args: `${trigger}, enabled: false` },
+  'mutation tryTrigger': { outcomes: writes('200'), args: `${trigger}, event: "push", payload: {}` },
   'mutation deleteTrigger': { outcomes: writes('200'), args: trigger },
   'subscription triggerFireEvents': { outcomes: reads('200'), args: trigger },
 }

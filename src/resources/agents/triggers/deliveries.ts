@@ -99,7 +99,7 @@ async function recordDelivery(services: Services, given: Given): Promise<number>
 }
 
 /** The triggers that listen to this event in this repository, those that were made first first. */
-async function findListening(db: Db, { event, action, repositoryId, repo }: Payload): Promise<Listening[]> {
+async function findListening(db: Db, { event, action, repo, routed: { repositoryId } }: Payload): Promise<Listening[]> {
   const names = action === null ? [event] : [event, `${event}.${action}`]
   const found = await findAll<Listening>(
     db,

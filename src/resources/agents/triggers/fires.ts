@@ -9,14 +9,11 @@ import { publish } from '#src/platform/pubsub.ts'
 import { states, transition } from '#src/platform/states.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call, Services } from '#src/platform/services.ts'
-import { findDeploymentRow, type Deployment } from '#src/resources/agents/deployments/rows.ts'
-import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
-import { startOnBehalf } from '#src/resources/agents/starts.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
-import { kickoffOf } from './kickoff-text.ts'
 import { whySkipped } from './matching.ts'
 import type { Routed } from './payloads.ts'
 import { whyNoAccess } from './repositories.ts'
+import { findTriggerDeployment, isPausedDeployment, startFire, type Outcome } from './starting.ts'
 import {
   findDelivery,
   findFireRow,
@@ -25,10 +22,7 @@ import {
   lockPending,
   ofOwnTriggers,
   triggerRows,
-  type Delivery,
-  type FireError,
   type FireStatus,
-  type SkipReason,
   type Trigger,
   type TriggerFire,
 } from './rows.ts'
@@ -39,9 +33,6 @@ const fireStates = states<FireStatus>('trigger_fires', 'fire', {
   skipped: [],
   failed: [],
 })
-
-/** What became of a fire: exactly one of these. */
-type Outcome = { sessionId?: string; skipReason?: SkipReason; error?: FireError }
 
 /**
  * Decides a fire, once, however often this runs: its session and its status are committed together.
@@ -60,66 +51,13 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
     })
   }
   const delivery = await findDelivery(services.db, fire)
-  const isPaused = isPausedDeployment(await deploymentOf(services.db, trigger))
+  const isPaused = isPausedDeployment(await findTriggerDeployment(services.db, trigger))
   const isSkipped = (await whySkipped(trigger, isPaused, delivery, services.config)) !== null
   const isTooOften = !isSkipped && (await comesTooOften(services, trigger))
   await transaction(services.db, async (tx) => {
     const held = await lockPending(tx, fireId) // the trigger may have changed since it was read
-    if (held) await finish(tx, held, await start(services, tx, held, delivery, isTooOften), delivery.routed)
+    if (held) await finish(tx, held, await startFire(services, tx, held, delivery, isTooOften), delivery.routed)
   })
-}
-
-async function start(
-  services: Services,
-  tx: Tx,
-  { trigger, fire }: { trigger: Trigger; fire: TriggerFire },
-  delivery: Delivery,
-  isTooOften: boolean,
-): Promise<Outcome> {
-  const deployment = await deploymentOf(tx, trigger)
-  const skipReason =
-    (await whySkipped(trigger, isPausedDeployment(deployment), delivery, services.config)) ??
-    (isTooOften ? 'rate_limited' : null)
-  if (skipReason !== null) return { skipReason }
-  const kickoff = kickoffOf(fire, delivery.routed, deployment?.kickoff)
-  const { organizationId, ownerUserId: userId, agentId, agentVersion } = trigger
-  const started = deployment
-    ? await startDeployment(
-        services,
-        tx,
-        { ...deployment, agentId, agentVersion },
-        {
-          trigger: {
-            type: 'trigger',
-            trigger_id: encodeId('trigger', trigger.id),
-            delivery_id: fire.delivery,
-          },
-          kickoff,
-        },
-      )
-    : await startOnBehalf(services, tx, {
-        organizationId,
-        userId,
-        agent: { id: agentId, version: agentVersion },
-        environment: { type: 'none' },
-        vaultIds: [],
-        kickoff,
-        budgetNanoUsd: null,
-        metadata: {},
-        source: 'trigger',
-        deploymentId: null,
-      })
-  if (!started) throw new Error('a deployment with a locked trigger is gone')
-  return started.session ? { sessionId: started.session.id } : { error: started.error }
-}
-
-/** The deployment that a trigger names. */
-async function deploymentOf(db: Db, { deploymentId }: Trigger): Promise<Deployment | undefined> {
-  return deploymentId === null ? undefined : findDeploymentRow(db, deploymentId)
-}
-
-function isPausedDeployment(deployment: Deployment | undefined): boolean {
-  return deployment !== undefined && (deployment.status === 'paused' || deployment.archivedAt !== null)
 }
 
 /** Spent outside of a transaction, in which the limiter would need a second connection. */

@@ -24,7 +24,7 @@ export async function whySkipped(
   const isBot = sender.type === 'Bot' || sender.login.endsWith('[bot]')
   if (!trigger.enabled) return 'trigger_disabled'
   if (isPaused) return 'deployment_paused'
-  if (!(await matchesFilters(filters, eventOf(event), facts))) return 'filter_mismatch'
+  if ((await findMismatch(filters, eventOf(event), facts)) !== null) return 'filter_mismatch'
   if (facts.isFork && !filters.allow_forks) return 'fork_pull_request'
   if (facts.association !== null && !(filters.author_associations as string[]).includes(facts.association))
     return 'untrusted_author'
@@ -32,17 +32,22 @@ export async function whySkipped(
   return isOwn(app, routed) ? 'self_caused' : null
 }
 
-/** A filter narrows the events that have what it looks at, and leaves others alone. */
-async function matchesFilters(filters: TriggerFilters, event: EventName, facts: Facts): Promise<boolean> {
+/** The filter that does not match. One narrows the events that have what it looks at, and leaves others alone. */
+export async function findMismatch(
+  filters: TriggerFilters,
+  event: EventName,
+  facts: Facts,
+): Promise<keyof typeof filteredEvents | null> {
   const concerns = (name: keyof typeof filteredEvents): boolean =>
     (filteredEvents[name] as readonly EventName[]).includes(event)
   const { branches, paths, labels, comment_prefix: prefix } = filters
   if (branches && concerns('branches') && !(await matchesAny(facts.branch === null ? [] : [facts.branch], branches)))
-    return false
-  if (labels && concerns('labels') && !sharesLabel(facts.labels, labels)) return false
+    return 'branches'
+  if (labels && concerns('labels') && !sharesLabel(facts.labels, labels)) return 'labels'
   if (prefix !== null && concerns('comment_prefix') && !(facts.comment ?? '').trimStart().startsWith(prefix))
-    return false
-  return !paths || !concerns('paths') || facts.hasMorePaths || matchesAny(facts.paths, paths)
+    return 'comment_prefix'
+  if (!paths || !concerns('paths') || facts.hasMorePaths || (await matchesAny(facts.paths, paths))) return null
+  return 'paths'
 }
 
 /** Labels differ by more than case at the code host. */

@@ -28,8 +28,9 @@ export type Facts = {
   apps: string[]
 }
 
-/** What is kept of a delivery. `told` is what agents are told. */
+/** What is kept of a delivery. `told` is what agents are told; `repositoryId` is null where it does not say. */
 export type Routed = {
+  repositoryId: number | null
   sender: Sender
   ref: string | null
   sha: string | null
@@ -38,11 +39,10 @@ export type Routed = {
   told: Readonly<Record<string, unknown>>
 }
 
-/** A delivery as it was read. `repositoryId` null: it does not say. */
+/** A delivery as it was read. */
 export type Payload = {
   event: EventName
   action: string | null
-  repositoryId: number | null
   repo: string
   routed: Routed
 }
@@ -69,7 +69,6 @@ export function routePayload(event: string, body: unknown): Payload | null {
   return {
     event,
     action: eventKinds[event].length === 0 ? null : action,
-    repositoryId: numberOf(at(root, 'repository', 'id')),
     repo,
     routed: routed(event, root),
   }
@@ -94,6 +93,7 @@ function routed(event: EventName, root: Fields): Routed {
   const number = numberOf(item?.['number'])
   const sender = senderOf(root)
   return {
+    repositoryId: numberOf(at(root, 'repository', 'id')),
     sender,
     ref: ref ?? textOf(at(root, 'release', 'tag_name'), textLength),
     sha: shaOf(sha),

@@ -1,0 +1,81 @@
+/** What an event starts: whether it does, with what, and what became of it. */
+import { encodeId } from '#src/platform/ids.ts'
+import type { Db, Tx } from '#src/platform/postgres.ts'
+import type { Services } from '#src/platform/services.ts'
+import { findDeploymentRow, type Deployment } from '#src/resources/agents/deployments/rows.ts'
+import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
+import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
+import { startOnBehalf } from '#src/resources/agents/starts.ts'
+import { kickoffOf } from './kickoff-text.ts'
+import { whySkipped } from './matching.ts'
+import type { Routed } from './payloads.ts'
+import type { FireError, SkipReason, Trigger, TriggerFire } from './rows.ts'
+
+/** What became of a fire: exactly one of these; with a session, what it was told. */
+export type Outcome =
+  | { sessionId: string; kickoff: Kickoff; skipReason?: never; error?: never }
+  | { skipReason: SkipReason; sessionId?: never; error?: never }
+  | { error: FireError; sessionId?: never; skipReason?: never }
+
+/** A trigger, locked in the transaction, and the event that came for it. */
+type Held = { trigger: Trigger; fire: Pick<TriggerFire, 'event' | 'action' | 'repo' | 'delivery'> }
+
+/**
+ * Starts the session of an event in the caller's transaction, unless the trigger, its deployment or what they name
+ * stand against it.
+ * @param isTooOften whether the limits of a minute do.
+ * @throws only faults of Berth itself.
+ */
+export async function startFire(
+  services: Services,
+  tx: Tx,
+  { trigger, fire }: Held,
+  delivery: { event: string; routed: Routed },
+  isTooOften: boolean,
+): Promise<Outcome> {
+  const deployment = await findTriggerDeployment(tx, trigger)
+  const skipReason =
+    (await whySkipped(trigger, isPausedDeployment(deployment), delivery, services.config)) ??
+    (isTooOften ? 'rate_limited' : null)
+  if (skipReason !== null) return { skipReason }
+  const kickoff = kickoffOf(fire, delivery.routed, deployment?.kickoff)
+  const { organizationId, ownerUserId: userId, agentId, agentVersion } = trigger
+  const started = deployment
+    ? await startDeployment(
+        services,
+        tx,
+        { ...deployment, agentId, agentVersion },
+        {
+          trigger: {
+            type: 'trigger',
+            trigger_id: encodeId('trigger', trigger.id),
+            delivery_id: fire.delivery,
+          },
+          kickoff,
+        },
+      )
+    : await startOnBehalf(services, tx, {
+        organizationId,
+        userId,
+        agent: { id: agentId, version: agentVersion },
+        environment: { type: 'none' },
+        vaultIds: [],
+        kickoff,
+        budgetNanoUsd: null,
+        metadata: {},
+        source: 'trigger',
+        deploymentId: null,
+      })
+  if (!started) throw new Error('a deployment with a locked trigger is gone')
+  return started.session ? { sessionId: started.session.id, kickoff } : { error: started.error }
+}
+
+/** The deployment that a trigger names. */
+export async function findTriggerDeployment(db: Db, { deploymentId }: Trigger): Promise<Deployment | undefined> {
+  return deploymentId === null ? undefined : findDeploymentRow(db, deploymentId)
+}
+
+/** Whether a deployment lets triggers start nothing. */
+export function isPausedDeployment(deployment: Deployment | undefined): boolean {
+  return deployment !== undefined && (deployment.status === 'paused' || deployment.archivedAt !== null)
+}
