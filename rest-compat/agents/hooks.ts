@@ -25,7 +25,9 @@ export const hookRoute: HandWritten = {
   status: 202,
   errors: [400, 401, 413, 415, 429, 503],
   summary: 'Takes an event of a repository from the code host, which has signed it',
-  requests: { 'application/json': { type: 'object', description: 'The code host’s own event.' } },
+  requests: {
+    'application/json': { type: 'object', additionalProperties: true, description: 'The code host’s own event.' },
+  },
   responses: {
     'application/json': {
       type: 'object',
