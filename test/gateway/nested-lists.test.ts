@@ -170,6 +170,7 @@ test('a list of sessions reads for each field what the session itself says of it
     vaults: '{ id }',
     stopReason: '{ type }',
     events: '{ totalCount }',
+    deployment: '{ id }',
     source: '{ __typename }',
   }
   for (const field of Object.keys(sessionColumns)) {
