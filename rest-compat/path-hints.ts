@@ -23,7 +23,13 @@ type Asked = { part: string; near: string | undefined }
  * @param prepare of the runner of the documents.
  */
 export function pathRefusals(
-  { routes, handlers, mount, openapiPath }: Pick<Surface, 'routes' | 'handlers' | 'mount' | 'openapiPath'>,
+  {
+    routes,
+    handlers,
+    absent = {},
+    mount,
+    openapiPath,
+  }: Pick<Surface, 'routes' | 'handlers' | 'absent' | 'mount' | 'openapiPath'>,
   schema: GraphQLSchema,
   prepare: (source: string) => Operation,
 ): (method: string, url: string) => string {
@@ -31,6 +37,7 @@ export function pathRefusals(
     const [method = '', path = ''] = key.split(' ')
     return { method, path: mount + path, parts: partsOf(mount + path) }
   })
+  const left = Object.entries(absent).map(([path, sentence]) => ({ parts: partsOf(mount + path), sentence }))
   const words = new Set(known.flatMap(({ parts }) => parts.filter((part) => !isParameter(part))))
   const changing = (paths: readonly Known[]): string | undefined => {
     const read = paths.find(({ method }) => method === 'GET')
@@ -46,6 +53,8 @@ export function pathRefusals(
       const instead = mutation === undefined ? '' : ` In GraphQL, ${mutation} changes it.`
       return `${none}, only ${methodsOf(here)}; see ${openapiPath}.${instead}`
     }
+    const instead = left.find(({ parts: first }) => isAt(first, parts.slice(0, first.length)))
+    if (instead) return `${none}. ${instead.sentence}`
     const meant = parts.length > partsMax ? undefined : nearest(known, words, method, parts)
     return meant === undefined
       ? `${none}; see ${openapiPath}.`

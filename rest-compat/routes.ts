@@ -153,6 +153,8 @@ export type Surface = {
   routes: Routes
   /** Paths answered by hand, by `METHOD /path`. */
   handlers: Readonly<Record<string, HandWritten>>
+  /** Beginnings of paths that clients of the surface know and Berth does not have, each with a sentence that says what to use. */
+  absent?: Readonly<Record<string, string>>
   bodyBytes: number
   /**
    * Whether unknown parameters and fields are ignored. Other surfaces refuse them, because a dropped restriction would

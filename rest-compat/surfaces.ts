@@ -4,6 +4,7 @@ import { keepText, sendKept } from '#src/platform/compression.ts'
 import { wireSchema } from '#schema/schema.ts'
 import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { memoryStoresAbsent } from './agents/memories.ts'
 import { agentsHandlers, agentsRoutes } from './agents/routes.ts'
 import { infraHandlers, infraRoutes } from './infra/routes.ts'
 import { errorType } from './error-types.ts'
@@ -52,6 +53,7 @@ export const surfaces: readonly Surface[] = [
     prefix: '/agents',
     openapiPath: '/agents/openapi.json',
     routes: agentsRoutes,
+    absent: memoryStoresAbsent,
     handlers: agentsHandlers, // files as streams, and bodies that are signed: each says why it is answered by hand
     bodyBytes: limits.agentsBodyBytes,
     takesUnknownKeys: false,

@@ -64,3 +64,9 @@ const headers = { 'cache-control': 'private, no-store' }
 export const memoryRoutes: Routes = Object.fromEntries(
   Object.entries(routes).map(([key, route]) => [key, { ...route, headers }]),
 )
+
+/** Anthropic's memory stores, whose documents have paths, hashes and old versions. */
+export const memoryStoresAbsent = {
+  '/v1/memory_stores':
+    'Berth has no memory stores: keep texts of up to 10,000 characters at /agents/v1/memories, and give agents the tools remember and recall of berth_toolset_v1. See docs/memories.md.',
+}
