@@ -239,6 +239,7 @@ create table certificates (
   challenges jsonb not null default '[]'::jsonb,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  expiry_told_at timestamp with time zone,
   constraint certificates_organization_id_host_key UNIQUE (organization_id, host),
   constraint certificates_pkey PRIMARY KEY (id),
   constraint certificates_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),

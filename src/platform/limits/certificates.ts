@@ -14,6 +14,7 @@ export const certificateLimits = {
   queuedSeconds: 300, // then a job that was not taken is enqueued again
   sweepRows: 200,
   renewalPart: 1 / 3, // renewed when this part of its life is left
+  expiringDays: 14, // webhook endpoints are told of one that ends within this time, once an attempt to renew it has failed
   criticalDays: 3, // a domain whose certificate ends within this time, and was not renewed, is not active any more
   reasonLength: 300, // characters
   requestSeconds: 20, // one request to the authority

@@ -74,3 +74,6 @@ create table webhook_attempts (
   primary key (delivery_id, number)
 );
 create unique index webhook_attempts_position on webhook_attempts (endpoint_id, position);
+
+-- When endpoints were told that this certificate will end, and could not be renewed so far.
+alter table certificates add column expiry_told_at timestamptz;

@@ -56,6 +56,7 @@ export type Tables = {
     notAfter: string | null; attempts: number; nextAttemptAt: string | null; heldUntil: string | null
     queuedUntil: string | null; claim: number; claimedUntil: string | null; orderUrl: string | null
     sealedOrderKey: Buffer | null; challenges: unknown; createdAt: string; updatedAt: string
+    expiryToldAt: string | null
   }
   code_host_links: {
     id: string; userId: string; url: string; accountId: number; username: string; scopes: string[]; tokenPreview: string

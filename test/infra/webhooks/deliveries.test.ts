@@ -4,11 +4,9 @@ import { createWebhookPoster } from '#src/drivers/webhook-posts.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { emitWebhookEvents } from '#src/resources/infra/webhooks/emit.ts'
-import { webhookEventTypes } from '#src/resources/infra/webhooks/event-types.ts'
 import { claimDeliveries, recordAttempt } from '#src/resources/infra/webhooks/queue.ts'
 import { forgetWebhookEvents } from '#src/resources/infra/webhooks/retention.ts'
 import { deliverWebhooks } from '#workers/infra/webhooks.ts'
-import { readSources } from '../../architecture/sources.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { until } from '../../support/until.ts'
 import { alter, hurry, startReceiver, unwrap, webhooksOf, type Receiver } from './receiver.ts'
@@ -297,13 +295,6 @@ test('an organization has sixteen endpoints at most, and a secret is kept for a 
   for (const previousSecretHours of [-1, 169])
     await expect(mine.rotate({ id, previousSecretHours })).rejects.toThrow('0 to 168')
   for (const { webhookEndpoint } of made) await mine.remove(webhookEndpoint.id)
-})
-
-test('every type that endpoints can ask for is emitted somewhere', () => {
-  const places = readSources(['src']).filter(({ path }) => !path.endsWith('webhooks/event-types.ts'))
-  const texts = places.map(({ text }) => text).join('\n')
-  const missing = Object.keys(webhookEventTypes).filter((type) => !texts.includes(`'${type}'`))
-  expect(missing).toEqual([])
 })
 
 test('whoever follows an endpoint hears of each attempt, and resumes after a cursor', async () => {

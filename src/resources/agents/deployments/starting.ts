@@ -11,7 +11,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { isLastingError, startOnBehalf, type Started, type StartError } from '#src/resources/agents/starts.ts'
-import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
+import { emitWebhookEvents } from '#src/resources/infra/webhooks/emit.ts'
 import {
   environmentOf,
   findDeploymentRow,
@@ -90,10 +90,14 @@ async function recordRun(
       sql`delete from deployment_runs where deployment_id = ${id} and position <= ${run.position - deploymentLimits.runsKept}`,
     )
   await publish(tx, deploymentTopic, id)
-  await emitWebhookEvent(tx, run.organizationId, {
-    type: error ? 'deployment_run.failed' : 'deployment_run.started',
-    id: encodeId('deploymentRun', run.id),
-  })
+  const types = error
+    ? (['deployment_run.failed'] as const)
+    : (['deployment_run.started', 'deployment_run.succeeded'] as const)
+  await emitWebhookEvents(
+    tx,
+    run.organizationId,
+    types.map((type) => ({ type, id: encodeId('deploymentRun', run.id) })),
+  )
   return run
 }
 

@@ -4,13 +4,14 @@
  */
 import { randomInt } from 'node:crypto'
 import { fromNow, momentAt, now } from '#src/platform/clock.ts'
-import { newUuid } from '#src/platform/ids.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { certificateLimits, certificateRetrySeconds } from '#src/platform/limits/certificates.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import type { RawBuilder } from 'kysely'
+import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import {
   certificatesTopic,
   obtainCertificate,
@@ -101,7 +102,7 @@ export async function recordIssued(db: Db, claimed: Certificate, issued: Issued,
     claimed,
     'issued',
     sql`reason = null, issuer = ${issuer}, chain = ${chain}, sealed_key = ${sealedKey}, not_before = ${notBefore},
-      not_after = ${notAfter}, attempts = 0, next_attempt_at = ${renewAt}, ${noOrder}`,
+      not_after = ${notAfter}, expiry_told_at = null, attempts = 0, next_attempt_at = ${renewAt}, ${noOrder}`,
   )
 }
 
@@ -112,7 +113,7 @@ export async function recordOwn(db: Db, claimed: Certificate, issuer: string, te
     claimed,
     'issued',
     sql`reason = null, issuer = ${issuer}, chain = null, sealed_key = null, not_before = null, not_after = null,
-      attempts = 0, next_attempt_at = null, ${noOrder}`,
+      expiry_told_at = null, attempts = 0, next_attempt_at = null, ${noOrder}`,
   )
 }
 
@@ -167,8 +168,23 @@ async function end(
     else await transition(tx, certificateStates, id, to, ending)
     await publish(tx, certificatesTopic, id)
     await tell(tx, domainId)
+    await tellOfExpiry(tx, held)
     return true
   })
+}
+
+/** Tells webhook endpoints once of a certificate that ends soon: an attempt to renew it has ended, and it is still the same. */
+async function tellOfExpiry(tx: Tx, { id, organizationId, domainId }: Certificate): Promise<void> {
+  const soon = fromNow(certificateLimits.expiringDays * 86_400_000)
+  const told = await change(
+    tx,
+    sql`update certificates set expiry_told_at = now() where id = ${id} and not_after < ${soon} and reason is not null and expiry_told_at is null`,
+  )
+  if (told > 0)
+    await emitWebhookEvent(tx, organizationId, {
+      type: 'domain.certificate_expiring',
+      id: encodeId('domain', domainId),
+    })
 }
 
 /** Enqueues what is due: first attempts whose job was lost, further ones, renewals. For housekeeping of any number of workers. */

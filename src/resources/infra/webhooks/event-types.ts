@@ -1,4 +1,4 @@
-/** What endpoints can be told of. Only what is really emitted is here; a test looks for the place of each. */
+/** What endpoints can be told of. Only what is really emitted is here; a test makes each happen. */
 
 /** The types of events, each with when it happens. Those of sessions, agents, environments and vaults are Anthropic's. */
 export const webhookEventTypes = {
@@ -25,6 +25,7 @@ export const webhookEventTypes = {
   'deployment.archived': 'A deployment was archived.',
   'deployment.deleted': 'A deployment was deleted.',
   'deployment_run.started': 'A run of a deployment has started its session.',
+  'deployment_run.succeeded': 'The same, by the name that Anthropic has for it; sent beside `deployment_run.started`.',
   'deployment_run.failed': 'A run of a deployment could not start.',
   'trigger.fired': 'An event of a repository started a session.',
   'trigger.skipped': 'An event of a repository started nothing; its fire says why.',
@@ -57,6 +58,8 @@ export const webhookEventTypes = {
   'domain.verified': 'The DNS of a domain proved it.',
   'domain.active': 'A domain serves what it is linked to.',
   'domain.failed': 'A domain has failed.',
+  'domain.certificate_expiring':
+    'The certificate of a domain ends within 14 days, and could not be renewed so far; sent once for each certificate.',
   'webhook_endpoint.test': 'Somebody asked for a test; it goes to that endpoint only, whatever that wants.',
 } as const satisfies Record<string, string>
 
