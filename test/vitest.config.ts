@@ -54,6 +54,7 @@ export const slowTests = [
   'test/infra/organization-room.test.ts', // organizations that reach each of their limits
   'test/infra/vm-file-streams.test.ts', // half a gigabyte in both directions, and time limits
   'test/infra/webhooks/deliveries.test.ts', // ten attempts, and an endpoint that does not answer
+  'test/infra/webhooks/kill.test.ts', // processes that are killed, and started again
   'test/llm/billing/ledger-sums.test.ts', // a ledger of a year
   'test/llm/chat-streams.test.ts', // streams that break off, with their time limits
   'test/llm/chat.test.ts', // chats that take seconds

@@ -4,6 +4,7 @@ import { encodeId, newId } from '#src/platform/ids.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { startBerth, type Answer, type Berth } from '../../support/berth.ts'
+import { openStream, type EventStream } from '../../contract/event-stream.ts'
 import { idsOf } from '../../support/makers.ts'
 
 type Memory = {
@@ -349,7 +350,7 @@ test('the settings are a person’s own in each organization, and on at first', 
   expect((await settings('PATCH', { use_memories: true })).body).toEqual({ use_memories: true })
 })
 
-test('it is a node of the graph, beside its organization, and its changes can be followed', async () => {
+test('it is a node of the graph, beside its organization', async () => {
   const { id } = await make({ body: 'graph', organization_id: acme })
   const { body } = await berth.ask(
     `{ node(id: "${id}") { id ... on Memory { body category organization { id } actor { type user { name } agent { id } } sourceSession { id } createdAt } }
@@ -362,4 +363,40 @@ test('it is a node of the graph, beside its organization, and its changes can be
     memories: { nodes: [{ organizationId: null }] },
     memorySettings: { useMemories: true },
   })
+})
+
+test('changes are told as they happen and from a cursor on, to whoever may read the memory', async () => {
+  const [watcher, other] = [await berth.token('wanda', 'acme', 'viewer'), await berth.token('walter', 'acme', 'member')]
+  const follow = (as: string, args = ''): Promise<EventStream> =>
+    openStream(
+      `${berth.url}/graphql?${new URLSearchParams({ query: `subscription { memoryEvents${args} { ... on MemoryEvent { cursor type memoryId revision memory { body } } } }` })}`,
+      { token: as },
+    )
+  const nextOf = async (stream: EventStream): Promise<unknown> =>
+    ((await stream.next())?.data as { data: { memoryEvents: unknown } } | undefined)?.data.memoryEvents
+  const shared = `organizationId: "${acme}"`
+  const earlier = await make({ organization_id: acme })
+  const [theirs, own, foreign] = [
+    await follow(watcher, `(${shared})`),
+    await follow(other),
+    await follow(stranger, `(${shared})`),
+  ]
+  expect(JSON.stringify((await foreign.next())?.data)).toContain('FORBIDDEN')
+  const { id } = await make({ body: 'followed', organization_id: acme })
+  const created = { type: 'MEMORY_CREATED', memoryId: id, revision: 1, memory: { body: 'followed' } }
+  expect(await nextOf(theirs)).toMatchObject(created)
+  await call('PATCH', `memories/${id}`, { body: 'followed on', revision: 1 })
+  const updated = (await nextOf(theirs)) as { cursor: string }
+  expect(updated).toMatchObject({ type: 'MEMORY_UPDATED', memoryId: id, revision: 2, memory: { body: 'followed on' } })
+  await call('DELETE', `memories/${id}?revision=2`)
+  const deleted = { type: 'MEMORY_DELETED', memoryId: id, revision: 2, memory: null }
+  expect(await nextOf(theirs)).toMatchObject(deleted)
+  const kept = await make({ body: 'private' }, other)
+  expect(await nextOf(own)).toMatchObject({ type: 'MEMORY_CREATED', memoryId: kept.id }) // and nothing of what was shared
+  const resumed = await follow(watcher, `(${shared}, after: "${updated.cursor}")`)
+  expect(await nextOf(resumed)).toMatchObject(deleted)
+  const whole = await follow(watcher, `(${shared}, after: "0")`)
+  let first = (await nextOf(whole)) as { memoryId: string }
+  while (first.memoryId !== earlier.id) first = (await nextOf(whole)) as { memoryId: string }
+  for (const stream of [theirs, own, foreign, resumed, whole]) stream.close()
 })
