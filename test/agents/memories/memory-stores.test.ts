@@ -21,7 +21,7 @@ const calls: Readonly<Record<string, () => PromiseLike<unknown>>> = {
   list: () => client.beta.memoryStores.list(),
   delete: () => client.beta.memoryStores.delete('memstore_x'),
   archive: () => client.beta.memoryStores.archive('memstore_x'),
-  'memories.create': () => client.beta.memoryStores.memories.create('memstore_x', { path: '/a.md', content: 'a' }),
+  'memories.create': () => client.beta.memoryStores.memories.create('memstore_x', { path: '/notes', content: 'a' }),
   'memories.retrieve': () => client.beta.memoryStores.memories.retrieve('mem_x', store),
   'memories.update': () => client.beta.memoryStores.memories.update('mem_x', { ...store, content: 'b' }),
   'memories.list': () => client.beta.memoryStores.memories.list('memstore_x'),

@@ -25,7 +25,8 @@ export const webhookEventTypes = {
   'deployment.archived': 'A deployment was archived.',
   'deployment.deleted': 'A deployment was deleted.',
   'deployment_run.started': 'A run of a deployment has started its session.',
-  'deployment_run.succeeded': 'The same, by the name that Anthropic has for it; sent beside `deployment_run.started`.',
+  'deployment_run.succeeded':
+    'A run of a deployment has its session, as Anthropic tells it; sent beside `deployment_run.started`.',
   'deployment_run.failed': 'A run of a deployment could not start.',
   'trigger.fired': 'An event of a repository started a session.',
   'trigger.skipped': 'An event of a repository started nothing; its fire says why.',
