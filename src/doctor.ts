@@ -13,6 +13,7 @@ import { checkEdge } from './start/edge-checks.ts'
 import { checkModels } from './start/model-checks.ts'
 import { findRun } from './start/run-file.ts'
 import { checkVms } from './start/vm-checks.ts'
+import { checkWebhooks } from './start/webhook-checks.ts'
 
 const marks = { works: '✓', fails: '✗', neither: '–' } as const
 
@@ -37,6 +38,7 @@ async function main(): Promise<number> {
     for (const check of await checkEdge(config, findRun(config.dataDir) !== null)) show(check)
     for (const check of await checkModels(config)) show(check)
     show(await checkAcme(config))
+    show(checkWebhooks(config))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems) show({ verdict: 'fails', what: `settings: ${problem}` })

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readConfig } from '#src/platform/config.ts'
+import { checkWebhooks } from '../src/start/webhook-checks.ts'
 import { startCommand } from './support/command.ts'
 import { startNameServer } from './support/name-server.ts'
 import { freePort } from './support/ports.ts'
@@ -138,4 +140,32 @@ test('the doctor says which models are set up and reached, and shows no key', as
   expect(wrong.text).toMatch(/^✗ settings: BERTH_MODELS_FILE: upstreams\.here\.kind must be one of/m)
   expect([wrong.code, wrong.text.includes('canary')]).toEqual([1, false])
   answering.close()
+})
+
+test('the doctor says whether events of GitHub are taken, and where, and shows no secret', async () => {
+  const { text } = await doctor({ GITHUB_WEBHOOK_SECRET: 'canary-webhook-secret' })
+  expect(text).toMatch(
+    /^– events of GitHub, .+\/agents\/v1\/hooks\/github, which GitHub does not reach\n {4}Set BERTH_/m,
+  )
+  expect(text).not.toContain('canary')
+})
+
+test.each([
+  [{}, '– events of GitHub, which fire triggers: not set up', 'GITHUB_WEBHOOK_SECRET'],
+  [{ secret: true }, '– nobody can have a trigger', 'BERTH_CODEHOST_CLIENT_ID'],
+  [{ secret: true, GITHUB_WEBHOOK_ORGANIZATIONS: 'acme' }, '✓ https://berth.example/agents/v1/hooks/github', ''],
+  [{ secret: true, previous: true, GITHUB_WEBHOOK_ORGANIZATIONS: 'acme' }, '✓ the secret of before', ''],
+])('with %j its check of webhooks is “%s”', ({ secret, previous, ...more }: Record<string, unknown>, words, remedy) => {
+  const check = checkWebhooks(
+    readConfig({
+      BERTH_PUBLIC_URL: 'https://berth.example',
+      ...(secret ? { GITHUB_WEBHOOK_SECRET: 'canary-webhook-secret' } : {}),
+      ...(previous ? { GITHUB_WEBHOOK_SECRET_PREVIOUS: 'canary-webhook-before' } : {}),
+      ...(more as Record<string, string>),
+    }),
+  )
+  expect(check.verdict).toBe(words.startsWith('✓') ? 'works' : 'neither')
+  expect(check.what).toContain(words.slice(2))
+  expect(check.remedy ?? '').toContain(remedy)
+  expect(JSON.stringify(check)).not.toContain('canary')
 })
