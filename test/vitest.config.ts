@@ -17,6 +17,7 @@ export const slowTests = [
   'test/agents/sessions/loop.test.ts', // many sessions, with their time limits
   'test/agents/sessions/models.test.ts', // many sessions, with their time limits
   'test/agents/sessions/web-tools.test.ts', // arguments whose check takes forever
+  'test/agents/triggers/chaos.test.ts', // processes that are killed, and leases that end
   'test/architecture/tools.test.ts', // the linter and the formatter, on every file
   'test/backup.test.ts', // whole installations, backed up and restored
   'test/contract/agents-hostile.test.ts', // hundreds of attack texts in every field
