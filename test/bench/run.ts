@@ -15,6 +15,7 @@ import { functions } from './edge/functions.ts'
 import { ingress } from './edge/ingress.ts'
 import { graphql } from './graphql.ts'
 import { memories } from './agents/memories.ts'
+import { triggers } from './agents/triggers.ts'
 import { postgres } from './postgres.ts'
 import { sessionSteps } from './session-steps.ts'
 import { sessions } from './sessions.ts'
@@ -30,6 +31,7 @@ const benchmarks: readonly Benchmark[] = [
   sessions,
   sessionSteps,
   memories,
+  triggers,
   vms,
   vmFiles,
   databases,
