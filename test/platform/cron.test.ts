@@ -26,6 +26,20 @@ describe('a cron expression', () => {
     expect(moments('0 12 * * 7', 'UTC', '2027-01-10T12:00:00Z', 1)).toEqual(['2027-01-17T12:00'])
   })
 
+  test('has a day that only leap years have, and 0 and 7 for Sunday', () => {
+    expect(moments('0 0 29 2 *', 'UTC', '2027-01-10T00:00:00Z', 2)).toEqual(['2028-02-29T00:00', '2032-02-29T00:00'])
+    for (const day of ['0', '7', 'sun'])
+      expect(moments(`0 12 * * ${day}`, 'UTC', '2027-01-10T12:00:00Z', 1)).toEqual(['2027-01-17T12:00'])
+  })
+
+  test('answers the same again, also to whoever changed what they got', () => {
+    const of = { cron: '0 12 * * *', timezone: 'UTC' }
+    const after = new Date('2027-01-10T12:00:00Z')
+    nextMoment(of, after)?.setUTCFullYear(1999)
+    expect(nextMoment(of, after)).toEqual(new Date('2027-01-11T12:00:00Z'))
+    expect(nextMoment({ ...of, timezone: 'Europe/Rome' }, after)).toEqual(new Date('2027-01-11T11:00:00Z'))
+  })
+
   test('skips a local time that does not exist', () => {
     expect(moments('30 2 * * *', 'Europe/Rome', '2027-03-27T12:00:00Z', 2)).toEqual([
       '2027-03-29T00:30',
@@ -57,6 +71,18 @@ describe('a cron expression', () => {
     '60 * * * *',
     '* 25 * * *',
     '0 0 30 2 *',
+    '0 0 31 2 *',
+    '0 0 31 4,6,9,11 *',
+    '0 0 * * 6-1',
+    '0 0 * * 8',
+    '@reboot',
+    '0 0 LW * *',
+    'H 0 * * *',
+    '0 0 * * * 2027',
+    '-5 * * * *',
+    '1.5 * * * *',
+    '٣ * * * *',
+    '5/0 * * * *',
     '1-0 * * * *',
     'a b c d e',
     '*/0 * * * *',

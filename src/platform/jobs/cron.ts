@@ -3,6 +3,7 @@
  * as POSIX defines them. A local time that the clocks skip does not occur; one that occurs twice counts the first time.
  */
 import { CronExpressionParser } from 'cron-parser'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 
@@ -21,6 +22,11 @@ const fieldRules: readonly { name: string; least: number; most: number; names?: 
 ]
 /** More skipped or repeated moments than there are in a row in any time zone. */
 const triesMax = 200
+
+/** Moments that were found lately: many schedules have the same expression, and each is shown again and again. */
+const found = createBoundedMap<string, number | null>({ entriesMax: 10_000 })
+/** How local times are shown, by time zone: making one takes longer than a moment does. */
+const clocks = createBoundedMap<string, Intl.DateTimeFormat>({ entriesMax: 500 })
 
 /** The moments of an expression. */
 export type Cron = { cron: string; timezone: string }
@@ -46,7 +52,17 @@ export function readCron(cron: string, timezone: string): Cron {
 }
 
 /** The first moment after this one; null when there is none. @throws BerthError invalid_cron. */
-export function nextMoment({ cron, timezone }: Cron, after: Date): Date | null {
+export function nextMoment(of: Cron, after: Date): Date | null {
+  const key = `${after.getTime()} ${of.timezone} ${of.cron}`
+  let next = found.get(key)
+  if (next === undefined) {
+    next = findNext(of, after)?.getTime() ?? null
+    found.set(key, next)
+  }
+  return next === null ? null : momentAt(next)
+}
+
+function findNext({ cron, timezone }: Cron, after: Date): Date | null {
   const moments = parse(cron, timezone, after)
   for (let tries = 0; tries < triesMax; tries++) {
     const next = nextOf(moments)
@@ -103,9 +119,17 @@ function nextOf(moments: ReturnType<typeof parse>): Date | null {
 
 /** Whether the same local time was shown an hour, or half an hour, before. */
 function isRepeated(at: Date, timezone: string): boolean {
-  const local = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' })
+  const local = clockOf(timezone)
   const shown = local.format(at)
   return [30, 60].some((minutes) => local.format(momentAt(at.getTime() - minutes * 60_000)) === shown)
+}
+
+function clockOf(timezone: string): Intl.DateTimeFormat {
+  const known = clocks.get(timezone)
+  if (known) return known
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' })
+  clocks.set(timezone, clock)
+  return clock
 }
 
 function isTimeZone(name: string): boolean {
