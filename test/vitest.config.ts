@@ -13,6 +13,9 @@ export const slowTests = [
   'test/adding-a-noun.test.ts', // a copy of the checkout, and its types
   'test/agents/outcomes.test.ts', // sessions that are graded several times
   'test/agents/runs.test.ts', // sessions that end by themselves
+  'test/agents/schedules/firing.test.ts', // one session after another
+  'test/agents/schedules/kills.test.ts', // workers that are killed and started again
+  'test/agents/schedules/turns.test.ts', // organizations that wait for their turn
   'test/agents/sessions/deaths.test.ts', // a session that dies at each of its statements
   'test/agents/sessions/loop.test.ts', // many sessions, with their time limits
   'test/agents/sessions/models.test.ts', // many sessions, with their time limits

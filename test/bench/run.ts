@@ -17,6 +17,7 @@ import { graphql } from './graphql.ts'
 import { memories } from './agents/memories.ts'
 import { triggers } from './agents/triggers.ts'
 import { postgres } from './postgres.ts'
+import { schedules } from './agents/schedules.ts'
 import { sessionSteps } from './session-steps.ts'
 import { sessions } from './sessions.ts'
 import { streams } from './streams.ts'
@@ -30,6 +31,7 @@ const benchmarks: readonly Benchmark[] = [
   buildLogs,
   sessions,
   sessionSteps,
+  schedules,
   memories,
   triggers,
   vms,
