@@ -1,5 +1,5 @@
 /** Mutations: each takes one `input` and returns a payload that can grow. Most change one noun and return it. */
-import type { InputFieldBuilder, InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core'
+import type { InputFieldBuilder, InputFieldMap, InputShapeFromFields, InterfaceRef, ObjectRef } from '@pothos/core'
 import type { GraphQLResolveInfo } from 'graphql'
 import type { Call } from '#src/platform/services.ts'
 import { builder } from './builder.ts'
@@ -9,7 +9,7 @@ type Types = (typeof builder)['$inferSchemaTypes']
 type Fields<Map extends InputFieldMap> = (t: InputFieldBuilder<Types, 'InputObject'>) => Map
 
 /** The payload's field and its type; `description` where it is not an object that was changed. */
-type Noun<Row> = { field: string; type: ObjectRef<Types, Row>; description?: string }
+type Noun<Row> = { field: string; type: ObjectRef<Types, Row> | InterfaceRef<Types, Row>; description?: string }
 
 /**
  * A mutation that returns the noun that it created or changed: `<name>(input: <Name>Input!): <Name>Payload`.

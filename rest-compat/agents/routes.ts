@@ -10,6 +10,7 @@ import { memoryRoutes } from './memories.ts'
 import { runRoutes } from './runs.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
+import { sessionResourceRoutes } from './session-resources.ts'
 import { hookRoute } from './hooks.ts'
 import { triggerRoutes } from './triggers.ts'
 import { vaultRoutes } from './vaults.ts'
@@ -34,6 +35,7 @@ const routes: Routes = {
   ...vaultRoutes,
   ...credentialRoutes,
   ...sessionRoutes,
+  ...sessionResourceRoutes,
   ...memoryRoutes,
   ...runRoutes,
   ...fileRoutes,

@@ -4,11 +4,12 @@ import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 import { createdFilter } from './created-filters.ts'
 import { sessionParts } from './session-parts.ts'
+import { resourceParts } from './session-resources.ts'
 
 const { activity, budget, outcome, stopReason, usage } = sessionParts
 /** A session as REST shows it. */
 export const sessionFragment = `fragment Session on Session { id type title agent: wireAgent agent_id: agentId environment_id: environmentId deployment_id: deploymentId kind source: sourceKind status
-  stop_reason: stopReason ${stopReason} vault_ids: vaultIds metadata resources outcome_evaluations: outcomeEvaluations ${outcome}
+  stop_reason: stopReason ${stopReason} vault_ids: vaultIds metadata resources ${resourceParts} outcome_evaluations: outcomeEvaluations ${outcome}
   budget ${budget} usage ${usage} stats { active_seconds: activeSeconds duration_seconds: durationSeconds }
   shared shared_at: sharedAt activity ${activity} created_at: createdAt updated_at: updatedAt archived_at: archivedAt }`
 

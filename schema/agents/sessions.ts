@@ -25,9 +25,11 @@ import {
   sessionUsage,
   stopReason,
 } from './sessions/parts.ts'
+import { sessionResourceInput } from './session-resources/inputs.ts'
 import { vaultType } from './vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
 import { deleteSession } from '#src/resources/agents/sessions/deletion.ts'
 import { activityOf, markSeen } from '#src/resources/agents/sessions/reading.ts'
 import { wireAgent } from '#src/resources/agents/sessions/rows.ts'
@@ -104,7 +106,6 @@ builder.objectType(sessionType, {
       type: 'TextMap',
       description: 'Your own labels: up to 16 pairs of key and text.',
     }),
-    resources: t.field({ type: ['Reserved'], description: 'Always empty.', resolve: () => [] }),
     outcomeEvaluations: t.field({
       type: [outcomeEvaluation],
       description: 'The outcomes it was given, in order.',
@@ -247,7 +248,11 @@ mutationOf(
       extensions: { most: limits.initialEventsMax },
       description: `The first events: at most ${limits.initialEventsMax} messages and outcomes.`,
     }),
-    resources: t.field({ type: ['Reserved'], description: 'Must be empty.' }),
+    resources: t.field({
+      type: [sessionResourceInput],
+      extensions: { most: sessionResourceLimits.perSession },
+      description: `What to put into its VM: ${sessionResourceLimits.perSession} at most.`,
+    }),
   }),
   (call, _, wired) => createSession(call, wired() as Parameters<typeof createSession>[1]), // ids are strings by their types
 )

@@ -34,6 +34,7 @@ export const idPrefixes = {
   sessionEvent: 'sevt',
   outcome: 'outc',
   file: 'file',
+  sessionResource: 'sesrsc',
   trigger: 'trg',
   triggerFire: 'fire',
   memory: 'mem',

@@ -681,6 +681,7 @@ create table environments (
   constraint environments_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'error'::text, 'archived'::text])))
 );
 CREATE INDEX environments_in_flight ON public.environments USING btree (organization_id) WHERE (status = 'provisioning'::text);
+CREATE INDEX environments_own_vm ON public.environments USING btree (id) WHERE (ephemeral AND (vm_id IS NOT NULL));
 CREATE INDEX environments_owner ON public.environments USING btree (organization_id, owner_user_id, id DESC);
 CREATE INDEX environments_owner_user ON public.environments USING btree (owner_user_id);
 CREATE INDEX environments_prepared_vm ON public.environments USING btree (prepared_vm_id);
@@ -1325,6 +1326,30 @@ create table session_reasoning (
   constraint session_reasoning_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
 );
 CREATE INDEX session_reasoning_session ON public.session_reasoning USING btree (session_id);
+
+create table session_resources (
+  id uuid not null,
+  session_id uuid not null,
+  type text not null,
+  mount_path text not null,
+  file_id uuid,
+  url text,
+  checkout jsonb,
+  sealed_token bytea,
+  vm_id uuid,
+  placed_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint session_resources_session_id_mount_path_key UNIQUE (session_id, mount_path),
+  constraint session_resources_pkey PRIMARY KEY (id),
+  constraint session_resources_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE,
+  constraint session_resources_check CHECK (((type = 'file'::text) = (file_id IS NOT NULL))),
+  constraint session_resources_check1 CHECK (((type = 'github_repository'::text) = (url IS NOT NULL))),
+  constraint session_resources_check2 CHECK (((type = 'github_repository'::text) OR ((checkout IS NULL) AND (sealed_token IS NULL)))),
+  constraint session_resources_mount_path_check CHECK (((length(mount_path) >= 2) AND (length(mount_path) <= 1024))),
+  constraint session_resources_type_check CHECK ((type = ANY (ARRAY['file'::text, 'github_repository'::text])))
+);
+CREATE INDEX session_resources_vm ON public.session_resources USING btree (vm_id) WHERE (sealed_token IS NOT NULL);
 
 create table session_secrets (
   session_id uuid not null,

@@ -152,14 +152,16 @@ const methods: Readonly<Record<string, Method>> = {
   'sessions.create': {
     parameters: 'SessionCreateParams',
     answer: 'BetaManagedAgentsSession',
-    honoured: 'agent environment_id budget initial_events metadata title vault_ids',
-    refused: { resources: [{ type: 'file', file_id: 'x' }] },
+    honoured: 'agent environment_id budget initial_events metadata resources title vault_ids',
     ask: async (extra) =>
       makeSession({
         agent: (await makeAgent(everyAgent)).id,
         budget: { type: 'limit', max_list_cost: { amount: '1', currency: 'USD' } },
         title: 't',
         vault_ids: [(await makeVault()).id],
+        resources: [
+          { type: 'github_repository', url: 'https://github.com/a/b', checkout: { type: 'branch', name: 'c' } },
+        ],
         ...extra,
       }),
   },

@@ -68,6 +68,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/agents/deployments': ['deployment_runs', 'deployments'],
   'src/resources/agents/environments': ['environment_events', 'environments'],
   'src/resources/agents/files': ['files'],
+  'src/resources/agents/session-resources': ['session_resources'],
   'src/resources/agents/sessions': [
     'session_calls',
     'session_events',

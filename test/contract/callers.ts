@@ -124,6 +124,7 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     vault: target.vault,
     agent_schedule: target.agentSchedule,
     cid: target.credential,
+    rid: target.sessionResource,
     session: target.session,
     event: target.event,
     deployment: target.deployment,

@@ -212,6 +212,8 @@ const openToVmTokens = [
   'query sessions',
   'query sharedSession',
   'query sessionEvents',
+  'query sessionResource',
+  'query sessionResources',
   'mutation createSession',
   'mutation updateSession',
   'mutation archiveSession',

@@ -14,6 +14,7 @@ import { holdSession } from '#src/resources/agents/sessions/claims.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
+import { describeResources } from '#src/resources/agents/session-resources/placing.ts'
 import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
 import { readReasoning } from '#src/resources/agents/sessions/reasoning.ts'
 import {
@@ -133,7 +134,8 @@ async function begin(
         )
   const thinks = model !== null && model.reasoningLevels.length > 0
   const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
-  const instructions = instructionsOf(system, offers, memory.told)
+  const resources = session.environmentId === null ? null : await describeResources(tx, session.id)
+  const instructions = instructionsOf(system, offers, { memories: memory.told, resources })
   const { organizationId, ownerUserId: userId } = session
   const files = await readNamedFiles({ config, sealer }, tx, { organizationId, userId }, conversation)
   const converse = (): ModelRequest['messages'] =>
@@ -171,10 +173,15 @@ async function begin(
 }
 
 /** What the model is told first: the agent's own instructions, and what its tools need. */
-function instructionsOf(system: string | null, offers: readonly Offer[], told: string | null): string | null {
+function instructionsOf(
+  system: string | null,
+  offers: readonly Offer[],
+  told: { memories: string | null; resources: string | null },
+): string | null {
   const hasVm = offers.some(({ kind }) => kind === 'guest')
   const recalls = offers.some(({ name, kind }) => name === 'recall' && kind === 'service')
-  const text = [system, hasVm ? aboutTheVm : null, recalls ? told : null].filter((part) => part !== null).join('\n\n')
+  const parts = [system, ...(hasVm ? [aboutTheVm, told.resources] : []), recalls ? told.memories : null]
+  const text = parts.filter((part) => part !== null).join('\n\n')
   return text === '' ? null : text
 }
 

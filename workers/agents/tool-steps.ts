@@ -16,6 +16,7 @@ import { ClaimLost } from '#src/resources/agents/sessions/claims.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { errorEvent, resultEvent } from '#src/resources/agents/turns/step-events.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
+import { placeResources, type PlacingNote } from '#src/resources/agents/session-resources/placing.ts'
 import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
 import {
   forgetInGuest,
@@ -24,6 +25,7 @@ import {
   runInGuest,
   type GuestVm,
 } from '#src/resources/agents/tools/guest-calls.ts'
+import { deployPort } from '#src/resources/agents/tools/deploy.ts'
 import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-shapes.ts'
 import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
@@ -145,6 +147,7 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
     )
   if (memoryTools.includes(name))
     return plain(await runMemoryTool(services.db, session, { id: use.id, name, input }, masker))
+  if (name === 'deploy' && session.environmentId !== null) return deploy(round, input, session.environmentId)
   const tool = findGuestTool(name)
   if (!tool || !session.environmentId)
     return plain(failed('There is no such tool. Use one of those that you were given.'))
@@ -162,11 +165,13 @@ async function performInGuest(
   const order = tool.order(input, { folderFile: `/tmp/.berth-folder-${run.session.id}` })
   if ('text' in order) return plain(order)
   const begun = round.begun.get(use.id)
+  const notes: PlacingNote[] = []
   const findVm = async (): Promise<GuestVm> => {
-    const vm = await ensureEnvironmentVm(run.services, environmentId, { mcpHosts: mcpHostsOf(run), signal: run.over })
+    const vm = await sessionVm(run, environmentId)
     await giveVaultVariables(round, vm)
     const found = await guestVm(run.services, vm)
     round.vms.set(vm.id, found)
+    if (!begun) notes.push(...(await putResources(round, found)))
     return found
   }
   try {
@@ -181,19 +186,61 @@ async function performInGuest(
       },
       run.over,
     )
-    return plain(tool.result(end, input, order.timeoutMs))
+    return { result: withNotes(tool.result(end, input, order.timeoutMs), notes), errors: notes.flatMap(errorOf) }
   } catch (error) {
     run.over.throwIfAborted()
     if (error instanceof ClaimLost) throw error
     if (error instanceof MachineLost)
       return plain(failed('The machine was lost; the command may have run. Check before you run it again.'))
-    if (!(error instanceof BerthError)) throw error
-    processLog.debug({ reason: error.message }, 'a tool’s VM is not available')
-    return {
-      result: failed(`The session’s machine is not available: ${error.message}`),
-      errors: [errorEvent('environment_failed_error', error.message, 'retrying')],
-    }
+    return notAvailable(error)
   }
+}
+
+/** Publishes a port of the session's VM, which is started for it. */
+async function deploy({ run }: Round, input: ToolInput, environmentId: string): Promise<Outcome> {
+  const port = { serviceName: String(input['service_name']), vmPort: Number(input['port']) } // checked by the tool's schema
+  let vm: Vm
+  try {
+    vm = await sessionVm(run, environmentId)
+  } catch (error) {
+    run.over.throwIfAborted()
+    return notAvailable(error)
+  }
+  return plain(await deployPort(run.services, run.session, vm.id, port))
+}
+
+async function sessionVm(run: StepRun, environmentId: string): Promise<Vm> {
+  return ensureEnvironmentVm(run.services, environmentId, { mcpHosts: mcpHostsOf(run), signal: run.over })
+}
+
+function notAvailable(error: unknown): Outcome {
+  if (!(error instanceof BerthError)) throw error
+  processLog.debug({ reason: error.message }, 'a tool’s VM is not available')
+  return {
+    result: failed(`The session’s machine is not available: ${error.message}`),
+    errors: [errorEvent('environment_failed_error', error.message, 'retrying')],
+  }
+}
+
+/** Puts the resources of the session into its VM. @returns what is to be said of it. */
+async function putResources({ run: { services, session, log, over } }: Round, vm: GuestVm): Promise<PlacingNote[]> {
+  return placeResources(services, {
+    session,
+    turnId: turnIdOf(log),
+    vm,
+    findMasker: () => stepMasker(services, session),
+    signal: over,
+  })
+}
+
+/** A result that begins with what is to be said of the machine. */
+function withNotes(result: ToolResult, notes: readonly PlacingNote[]): ToolResult {
+  if (notes.length === 0) return result
+  return { ...result, text: [...notes.map(({ text }) => `[${text}]`), result.text].join('\n') }
+}
+
+function errorOf({ text, isThere }: PlacingNote): NewEvent[] {
+  return isThere ? [] : [errorEvent('environment_failed_error', text, 'retrying')]
 }
 
 const given = createBoundedMap<string, true>({ entriesMax: 1_000 })

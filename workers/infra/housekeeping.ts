@@ -4,6 +4,7 @@ import { forgetIdempotencyKeys } from '#src/platform/idempotency.ts'
 import { log } from '#src/platform/log.ts'
 import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
 import type { Background } from '#src/platform/services.ts'
+import { endVmsOfRuns } from '#src/resources/agents/environments/ended-runs.ts'
 import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environments/vms.ts'
 import { forgetScheduleRuns } from '#src/resources/agents/schedules/runs.ts'
 import { replanAfterClockChange } from '#src/resources/agents/schedules/ticks.ts'
@@ -64,6 +65,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services, own)),
     every('*/5 * * * * *', 'resuming sessions', () => requeueStalledSessions(services)),
     every('*/5 * * * * *', 'stopping idle environments', () => stopIdleEnvironments(services)),
+    every('*/5 * * * * *', 'deleting the VMs of runs that are over', () => endVmsOfRuns(services)),
     every('* * * * *', 'ending stranded environments', () => endStrandedEnvironments(services)),
     every(
       '*/10 * * * * *',

@@ -286,6 +286,11 @@ export type Tables = {
   session_reasoning: {
     spanId: string; sessionId: string; blocks: unknown
   }
+  session_resources: {
+    id: string; sessionId: string; type: string; mountPath: string; fileId: string | null; url: string | null
+    checkout: unknown; sealedToken: Buffer | null; vmId: string | null; placedAt: string | null; createdAt: string
+    updatedAt: string
+  }
   session_secrets: {
     sessionId: string; digest: string; sealedValue: Buffer
   }

@@ -165,9 +165,11 @@ export const builtInTools: readonly BuiltInTool[] = [
     ours,
     'deploy',
     inVm,
-    'Publishes a port of the VM under an address of its own.',
+    'Publishes a port of the VM under an address of its own, which everybody on the internet may open, while the VM runs. Start the server first.',
     {
-      service_name: text('A name for it.'),
+      service_name: text(
+        'A name for it, which the address begins with: lower-case letters, digits and hyphens, with a letter first.',
+      ),
       port: { type: 'integer', minimum: 1, maximum: 65_535, description: 'The port it listens on.' },
     },
     ['service_name', 'port'],

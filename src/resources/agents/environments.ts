@@ -179,12 +179,14 @@ async function insertEnvironment(
   { organizationId, userId }: Scope,
   given: Pick<Environment, 'name' | 'description' | 'metadata' | 'config' | 'ephemeral'>,
 ): Promise<Environment> {
-  await checkCount(tx, organizationId, {
-    rows: sql`environments where organization_id = ${organizationId}`,
-    nouns: 'environments',
-    most: limits.environmentsMax,
-    advice: 'Delete those that nobody needs.',
-  })
+  // Those of single runs are bounded by their sessions, which have one each.
+  if (!given.ephemeral)
+    await checkCount(tx, organizationId, {
+      rows: sql`environments where organization_id = ${organizationId} and not ephemeral`,
+      nouns: 'environments',
+      most: limits.environmentsMax,
+      advice: 'Delete those that nobody needs.',
+    })
   const environment = await getOne<Environment>(
     tx,
     sql`

@@ -21,6 +21,8 @@ import { discardEnvironment } from './environments.ts'
 import { nameFiles } from './files/contents.ts'
 import { readInitialEvents } from './sessions/event-shapes.ts'
 import { mergeMetadata, readShape, readText } from './agents/field-rules.ts'
+import { checkHasVm, readResourceOrders } from './session-resources/orders.ts'
+import { forgetTokens } from './session-resources/rows.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcomes/rows.ts'
 import { tellOfSession } from './sessions/happenings.ts'
 import { appendEvents, takeEvents } from './sessions/log.ts'
@@ -85,22 +87,14 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   const budgetNanoUsd = readBudget(order.budget)
   const initialEvents = readInitialEvents(order.initialEvents)
   checkOutcomes({ outcomes: [] }, definedBy(initialEvents))
-  if (nameFiles(initialEvents)) allow(call.caller, 'files:read')
-  readShape(
-    z
-      .array(z.unknown())
-      .max(
-        0,
-        'it must be empty: Berth has no resources to mount. Clone a repository in the environment’s config, or send files in messages',
-      ),
-    order.resources ?? [],
-    'resources',
-  )
+  const resources = readResourceOrders(order.resources)
+  if (nameFiles(initialEvents) || resources.some(({ type }) => type === 'file')) allow(call.caller, 'files:read')
   if (order.agentId && order.agent !== undefined && order.agent !== null)
     throw new BerthError('invalid_request', 'Give either agent or agent_id, not both.')
   return transaction(call.db, async (tx) => {
     const agent = await resolveAgent(call, tx, scope, order.agent ?? order.agentId)
     const environment = await resolveEnvironment(tx, scope, order.environmentId)
+    if (resources.length > 0) checkHasVm(environment)
     const vaultIds = await resolveVaults(tx, scope, order.vaultIds)
     return beginSession(call, tx, scope, {
       agent,
@@ -110,6 +104,7 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
       budgetNanoUsd,
       source: 'user',
       initialEvents,
+      resources,
     })
   })
 }
@@ -238,6 +233,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
       session.status === 'terminated' ? undefined : await moveSession(tx, session.id, { to: 'terminated' }, archived)
     if (session.environmentId) await discardEnvironment(call, tx, session.environmentId)
     await forgetSessionSecrets(tx, session.id)
+    await forgetTokens(tx, session.id)
     await tellOfSession(tx, session, 'session.archived')
     return (
       moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)

@@ -82,9 +82,14 @@ export function readAddress(url: string, which: string): { key: string; name: st
   return { key: `${parsed.hostname.toLowerCase()}:${parsed.port}${path}${parsed.search}`, name }
 }
 
+/** Whether git accepts this as the name of a branch. */
+export function isBranchName(text: string): boolean {
+  return text.length <= limits.gitBranchLength && /^[\w][\w./+@#-]*$/.test(text) && !text.includes('..')
+}
+
 function readBranch(branch: string | null | undefined, index: number): string | null {
   if (!branch) return null
-  if (branch.length > limits.gitBranchLength || !/^[\w][\w./+@#-]*$/.test(branch) || branch.includes('..'))
+  if (!isBranchName(branch))
     throw new BerthError('invalid_request', `Repository ${index + 1}: the branch is not a name git accepts.`)
   return branch
 }

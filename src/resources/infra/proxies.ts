@@ -5,7 +5,7 @@ import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { isGiven, wholeNumber, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
-import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { RawBuilder } from 'kysely'
 import { removeRoute } from '#src/resources/infra/routes.ts'
@@ -13,7 +13,7 @@ import { readDomainPath } from '#src/resources/infra/domains/names.ts'
 import { knownVms, lockVm, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { noteChange } from '#src/resources/infra/vms/states.ts'
 import { generatedHost, isBelowPlatform, provedDomain, readHost } from './proxies/hosts.ts'
-import { openRoute, proxyRows, type DeploymentType, type Proxy } from './proxies/rows.ts'
+import { findService, openRoute, proxyRows, type DeploymentType, type Proxy } from './proxies/rows.ts'
 
 /** The input to make an entry; absent and null mean the default. */
 export type ProxyOrder = {
@@ -36,30 +36,39 @@ export type ProxyFilter = { vmId?: string | null }
  */
 export async function createProxy(call: Call, order: ProxyOrder): Promise<Proxy> {
   const scope = allow(call.caller, 'proxies:write')
+  readOrder(order)
+  return transaction(call.db, (tx) => addProxy(call, tx, scope, order))
+}
+
+/** The same for somebody who may, in the caller's transaction. @throws BerthError as createProxy. */
+export async function addProxy(
+  services: Pick<Call, 'config'>,
+  tx: Tx,
+  scope: Scope,
+  order: ProxyOrder,
+): Promise<Proxy> {
   const { organizationId, userId } = scope
   const { serviceName, vmPort, path, deploymentType, wakes } = readOrder(order)
-  return transaction(call.db, async (tx) => {
-    await checkCount(tx, organizationId, {
-      rows: sql`proxies where organization_id = ${organizationId}`,
-      nouns: 'proxy entries',
-      most: proxyLimits.perOrganization,
-      advice: 'Delete those that nobody needs.',
-    })
-    const vm = await lockVm(tx, scope, order.vmId, 'update')
-    if (vm.status === 'deleting') throw notFound('VM')
-    await checkService(tx, vm, serviceName)
-    const { host, domainId } = await chooseHost(call, tx, vm, serviceName, order.domain)
-    const proxy = await getOne<Proxy>(
-      tx,
-      sql`
-      insert into proxies (id, organization_id, user_id, vm_id, service_name, vm_port, deployment_type, host, path, domain_id, wakes)
-      values (${newUuid()}, ${organizationId}, ${userId}, ${vm.id}, ${serviceName}, ${vmPort}, ${deploymentType}, ${host}, ${path}, ${domainId}, ${wakes}) returning *`,
-    )
-    const isFree = await openRoute(tx, proxy)
-    if (!isFree) throw taken(host, path)
-    await noteChange(tx, vm.id)
-    return proxy
+  await checkCount(tx, organizationId, {
+    rows: sql`proxies where organization_id = ${organizationId}`,
+    nouns: 'proxy entries',
+    most: proxyLimits.perOrganization,
+    advice: 'Delete those that nobody needs.',
   })
+  const vm = await lockVm(tx, scope, order.vmId, 'update')
+  if (vm.status === 'deleting') throw notFound('VM')
+  await checkService(tx, vm, serviceName)
+  const { host, domainId } = await chooseHost(services, tx, vm, serviceName, order.domain)
+  const proxy = await getOne<Proxy>(
+    tx,
+    sql`
+    insert into proxies (id, organization_id, user_id, vm_id, service_name, vm_port, deployment_type, host, path, domain_id, wakes)
+    values (${newUuid()}, ${organizationId}, ${userId}, ${vm.id}, ${serviceName}, ${vmPort}, ${deploymentType}, ${host}, ${path}, ${domainId}, ${wakes}) returning *`,
+  )
+  const isFree = await openRoute(tx, proxy)
+  if (!isFree) throw taken(host, path)
+  await noteChange(tx, vm.id)
+  return proxy
 }
 
 /** Removes an entry and its route: the edge stops serving it within seconds. @throws BerthError not_found. */
@@ -121,8 +130,7 @@ function known(scope: Scope | Reach): RawBuilder<boolean> {
 
 /** The VM has room for one more service, and none of this name. @throws BerthError invalid_request, rate_limited. */
 async function checkService(tx: Tx, vm: Vm, serviceName: string): Promise<void> {
-  const same = await findOne(tx, sql`select 1 from proxies where vm_id = ${vm.id} and service_name = ${serviceName}`)
-  if (same)
+  if (await findService(tx, vm.id, serviceName))
     throw new BerthError(
       'invalid_request',
       `The VM has a service ${serviceName} already. Choose another service_name, or delete that entry first.`,
@@ -138,7 +146,7 @@ async function checkService(tx: Tx, vm: Vm, serviceName: string): Promise<void> 
 
 /** The host of a new entry, and the custom domain that it belongs to. @throws BerthError invalid_request, invalid_domain. */
 async function chooseHost(
-  { config }: Call,
+  { config }: Pick<Call, 'config'>,
   tx: Tx,
   vm: Vm,
   serviceName: string,

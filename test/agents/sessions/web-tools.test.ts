@@ -260,7 +260,7 @@ describe('the tools that a model is offered', () => {
     ).toEqual(['read'])
     expect(
       names({ hasEnvironment: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }]),
-    ).toEqual(['ask_user'])
+    ).toEqual(['ask_user', 'deploy'])
     expect(
       names({ usesMemories: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }]),
     ).toEqual(['ask_user', 'remember', 'recall'])

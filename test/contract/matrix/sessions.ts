@@ -33,11 +33,25 @@ export const sessionsRows: Readonly<Record<string, RestRow>> = {
   'GET /agents/v1/sessions/{id}/events': { of: 'session', outcomes: reads('200') },
   'POST /agents/v1/sessions/{id}/events': { of: 'session', outcomes: writes('200'), body: { events: [message] } },
   'GET /agents/v1/sessions/{id}/events/stream': { of: 'session', outcomes: reads('200') },
+  'GET /agents/v1/sessions/{id}/resources': { of: 'session', outcomes: reads('200') },
+  'POST /agents/v1/sessions/{id}/resources': {
+    of: 'session',
+    outcomes: writes('400 invalid_request'), // it has no VM
+    body: { type: 'github_repository', url: 'https://example.com/a/b' },
+  },
+  'GET /agents/v1/sessions/{id}/resources/{rid}': { of: 'session', outcomes: reads('200') },
+  'POST /agents/v1/sessions/{id}/resources/{rid}': {
+    of: 'session',
+    outcomes: writes('200'),
+    body: { authorization_token: 'x' },
+  },
+  'DELETE /agents/v1/sessions/{id}/resources/{rid}': { of: 'session', outcomes: writes('204') },
   'POST /agents/v1/runs': { outcomes: makes('202'), body: { mode: 'chat', input: 'x' } },
 }
 
 const session = 'id: "{session}"'
 const inSession = 'sessionId: "{session}"'
+const resource = `${inSession}, id: "{rid}"`
 
 /** Every root field of GraphQL that sessions and runs bring. */
 export const sessionsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
@@ -55,6 +69,14 @@ export const sessionsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
     outcomes: writes('200'),
     args: `${inSession}, events: [{userInterrupt: true}]`,
   },
+  'query sessionResource': { outcomes: reads('200'), args: resource },
+  'query sessionResources': { outcomes: reads('200'), args: `${inSession}, first: 5` },
+  'mutation addSessionResource': {
+    outcomes: writes('400 invalid_request'), // it has no VM
+    args: `${inSession}, type: GITHUB_REPOSITORY, url: "https://example.com/a/b"`,
+  },
+  'mutation updateSessionResource': { outcomes: writes('200'), args: `${resource}, authorizationToken: "x"` },
+  'mutation deleteSessionResource': { outcomes: writes('200'), args: resource },
   'mutation createRun': { outcomes: makes('200'), args: 'mode: CHAT' },
   'subscription sessionEvents': { outcomes: reads('200'), args: `${inSession}, after: "0"` },
   'subscription sessionState': { outcomes: reads('200'), args: session },

@@ -5,6 +5,7 @@ import { decodeId, encodeId, newId, newUuid } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { sealSecrets } from '#src/resources/agents/credentials/rows.ts'
 import { fileKey } from '#src/resources/agents/files/rows.ts'
+import { sealToken } from '#src/resources/agents/session-resources/rows.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
 import type { Berth } from '../../support/berth.ts'
 
@@ -16,6 +17,7 @@ export type AgentsTarget = {
   agentSchedule: string
   credential: string
   session: string
+  sessionResource: string
   event: string
   file: string
   deployment: string
@@ -33,6 +35,7 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   agentSchedule: newId('schedule'),
   credential: newId('credential'),
   session: newId('session'),
+  sessionResource: newId('sessionResource'),
   event: newId('sessionEvent'),
   file: newId('file'),
   deployment: newId('deployment'),
@@ -49,6 +52,7 @@ export const malformedAgentsTarget: AgentsTarget = {
   agentSchedule: 'sch_x',
   credential: 'vcrd_x',
   session: 'sesn_x',
+  sessionResource: 'sesrsc_x',
   event: 'sevt_x',
   file: 'file_x',
   deployment: 'depl_x',
@@ -103,6 +107,11 @@ export async function makeAgentsTarget(
       { type: 'agent.message', id: eventId, data: { content: [{ type: 'text', text: canary }] } },
     ]),
   )
+  const resourceId = newUuid()
+  await sql`
+    insert into session_resources (id, session_id, type, mount_path, url, checkout, sealed_token)
+    values (${resourceId}, ${sessionId}, 'github_repository', ${`/workspace/${canary}`}, ${`https://127.0.0.1/octocat/${canary}`}, ${JSON.stringify({ type: 'branch', name: canary })},
+      ${sealToken(sealer, resourceId, canary)})`.execute(db)
   const [vaultId, credentialId] = [newUuid(), newUuid()]
   const auth = { type: 'mcp_oauth', mcp_server_url: `https://127.0.0.1/${canary}`, expires_at: null, refresh: null }
   const sealed = sealSecrets(sealer, credentialId, { access_token: canary, refresh_token: null, client_secret: null })
@@ -189,6 +198,7 @@ export async function makeAgentsTarget(
     agentSchedule: encodeId('schedule', scheduleId),
     credential: encodeId('credential', credentialId),
     session: encodeId('session', sessionId),
+    sessionResource: encodeId('sessionResource', resourceId),
     event: encodeId('sessionEvent', eventId),
     file: encodeId('file', fileId),
     trigger: encodeId('trigger', triggerId),

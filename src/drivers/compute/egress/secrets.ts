@@ -26,7 +26,7 @@ export type FindSecretHosts = (machineId: string) => Promise<readonly (readonly 
 export const searchedBodyBytesMax = 64 * 1024
 
 const mark = 'berth-secret-'
-const placeholder = /berth-secret-((?:vcrd|chl)_[0-7][0-9a-hjkmnp-tv-z]{25})/g
+const placeholder = /berth-secret-((?:vcrd|chl|sesrsc)_[0-7][0-9a-hjkmnp-tv-z]{25})/g
 
 /** What is forwarded: headers as a flat list, and the body when it was read. */
 export type Outgoing = { headers: string[]; body: Buffer | null }
@@ -86,7 +86,12 @@ function replaceIn(
   encode = (secret: string): string => secret,
 ): string {
   return text.replaceAll(placeholder, (whole, publicId: string) => {
-    const use = find(decodeId('credential', publicId) ?? decodeId('codeHostLink', publicId) ?? '')
+    const use = find(
+      decodeId('credential', publicId) ??
+        decodeId('codeHostLink', publicId) ??
+        decodeId('sessionResource', publicId) ??
+        '',
+    )
     return use && where(use) && isFor(use.hosts, host) ? encode(use.secret) : whole
   })
 }

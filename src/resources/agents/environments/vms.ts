@@ -3,6 +3,7 @@
  * started again at the next use. The slow work is a job of the VM's node: see workers/agents/environments.ts.
  */
 import type { Scope } from '#src/platform/access.ts'
+import { nowMs } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
@@ -147,9 +148,10 @@ async function findReady(services: Background, id: string, { mcpHosts = [] }: En
     services.db,
     sql`update environments set used_at = greatest(used_at, now()) where id = ${id} and status = 'ready' and vm_id = ${vm.id} and used_at < now() - ${usedSeconds} * interval '1 second'`,
   )
-  // The job that stops idle VMs checks used_at under the row's lock: after writing it, check that the VM is still
-  // running.
-  if (noted > 0) return findRunningVmRow(services.db, vm.id)
+  // The jobs that stop idle VMs, and delete those of runs that are over, check used_at under the row's lock: after writing
+  // it, or finding that the VM is another one, check that it is still running.
+  const isOld = Date.parse(environment.usedAt) < nowMs() - (usedSeconds / 2) * 1000
+  if (noted > 0 || isOld) return findRunningVmRow(services.db, vm.id)
   return vm
 }
 

@@ -15,12 +15,13 @@ import { changeDefinition } from '#src/resources/agents/agents/definitions.ts'
 import { findAgentVersion, readAgent, type AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { environmentArchived, readEnvironment, type Environment } from '#src/resources/agents/environments/rows.ts'
 import { checkNamedFiles } from '#src/resources/agents/files/contents.ts'
+import { insertResources, type ResourceOrder } from '#src/resources/agents/session-resources/orders.ts'
 import { readMetadata, readShape, readText, type Metadata } from '#src/resources/agents/agents/field-rules.ts'
 import { tellOfSession } from './happenings.ts'
 import { stepJob } from './jobs.ts'
 import { appendEvents, type NewEvent } from './log.ts'
 import { checkAtWork, type Session, type SessionSource } from './rows.ts'
-import { maskedEvents, vaultsMasker } from './secrets.ts'
+import { maskedEvents, startMasker } from './secrets.ts'
 import { afterAppending, moveSession } from './states.ts'
 import { vaultArchived } from '#src/resources/agents/vaults/rows.ts'
 
@@ -43,6 +44,7 @@ export type SessionPlan = {
   source: SessionSource
   deploymentId?: string | null
   initialEvents: readonly NewEvent[]
+  resources?: readonly ResourceOrder[]
 }
 
 const anything = z.unknown().optional()
@@ -175,10 +177,13 @@ export async function beginSession(
   { organizationId, userId }: Scope,
   plan: SessionPlan,
 ): Promise<Session> {
-  const { agent } = plan
+  const { agent, resources = [] } = plan
+  const tokens = resources.flatMap((one) => (one.type === 'file' ? [] : (one.token ?? [])))
   await checkNamedFiles(tx, { organizationId, userId }, plan.initialEvents)
   const masker =
-    userId === null ? noMasker : await vaultsMasker({ db: tx, sealer }, { organizationId, userId }, plan.vaultIds)
+    userId === null
+      ? noMasker
+      : await startMasker({ db: tx, sealer }, { organizationId, userId }, plan.vaultIds, tokens)
   const initialEvents = await maskedEvents(masker, plan.initialEvents)
   await checkRoughCount(tx, organizationId, {
     rows: sql`sessions where organization_id = ${organizationId}`,
@@ -193,6 +198,7 @@ export async function beginSession(
     values (${newUuid()}, ${organizationId}, ${userId}, ${agent.agentId}, ${agent.builtinAgent}, ${agent.version}, ${JSON.stringify(agent.definition)}, ${plan.environmentId}, ${plan.deploymentId ?? null},
       ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title && masker.text(plan.title)}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle') returning *`,
   )
+  await insertResources({ sealer }, tx, { sessionId: session.id, organizationId, userId }, resources)
   await tellOfSession(tx, session, 'session.created')
   if (!initialEvents.some(({ type }) => type !== 'system.message'))
     return afterAppending(session, await appendEvents(tx, session.id, initialEvents))

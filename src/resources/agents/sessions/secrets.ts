@@ -1,5 +1,5 @@
 /**
- * The secrets to mask in a session: those of its vaults and the `secret` variables of its VM. They are masked in
+ * The secrets to mask in a session: those of its vaults and its resources, and the `secret` variables of its VM. They are masked in
  * everything before it is stored, so every reader, including the model, sees the masked log. A secret that was once
  * available is remembered, sealed, until the session has ended: a credential may have been printed before it was
  * rotated or archived.
@@ -15,6 +15,7 @@ import { openSecretVariables } from '#src/resources/infra/vm-env.ts'
 import { findBuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 import { readSecretValues } from '#src/resources/agents/credentials/use.ts'
 import { findEnvironmentRow } from '#src/resources/agents/environments/rows.ts'
+import { readTokens } from '#src/resources/agents/session-resources/rows.ts'
 import { maskedValue } from './masked-values.ts'
 import type { NewEvent } from './log.ts'
 import type { Session } from './rows.ts'
@@ -38,6 +39,7 @@ export async function sessionMasker({ db, sealer }: Opened, session: SecretSessi
   const vmId = environmentId === null ? null : ((await findEnvironmentRow(db, environmentId))?.vmId ?? null)
   const inReach = [
     ...(await readSecretValues({ db, sealer }, { organizationId, userId }, vaultIds)),
+    ...(await readTokens({ db, sealer }, id)),
     ...(vmId === null ? [] : await openSecretVariables({ db, sealer }, vmId)),
   ]
   const recorded =
@@ -69,13 +71,14 @@ export async function stepMasker(opened: Opened, session: SecretSession): Promis
   }
 }
 
-/** The same for a session that is about to start with these vaults. */
-export async function vaultsMasker(
+/** The same for a session that is about to start with these vaults, and with these tokens of its resources. */
+export async function startMasker(
   opened: Opened,
   owner: { organizationId: string; userId: string },
   vaultIds: readonly string[],
+  tokens: readonly string[],
 ): Promise<Masker> {
-  return vaultIds.length === 0 ? noMasker : keptMasker(await readSecretValues(opened, owner, vaultIds))
+  return keptMasker([...(vaultIds.length === 0 ? [] : await readSecretValues(opened, owner, vaultIds)), ...tokens])
 }
 
 /** Removes the remembered secrets of a session that has ended. */

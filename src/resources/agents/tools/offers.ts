@@ -41,6 +41,7 @@ const serviceTools: ReadonlyMap<string, (facts: OfferFacts) => boolean> = new Ma
   ['web_search', ({ canSearch }) => canSearch],
   ['remember', ({ usesMemories }) => usesMemories],
   ['recall', ({ usesMemories }) => usesMemories],
+  ['deploy', ({ hasEnvironment }) => hasEnvironment],
 ])
 
 /** Every tool that the agent has and that works in this session. */

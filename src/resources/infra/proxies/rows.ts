@@ -1,6 +1,6 @@
 /** A proxy entry's row, and what removes it from elsewhere. */
 import { rowsOf } from '#src/platform/nouns.ts'
-import { change, findAll, sql, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { putRoute, removeRoute, type Route } from '#src/resources/infra/routes.ts'
 
@@ -25,6 +25,11 @@ export async function openRoute(tx: Tx, proxy: Proxy): Promise<boolean> {
   const { id, organizationId, host, path, deploymentType, vmId, vmPort, wakes } = proxy
   const access = accesses[deploymentType]
   return putRoute(tx, { id, organizationId, kind: 'proxy', host, path, access, vmId, vmPort, functionId: null, wakes })
+}
+
+/** The entry of a VM's service. */
+export async function findService(tx: Tx, vmId: string, serviceName: string): Promise<Proxy | undefined> {
+  return findOne<Proxy>(tx, sql`select * from proxies where vm_id = ${vmId} and service_name = ${serviceName}`)
 }
 
 /** Removes the entries of a VM and their routes: they end with it. */

@@ -1,0 +1,130 @@
+/** What is put into the VM of a session, while it lives: add, read, list, rotate a token, delete. */
+import { allow, allowAnywhere, closedToVmTokens, type Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { findEnvironmentRow } from './environments/rows.ts'
+import {
+  checkHasVm,
+  checkMayHaveToken,
+  insertResources,
+  readResourceOrder,
+  readToken,
+} from './session-resources/orders.ts'
+import { ofTheirSessions, resourceRows, sealToken, type SessionResource } from './session-resources/rows.ts'
+import { appendEvents } from './sessions/log.ts'
+import { readSession, sessionOver, type Session } from './sessions/rows.ts'
+import { sessionMasker } from './sessions/secrets.ts'
+
+/**
+ * Adds a resource. It is in the VM from the next command of the agent on.
+ * @throws BerthError not_found, session_archived, invalid_request.
+ */
+export async function addSessionResource(call: Call, sessionId: string, given: unknown): Promise<SessionResource> {
+  const scope = allow(call.caller, 'sessions:write')
+  return changeSession(call, scope, sessionId, async (tx, session) => {
+    const order = readResourceOrder(given, '')
+    if (order.type === 'file') allow(call.caller, 'files:read')
+    checkHasVm(session.environmentId === null ? undefined : await findEnvironmentRow(tx, session.environmentId))
+    const owner = { organizationId: session.organizationId, userId: session.ownerUserId }
+    const [resource] = await insertResources(call, tx, { sessionId: session.id, ...owner }, [order])
+    if (!resource) throw new Error('a resource was not written')
+    return resource
+  })
+}
+
+/** One resource of a session. @throws BerthError not_found. */
+export async function getSessionResource(call: Call, sessionId: string, id: string): Promise<SessionResource> {
+  const scope = allow(call.caller, 'sessions:read')
+  const session = await readSession(call.db, scope, sessionId)
+  return resourceRows.read(call.db, id, sql`session_id = ${session.id}`)
+}
+
+/** The resources of these stored ids that are in the caller's sessions. */
+export async function findSessionResources(call: Call, ids: readonly string[]): Promise<SessionResource[]> {
+  return resourceRows.find(call.db, ids, ofTheirSessions(allowAnywhere(call.caller, 'sessions:read')))
+}
+
+/** A session's resources, in the order in which they were added. @throws BerthError not_found, invalid_request. */
+export async function pageSessionResources(
+  call: Call,
+  sessionId: string,
+  window: PageWindow,
+  direction: Direction = 'asc',
+): Promise<Page<SessionResource>> {
+  const scope = allow(call.caller, 'sessions:read')
+  const session = await readSession(call.db, scope, sessionId)
+  return resourceRows.page(call.db, window, sql`session_id = ${session.id}`, direction)
+}
+
+/** All resources of each of these sessions, by stored ids, in the order in which they were added. */
+export async function findResourcesOfSessions(
+  call: Call,
+  sessionIds: readonly string[],
+): Promise<{ sessionId: string; resources: SessionResource[] }[]> {
+  const reach = allowAnywhere(call.caller, 'sessions:read')
+  const rows = await findAll<SessionResource>(
+    call.db,
+    sql`select * from session_resources where session_id = any(${sessionIds}::uuid[]) and ${ofTheirSessions(reach)} order by id`,
+  )
+  const ofEach = Map.groupBy(rows, ({ sessionId }) => sessionId)
+  return [...ofEach].map(([sessionId, resources]) => ({ sessionId, resources }))
+}
+
+/**
+ * Replaces the token of a repository, from git's next request on.
+ * @throws BerthError not_found, session_archived, invalid_request for a file.
+ */
+export async function updateSessionResource(
+  call: Call,
+  sessionId: string,
+  id: string,
+  { authorizationToken }: { authorizationToken: string },
+): Promise<SessionResource> {
+  const scope = allow(call.caller, 'sessions:write')
+  return changeSession(call, scope, sessionId, async (tx, session) => {
+    const before = await resourceRows.read(tx, id, sql`session_id = ${session.id}`, sql`for no key update`)
+    if (before.type === 'file')
+      throw new BerthError('invalid_request', 'A file has no token to replace; only a github_repository has one.')
+    checkMayHaveToken(before.url ?? '', '')
+    const token = readToken(authorizationToken, '')
+    if (token === null) throw new BerthError('invalid_request', 'authorization_token must not be empty.')
+    await sessionMasker({ db: tx, sealer: call.sealer }, session) // what was used so far stays masked
+    return getOne<SessionResource>(
+      tx,
+      sql`update session_resources set sealed_token = ${sealToken(call.sealer, before.id, token)}, updated_at = now() where id = ${before.id} returning *`,
+    )
+  })
+}
+
+/**
+ * Deletes a resource: its token opens nothing any more, and no further VM gets it. What is in a VM already stays there.
+ * @throws BerthError not_found, session_archived.
+ */
+export async function deleteSessionResource(call: Call, sessionId: string, id: string): Promise<void> {
+  const scope = allow(call.caller, 'sessions:write')
+  await changeSession(call, scope, sessionId, async (tx, session) => {
+    const before = await resourceRows.read(tx, id, sql`session_id = ${session.id}`, sql`for update`)
+    await sessionMasker({ db: tx, sealer: call.sealer }, session) // what was used so far stays masked
+    await change(tx, sql`delete from session_resources where id = ${before.id}`)
+    return before
+  })
+}
+
+/** Changes the resources of a session that goes on, while it is locked, and tells its subscribers. */
+async function changeSession(
+  call: Call,
+  scope: Scope,
+  publicId: string,
+  work: (tx: Tx, session: Session) => Promise<SessionResource>,
+): Promise<SessionResource> {
+  if (scope.vmId !== null) throw closedToVmTokens('resources of sessions, which may have secrets')
+  return transaction(call.db, async (tx) => {
+    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    if (session.status === 'terminated') throw sessionOver(session)
+    const resource = await work(tx, session)
+    await appendEvents(tx, session.id, [{ type: 'session.updated', data: {} }])
+    return resource
+  })
+}

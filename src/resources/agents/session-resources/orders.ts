@@ -1,0 +1,240 @@
+/** What callers ask to have put into the VM of a session: reading it, and writing its rows. */
+import { posix } from 'node:path'
+import { z } from 'zod'
+import type { Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
+import { findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Sealer } from '#src/platform/secrets.ts'
+import { exact } from '#src/platform/shapes.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
+import { isBranchName, readAddress } from '#src/resources/infra/git-repos.ts'
+import { readShape } from '#src/resources/agents/agents/field-rules.ts'
+import type { Environment } from '#src/resources/agents/environments/rows.ts'
+import { isThere } from '#src/resources/agents/files/rows.ts'
+import { readResourcesOf, sealToken, type Checkout, type SessionResource } from './rows.ts'
+
+/** A resource that is asked for. A file's id is its stored one; null where the text is no id. */
+export type ResourceOrder =
+  | { type: 'file'; fileId: string; mountPath: string }
+  | { type: 'github_repository'; url: string; checkout: Checkout | null; token: string | null; mountPath: string }
+
+/** Folders of the guest's system, in which nothing is put. */
+const systemFolders = ['/boot', '/dev', '/proc', '/run', '/sys']
+
+const mountPath = z.string().max(sessionResourceLimits.mountPathLength).nullish()
+const checkoutShape = z
+  .discriminatedUnion('type', [
+    exact({ type: z.literal('branch'), name: z.string() }),
+    exact({ type: z.literal('commit'), sha: z.string() }),
+  ])
+  .nullish()
+const fileShape = exact({ type: z.literal('file'), file_id: z.string(), mount_path: mountPath })
+const repositoryShape = exact({
+  type: z.literal('github_repository'),
+  url: z.string(),
+  authorization_token: z.string().nullish(),
+  checkout: checkoutShape,
+  mount_path: mountPath,
+})
+const typedShape = z.looseObject({ type: z.enum(['file', 'github_repository', 'memory_store']) })
+const listShape = z
+  .array(z.unknown())
+  .max(sessionResourceLimits.perSession, `a session has at most ${sessionResourceLimits.perSession} resources`)
+
+/** Reads the resources of a session that is started. @throws BerthError invalid_request naming the place, never a token. */
+export function readResourceOrders(given: unknown): ResourceOrder[] {
+  const orders = readShape(listShape, given ?? [], 'resources').map((one, index) =>
+    readResourceOrder(one, `resources[${index}]`),
+  )
+  checkPaths(orders.map(({ type, mountPath: path }) => ({ type, mountPath: path })))
+  return orders
+}
+
+/** Reads one. @param place the caller's name for it; empty for a whole body. @throws BerthError invalid_request. */
+export function readResourceOrder(given: unknown, place: string): ResourceOrder {
+  const { type } = readShape(typedShape, given, place)
+  if (type === 'memory_store')
+    throw wrong(
+      place,
+      'type',
+      'a memory_store cannot be put into a session. Give the agent the tools remember and recall of berth_toolset_v1 instead',
+    )
+  if (type === 'file') {
+    const { file_id: publicId, mount_path: path } = readShape(fileShape, given, place)
+    const fileId = decodeId('file', publicId)
+    if (fileId === undefined) throw noSuchFile(place)
+    return { type, fileId, mountPath: readMountPath(path, `/mnt/session/uploads/${publicId}`, place) }
+  }
+  const { url, authorization_token: token, checkout, mount_path: path } = readShape(repositoryShape, given, place)
+  const name = readRepository(url, Boolean(token), place)
+  return {
+    type,
+    url: withoutEnding(url, '/'),
+    checkout: readCheckout(checkout ?? null, place),
+    token: readToken(token, place),
+    mountPath: readMountPath(path, `/workspace/${name}`, place),
+  }
+}
+
+/** Resources are put into a VM. @throws BerthError invalid_request for a session that has none. */
+export function checkHasVm(environment: Pick<Environment, 'config'> | undefined): void {
+  if (environment === undefined)
+    throw new BerthError(
+      'invalid_request',
+      'resources are put into a VM, and this session has none. Start it in an environment: give environment_id.',
+      { field: 'resources' },
+    )
+  if (environment.config.type === 'self_hosted')
+    throw new BerthError(
+      'invalid_request',
+      'resources are put into a VM, and this environment is self-hosted: it has none here. Put them on your own machine.',
+      { field: 'resources' },
+    )
+}
+
+/** A token for git; null without one. @throws BerthError invalid_request, which never has it. */
+export function readToken(given: string | null | undefined, place: string): string | null {
+  if (given === null || given === undefined || given === '') return null
+  if (given.length > sessionResourceLimits.tokenLength || !/^[\x21-\x7e]+$/.test(given))
+    throw wrong(
+      place,
+      'authorization_token',
+      `a token has 1 to ${sessionResourceLimits.tokenLength} printable ASCII characters, and no spaces`,
+    )
+  return given
+}
+
+/**
+ * Writes resources of a session, which is locked by this transaction. The files must be its owner's.
+ * @throws BerthError invalid_request; rate_limited for too many.
+ */
+export async function insertResources(
+  { sealer }: { sealer: Sealer },
+  tx: Tx,
+  { sessionId, organizationId, userId }: { sessionId: string } & Pick<Scope, 'organizationId' | 'userId'>,
+  orders: readonly ResourceOrder[],
+): Promise<SessionResource[]> {
+  if (orders.length === 0) return []
+  const before = await readResourcesOf(tx, sessionId)
+  if (before.length + orders.length > sessionResourceLimits.perSession)
+    throw new BerthError(
+      'invalid_request',
+      `A session has at most ${sessionResourceLimits.perSession} resources. Delete one first.`,
+    )
+  checkPaths([...before, ...orders])
+  const fileIds = orders.flatMap((order) => (order.type === 'file' ? [order.fileId] : []))
+  const files = await findAll<Pick<Row<'files'>, 'id'>>(
+    tx,
+    sql`select id from files where id = any(${fileIds}::uuid[]) and organization_id = ${organizationId} and owner_user_id = ${userId} and ${isThere}`,
+  )
+  if (new Set(fileIds).size !== files.length) throw noSuchFile('')
+  const resources: SessionResource[] = []
+  for (const order of orders) {
+    const id = newUuid()
+    const [url, checkout, token] = order.type === 'file' ? [null, null, null] : [order.url, order.checkout, order.token]
+    resources.push(
+      await getOne<SessionResource>(
+        tx,
+        sql`
+        insert into session_resources (id, session_id, type, mount_path, file_id, url, checkout, sealed_token)
+        values (${id}, ${sessionId}, ${order.type}, ${order.mountPath}, ${order.type === 'file' ? order.fileId : null}, ${url},
+          ${checkout && JSON.stringify(checkout)}::jsonb, ${token && sealToken(sealer, id, token)}) returning *`,
+      ),
+    )
+  }
+  return resources
+}
+
+/** Each resource has a path of its own, and none is below a file. */
+function checkPaths(resources: readonly Pick<SessionResource, 'type' | 'mountPath'>[]): void {
+  const paths = new Set(resources.map(({ mountPath: path }) => path))
+  if (paths.size < resources.length)
+    throw new BerthError(
+      'invalid_request',
+      'Two resources of the session have the same mount_path. Give each a path of its own.',
+      { field: 'mount_path' },
+    )
+  const files = new Set(resources.flatMap(({ type, mountPath: path }) => (type === 'file' ? [path] : [])))
+  for (const path of paths)
+    for (let above = posix.dirname(path); above !== '/'; above = posix.dirname(above))
+      if (files.has(above))
+        throw new BerthError('invalid_request', 'A mount_path is below that of a file. Choose another one.', {
+          field: 'mount_path',
+        })
+}
+
+function readMountPath(given: string | null | undefined, usual: string, place: string): string {
+  if (given === null || given === undefined || given === '') return usual
+  const path = withoutEnding(given, '/')
+  if (!path.startsWith('/') || path === '' || posix.normalize(path) !== path || !isPlain(path))
+    throw wrong(
+      place,
+      'mount_path',
+      'it must be an absolute path such as /workspace/app, without . or .. or control characters',
+    )
+  if (systemFolders.some((folder) => path === folder || path.startsWith(`${folder}/`)))
+    throw wrong(place, 'mount_path', 'it is in a folder of the system. Choose another one, such as /workspace/app')
+  return path
+}
+
+function isPlain(path: string): boolean {
+  return path.isWellFormed() && !/\p{Cc}/u.test(path)
+}
+
+/** @returns the name of the repository. */
+function readRepository(url: string, hasToken: boolean, place: string): string {
+  const { name } = readAddress(url, place === '' ? '' : `${place}: `)
+  const parsed = URL.parse(url)
+  if (!parsed || parsed.protocol === 'ssh:') throw wrong(place, 'url', 'it must begin with https://')
+  if (parsed.username !== '' || parsed.password !== '')
+    throw wrong(
+      place,
+      'url',
+      'it has a credential, which everybody who may read the session would see. Send it as authorization_token',
+    )
+  if (parsed.search !== '' || parsed.hash !== '') throw wrong(place, 'url', 'it must be without ? and #')
+  if (hasToken) checkMayHaveToken(url, place)
+  return name
+}
+
+/** A token is sent over TLS only, and in git's requests for one repository. @throws BerthError invalid_request. */
+export function checkMayHaveToken(url: string, place: string): void {
+  const parsed = URL.parse(url)
+  if (parsed?.protocol !== 'https:')
+    throw wrong(
+      place,
+      'url',
+      'with an authorization_token it must begin with https://, so that nobody on the way can read the token',
+    )
+  const names = withoutEnding(parsed.pathname, '/').slice(1).split('/')
+  if (names.length < 2 || !names.every((part) => /^[\w.-]+$/.test(part)))
+    throw wrong(place, 'url', 'with an authorization_token it must be like https://github.com/owner/name')
+}
+
+function readCheckout(checkout: Checkout | null, place: string): Checkout | null {
+  if (checkout?.type === 'branch' && !isBranchName(checkout.name))
+    throw wrong(place, 'checkout.name', 'it is not the name of a branch')
+  if (checkout?.type === 'commit' && !/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(checkout.sha))
+    throw wrong(place, 'checkout.sha', 'it must be the full SHA of a commit, in lower-case hexadecimal digits')
+  return checkout
+}
+
+function noSuchFile(place: string): BerthError {
+  return new BerthError(
+    'invalid_request',
+    `${place === '' ? 'A file_id' : `${place}.file_id`} is not the id of a file of yours. Upload the file first.`,
+    { field: 'file_id' },
+  )
+}
+
+function wrong(place: string, field: string, why: string): BerthError {
+  return new BerthError('invalid_request', `${place === '' ? field : `${place}.${field}`} is not valid: ${why}.`)
+}
+
+/** The public id of a resource's file; null for a repository. */
+export function publicFileId({ fileId }: Pick<SessionResource, 'fileId'>): string | null {
+  return fileId && encodeId('file', fileId)
+}

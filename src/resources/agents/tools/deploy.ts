@@ -1,0 +1,63 @@
+/** `deploy`: a port of the session's VM under an address of its own, on behalf of the session's owner. */
+import { isAtLeast, permissions, type Role, type Scope } from '#src/platform/access.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import { addProxy } from '#src/resources/infra/proxies.ts'
+import { findService } from '#src/resources/infra/proxies/rows.ts'
+import { externalUrl } from '#src/resources/infra/routes/urls.ts'
+import { lockVmRow } from '#src/resources/infra/vms/rows.ts'
+import type { Session } from '#src/resources/agents/sessions/rows.ts'
+import { answered, failed, type ToolResult } from './results.ts'
+
+/**
+ * Publishes the port. The same again, as after a crash, answers the same address.
+ * @returns the address, or why there is none, for the model.
+ */
+export async function deployPort(
+  { config, db }: { config: Config; db: Db },
+  session: Pick<Session, 'organizationId' | 'ownerUserId'>,
+  vmId: string,
+  { serviceName, vmPort }: { serviceName: string; vmPort: number },
+): Promise<ToolResult> {
+  try {
+    return await transaction(db, async (tx) => {
+      const scope = await readOwner(tx, session)
+      await lockVmRow(tx, vmId)
+      const before = await findService(tx, vmId, serviceName)
+      if (before && before.vmPort !== vmPort)
+        return failed(
+          `${serviceName} is published already, with port ${before.vmPort}. Choose another service_name, or listen on that port.`,
+        )
+      const order = { serviceName, vmPort, vmId: encodeId('vm', vmId) }
+      const { host, path } = before ?? (await addProxy({ config }, tx, scope, order))
+      const url = externalUrl(config, host, path)
+      return answered(
+        `Port ${vmPort} is published at ${url}, for everybody, while the machine runs and something listens on the port.`,
+      )
+    })
+  } catch (error) {
+    if (error instanceof BerthError) return failed(`Nothing was published: ${error.message}`)
+    throw error
+  }
+}
+
+/** The owner of the session, with what they may do at this moment. @throws BerthError not_permitted_for_role. */
+async function readOwner(
+  tx: Tx,
+  { organizationId, ownerUserId: userId }: Pick<Session, 'organizationId' | 'ownerUserId'>,
+): Promise<Scope> {
+  const [leastRole] = permissions['proxies:write']
+  const member = await findOne<Pick<Row<'memberships', { role: Role }>, 'role'>>(
+    tx,
+    sql`select role from memberships where organization_id = ${organizationId} and user_id = ${userId} and deactivated_at is null for share`,
+  )
+  if (!member || !isAtLeast(member.role, leastRole))
+    throw new BerthError(
+      'not_permitted_for_role',
+      `The user is no longer a ${leastRole} of the organization, which this requires.`,
+    )
+  return { organizationId, userId, role: member.role, keyId: null, vmId: null }
+}
