@@ -197,6 +197,7 @@ const values: Readonly<Record<string, unknown>> = {
   after: undefined, // of a push, whose signature is wrong in any case
   args: ['a'],
   auth: undefined, // the target's has OAuth, whose secrets are not changed
+  authorization_token: 'x',
   background: false,
   budget: { type: 'limit', max_list_cost: { amount: '1.00', currency: 'USD' } },
   builtin: undefined, // `mode` is given
@@ -260,6 +261,9 @@ const values: Readonly<Record<string, unknown>> = {
   ref: undefined,
   repo_url: 'https://example.com/x',
   repository: undefined,
+  checkout: undefined,
+  file_id: undefined, // of a file; a resource here is a repository
+  mount_path: '/workspace/x',
   resources: [],
   scope: 'account',
   settings: { work_mem: '16MB' },
@@ -348,7 +352,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
       .replaceAll(
-        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sevt|file|depl|drun|trg|fire|mem|sch|srun)_[0-9a-z]{26}/g,
+        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sesrsc|sevt|file|depl|drun|trg|fire|mem|sch|srun)_[0-9a-z]{26}/g,
         'ID',
       )
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')

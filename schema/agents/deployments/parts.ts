@@ -85,7 +85,7 @@ const existingEnvironment = builder
 const ephemeralEnvironment = builder
   .objectRef<StartEnvironment & { type: 'ephemeral' }>('EphemeralEnvironment')
   .implement({
-    description: 'Each session has a fresh VM, which is deleted with it.',
+    description: 'Each session has a fresh VM, which is deleted when its run is over.',
     fields: (t) => ({
       type: t.string(always('ephemeral')),
       config: t.field({

@@ -27,3 +27,18 @@ test('a file is uploaded, described, downloaded and deleted', async () => {
   expect(content).toBe('The mean of nothing is nothing.\n')
   expect(JSON.parse(deleted)).toMatchObject({ type: 'file_deleted' })
 })
+
+test('a session is given a file and a repository, which are listed; a token is replaced, and a repository taken away', async () => {
+  const token = await berth.token()
+  const [, listed = '', replaced = '', taken = ''] = await paste(
+    shellBlocks('docs/files.md', 'In the VM of a session'),
+    { url: berth.url, folder, env: { TOKEN: token } },
+  )
+  const { data } = JSON.parse(listed) as { data: { id: string }[] }
+  expect(data).toMatchObject([
+    { type: 'file', mount_path: '/workspace/visits.csv' },
+    { type: 'github_repository', mount_path: '/workspace/Hello-World', checkout: null },
+  ])
+  expect(JSON.parse(replaced)).toMatchObject({ id: data[1]?.id, url: 'https://github.com/octocat/Hello-World' })
+  expect(taken.trim()).toBe('')
+})
