@@ -93,7 +93,10 @@ export async function updateSessionResource(
     await sessionMasker({ db: tx, sealer: call.sealer }, session) // what was used so far stays masked
     return getOne<SessionResource>(
       tx,
-      sql`update session_resources set sealed_token = ${sealToken(call.sealer, before.id, token)}, updated_at = now() where id = ${before.id} returning *`,
+      // Git in a clone that was made without a token does not ask for one yet, so it is put there again.
+      sql`
+      update session_resources set sealed_token = ${sealToken(call.sealer, before.id, token)}, placed_at = case when sealed_token is null then null else placed_at end, updated_at = now()
+      where id = ${before.id} returning *`,
     )
   })
 }

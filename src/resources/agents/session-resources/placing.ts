@@ -10,13 +10,14 @@ import { newUuid } from '#src/platform/ids.ts'
 import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
 import { log } from '#src/platform/log.ts'
 import type { Masker } from '#src/platform/masking.ts'
-import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { fileKey, isThere, type StoredFile } from '#src/resources/agents/files/rows.ts'
 import { killInGuest, MachineLost, runInGuest, type GuestVm } from '#src/resources/agents/tools/guest-calls.ts'
 import type { GuestEnd } from '#src/resources/agents/tools/guest-shapes.ts'
 import { refusedCode } from '#src/resources/agents/tools/guest-scripts.ts'
+import { noteEnvChange } from '#src/resources/infra/vms/rows.ts'
 import type { SessionResource } from './rows.ts'
 import { cloneScript, folderScript, keptCode } from './scripts.ts'
 
@@ -104,19 +105,32 @@ async function placeEach(services: Background, placing: Placing): Promise<Placin
 
 /** @returns what was there already, if anything was. @throws NotPlaced, BerthError. */
 async function place(services: Background, placing: Placing, resource: SessionResource): Promise<string | null> {
-  const { vm } = placing
-  // Before git asks for its token, which only this VM's way out then inserts.
-  await change(
-    services.db,
-    sql`update session_resources set vm_id = ${vm.id}, placed_at = null where id = ${resource.id}`,
-  )
+  const vm = await grant(services.db, placing.vm, resource)
+  const inVm = { ...placing, vm }
   const kept =
-    resource.type === 'file' ? await putFile(services, placing, resource) : await cloneRepository(placing, resource)
+    resource.type === 'file' ? await putFile(services, inVm, resource) : await cloneRepository(inVm, resource)
   await change(
     services.db,
     sql`update session_resources set placed_at = now() where id = ${resource.id} and vm_id = ${vm.id}`,
   )
   return kept
+}
+
+/**
+ * Records the VM, whose way out inserts the resource's token from then on. Its guest must trust that way before git uses
+ * it: the next command brings that, as it brings new variables.
+ */
+async function grant(db: Db, vm: GuestVm, { id, sealedToken }: SessionResource): Promise<GuestVm> {
+  return transaction(db, async (tx) => {
+    await change(tx, sql`update session_resources set vm_id = ${vm.id}, placed_at = null where id = ${id}`)
+    if (sealedToken === null) return vm
+    await noteEnvChange(tx, vm.id)
+    const { envGeneration } = await getOne<Pick<Row<'vms'>, 'envGeneration'>>(
+      tx,
+      sql`select env_generation from vms where id = ${vm.id}`,
+    )
+    return { ...vm, envGeneration }
+  })
 }
 
 async function putFile(services: Background, placing: Placing, { fileId, mountPath }: SessionResource): Promise<null> {

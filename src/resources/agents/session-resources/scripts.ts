@@ -31,11 +31,12 @@ folder=$(dirname -- "$path")
 make_folder "$folder"
 helper='!f() { test "$1" = get && printf "username=x-access-token\\npassword='$secret'\\n"; }; f'
 if [ -e "$path" ] && [ -n "$(ls -A -- "$path" 2>&1)" ]; then
-  [ "$(git -C "$path" config --local --get berth.resource 2> /dev/null)" = "$id" ] && exit 0
-  [ -e "$path/.git" ] && [ "$(git -C "$path" config --local --get remote.origin.url 2> /dev/null)" = "$url" ] || refuse "There is something else at $path already."
+  owner=$(git -C "$path" config --local --get berth.resource 2> /dev/null)
+  [ "$owner" = "$id" ] || { [ -e "$path/.git" ] && [ "$(git -C "$path" config --local --get remote.origin.url 2> /dev/null)" = "$url" ]; } || refuse "There is something else at $path already."
   git -C "$path" config --local berth.resource "$id" || refuse "The clone that is at $path already cannot be written."
   git -C "$path" config --local --unset-all "credential.$url.helper" 2> /dev/null
   [ -z "$secret" ] || git -C "$path" config --local "credential.$url.helper" "$helper"
+  [ "$owner" != "$id" ] || exit 0
   echo "A clone of $url from before was at $path already, and was left as it is. Fetch and check out what you need."
   exit ${keptCode}
 fi
