@@ -1,0 +1,203 @@
+/** Files and repositories in the VMs of sessions, a published port, and fresh VMs that end with their run. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { findOne, sql } from '#src/platform/postgres.ts'
+import { findVmRow } from '#src/resources/infra/vms/rows.ts'
+import { agentSessions, results, type AgentSessions, type Event } from '../../support/agent-sessions.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { codeHostApp, startCodeHost, type CodeHost } from '../../support/code-host/code-host.ts'
+import { until } from '../../support/until.ts'
+
+const name = 'host.berth.internal'
+const folder = mkdtempSync(join(tmpdir(), 'berth-authority-'))
+const trusted = getCACertificates('default')
+const vmLimitMs = 240_000
+let berth: Berth
+let host: CodeHost
+let sessions: AgentSessions
+let token: string
+let agent: string
+let environment: string
+let file: string
+const urlOf = (repository: string): string => `https://${name}:${host.port}/octocat/${repository}`
+
+beforeAll(async () => {
+  const authority = createAuthority(folder)
+  setDefaultCACertificates([...trusted, await authority.certificate()])
+  host = await startCodeHost({ secureContextOf: (server) => authority.contextFor(server), name })
+  host.git.addRepository('private', { 'README.md': 'for octocat only\n' })
+  host.git.addRepository('other', { 'README.md': 'another one\n' })
+  host.git.allowPushes('private')
+  berth = await startBerth({
+    worker: true,
+    pool: 0,
+    settings: { BERTH_VM_HOST_PORTS: String(host.port), BERTH_RATE_LIMIT_FACTOR: '100' },
+  })
+  token = await berth.token()
+  sessions = agentSessions(berth, token)
+  agent = await sessions.agent({ tools: [{ type: 'agent_toolset_20260401' }, { type: 'berth_toolset_v1' }] })
+  environment = (await call<{ id: string }>('POST', '/environments', { name: 'work', config: { memory_mb: 1024 } })).id
+  const form = new FormData()
+  form.set('file', new Blob(['a,b\n1,2\n']), 'table.csv')
+  const headers = { authorization: `Bearer ${token}` }
+  const uploaded = await fetch(`${berth.url}/agents/v1/files`, { method: 'POST', headers, body: form })
+  file = ((await uploaded.json()) as { id: string }).id
+}, 300_000)
+afterAll(async () => {
+  await berth?.stop()
+  host?.close()
+  setDefaultCACertificates(trusted)
+  rmSync(folder, { recursive: true })
+})
+
+async function call<Body = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Body> {
+  const answer = await berth.call<Body>(method, `/agents/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
+  return answer.body
+}
+/** A token of octocat's, as the code host makes one. */
+async function secretOf(): Promise<string> {
+  const body = JSON.stringify({
+    client_id: codeHostApp.id,
+    client_secret: codeHostApp.secret,
+    code: host.code('octocat'),
+  })
+  const options = {
+    host: '127.0.0.1',
+    servername: name,
+    port: host.port,
+    path: '/login/oauth/access_token',
+    method: 'POST',
+  }
+  return new Promise((resolve, reject) => {
+    request(options, (response) => {
+      json(response).then((said) => resolve((said as { access_token: string }).access_token), reject)
+    })
+      .once('error', reject)
+      .end(body)
+  })
+}
+const bash = (command: string): string => `!tool bash ${JSON.stringify({ command })}`
+const errorsOf = (log: readonly Event[]): string[] =>
+  log.filter(({ type }) => type === 'session.error').map(({ error }) => (error as { message: string }).message)
+async function say(id: string, text: string): Promise<string> {
+  const before = results(await sessions.log(id)).length
+  await sessions.say(id, text)
+  await until('it was answered', async () => results(await sessions.log(id)).length > before, vmLimitMs)
+  return results(await sessions.rested(id, vmLimitMs)).at(-1)?.text ?? ''
+}
+
+test('a file and a private repository are there before the first command; the token is nowhere in the VM; what fails is said', async () => {
+  const secret = await secretOf()
+  const id = await sessions.begin(
+    agent,
+    [
+      bash(
+        `cat /mnt/session/uploads/${file}; cd /workspace/private && cat README.md && git branch --show-current; ls -A /data`,
+      ),
+      bash(
+        'cd /workspace/private && echo more >> README.md && git -c user.name=a -c user.email=a@example.com commit -qam more && git push -q origin HEAD:refs/heads/agent && echo pushed',
+      ),
+      bash(
+        `GIT_TERMINAL_PROMPT=0 git -c credential.helper="$(git -C /workspace/private config --get-regexp 'helper$' | cut -d' ' -f2-)" clone -q ${urlOf('other')} /tmp/other || echo refused`,
+      ),
+      bash(
+        'env; cat /workspace/private/.git/config; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" " "; sudo grep -rIl "gh[o]_" /home /tmp /workspace 2>/dev/null',
+      ),
+      '!tool deploy {"service_name": "shop", "port": 8000}',
+    ].join('\n'),
+    {
+      environment_id: environment,
+      resources: [
+        { type: 'file', file_id: file },
+        { type: 'github_repository', url: urlOf('private'), authorization_token: secret },
+        {
+          type: 'github_repository',
+          url: urlOf('private.git'),
+          authorization_token: secret,
+          checkout: { type: 'branch', name: 'nope' },
+          mount_path: '/data/none',
+        },
+      ],
+    },
+  )
+  const log = await sessions.rested(id, vmLimitMs)
+  const [read, pushed, other, looked, deployed] = results(log).map(({ text }) => text)
+  expect(read).toMatch(/^\[\/data\/none is not there: Remote branch nope not found/)
+  expect(read).toContain('a,b\n1,2\nfor octocat only\nmain')
+  expect(pushed).toContain('pushed')
+  expect(other).toContain('refused')
+  expect(looked).toContain('berth-secret-sesrsc_')
+  expect(looked).not.toContain('gho_')
+  expect(looked).not.toContain('***')
+  expect(deployed).toMatch(/^Port 8000 is published at https:\/\/shop-[0-9a-z]{8}\./)
+  expect(errorsOf(log), 'once').toEqual([expect.stringMatching(/^\/data\/none is not there/)])
+  expect(host.cloned.filter(({ path }) => path.endsWith('git-receive-pack'))).toMatchObject([{ login: 'octocat' }])
+  const { data } = await call<{ data: { id: string }[] }>('GET', `/sessions/${id}/resources`)
+
+  // What is there already stays as the agent left it; what is added comes before the next command.
+  await call('POST', `/sessions/${id}/resources`, { type: 'file', file_id: file, mount_path: '/data/deep/added.csv' })
+  await call('DELETE', `/sessions/${id}/resources/${data[2]?.id}`)
+  const again = await say(
+    id,
+    bash(
+      'cat /data/deep/added.csv; tail -1 /workspace/private/README.md; stat -c %U /data/deep/added.csv /workspace/private',
+    ),
+  )
+  expect(again).toBe('a,b\n1,2\nmore\nuser\nuser')
+  await call('POST', `/sessions/${id}/resources/${data[1]?.id}`, { authorization_token: 'not-a-token' })
+  expect(
+    await say(id, bash('cd /workspace/private; GIT_TERMINAL_PROMPT=0 git fetch -q 2>&1 || echo refused')),
+  ).toContain('refused')
+
+  // Another session in the same VM finds the clone, and has a token of its own.
+  const next = await sessions.begin(agent, bash('cd /workspace/private && git fetch -q && tail -1 README.md'), {
+    environment_id: environment,
+    resources: [{ type: 'github_repository', url: urlOf('private'), authorization_token: await secretOf() }],
+  })
+  const [found] = results(await sessions.rested(next, vmLimitMs)).map(({ text }) => text)
+  expect(found).toMatch(/^\[A clone of \S+ from before was at \/workspace\/private already/)
+  expect(found).toMatch(/more$/)
+}, 500_000)
+
+test('the fresh VM of a deployment’s run is deleted when the run is over; a later message gets another one', async () => {
+  const made = await call<{ id: string }>('POST', '/deployments', {
+    name: 'fresh',
+    agent,
+    environment: { type: 'ephemeral', config: { memory_mb: 1024 } },
+    kickoff: bash('echo first > ~/mark; cat ~/mark'),
+  })
+  const { id } = await call<{ id: string }>('POST', `/deployments/${made.id}/run`)
+  const vmOf = async (): Promise<string | null> =>
+    (
+      await findOne<{ vmId: string | null }>(
+        berth.services.db,
+        sql`select e.vm_id from sessions s join environments e on e.id = s.environment_id where s.id = ${decodeId('session', id)}`,
+      )
+    )?.vmId ?? null
+  await until('it has a VM', async () => (await vmOf()) !== null, vmLimitMs)
+  const first = await vmOf()
+  expect(results(await sessions.rested(id, vmLimitMs))).toEqual([{ text: 'first', isError: false }])
+  await until(
+    'the VM is gone',
+    async () => (await findVmRow(berth.services.db, first ?? ''))?.status === 'deleted',
+    vmLimitMs,
+  )
+  expect(await vmOf()).toBeNull()
+  expect(await say(id, bash('cat ~/mark 2>/dev/null || echo fresh'))).toBe('fresh')
+  const second = await vmOf()
+  expect(second).not.toBe(first)
+  await call('DELETE', `/sessions/${id}`)
+  await until(
+    'that one is gone too',
+    async () => (await findVmRow(berth.services.db, second ?? ''))?.status === 'deleted',
+    vmLimitMs,
+  )
+}, 500_000)
