@@ -108,7 +108,7 @@ async function begin(
   listing: McpListing,
 ): Promise<Asking> {
   const {
-    agentDefinition: { model: wanted, system, tools },
+    agentDefinition: { model: wanted, tools },
   } = session
   const taken = await takeEvents(
     tx,
@@ -134,8 +134,7 @@ async function begin(
         )
   const thinks = model !== null && model.reasoningLevels.length > 0
   const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
-  const resources = session.environmentId === null ? null : await describeResources(tx, session.id)
-  const instructions = instructionsOf(system, offers, { memories: memory.told, resources })
+  const instructions = await instructionsOf(tx, session, offers, memory.told)
   const { organizationId, ownerUserId: userId } = session
   const files = await readNamedFiles({ config, sealer }, tx, { organizationId, userId }, conversation)
   const converse = (): ModelRequest['messages'] =>
@@ -173,15 +172,16 @@ async function begin(
 }
 
 /** What the model is told first: the agent's own instructions, and what its tools need. */
-function instructionsOf(
-  system: string | null,
+async function instructionsOf(
+  tx: Tx,
+  { id, agentDefinition: { system } }: StepRun['session'],
   offers: readonly Offer[],
-  told: { memories: string | null; resources: string | null },
-): string | null {
+  memories: string | null,
+): Promise<string | null> {
   const hasVm = offers.some(({ kind }) => kind === 'guest')
   const recalls = offers.some(({ name, kind }) => name === 'recall' && kind === 'service')
-  const parts = [system, ...(hasVm ? [aboutTheVm, told.resources] : []), recalls ? told.memories : null]
-  const text = parts.filter((part) => part !== null).join('\n\n')
+  const aboutVm = hasVm ? [aboutTheVm, await describeResources(tx, id)] : []
+  const text = [system, ...aboutVm, recalls ? memories : null].filter((part) => part !== null).join('\n\n')
   return text === '' ? null : text
 }
 

@@ -41,11 +41,6 @@ export async function getSessionResource(call: Call, sessionId: string, id: stri
   return resourceRows.read(call.db, id, sql`session_id = ${session.id}`)
 }
 
-/** The resources of these stored ids that are in the caller's sessions. */
-export async function findSessionResources(call: Call, ids: readonly string[]): Promise<SessionResource[]> {
-  return resourceRows.find(call.db, ids, ofTheirSessions(allowAnywhere(call.caller, 'sessions:read')))
-}
-
 /** A session's resources, in the order in which they were added. @throws BerthError not_found, invalid_request. */
 export async function pageSessionResources(
   call: Call,
