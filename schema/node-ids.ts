@@ -16,6 +16,8 @@ const kinds = {
   Domain: 'domain',
   Environment: 'environment',
   File: 'file',
+  Skill: 'skill',
+  SkillVersion: 'skillVersion',
   Folder: 'folder',
   Function: 'function',
   FunctionVersion: 'functionVersion',

@@ -1,23 +1,17 @@
 /** Files of the agents service over REST, as Anthropic's client asks for them. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
-import { bearerOf } from '#schema/context.ts'
-import { watchPace } from '#src/drivers/node/files.ts'
-import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
-import { fileLimits } from '#src/platform/limits/files.ts'
-import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Call } from '#src/platform/services.ts'
-import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { openFile } from '#src/resources/agents/files.ts'
 import { receiveFile } from '#src/resources/agents/files/receiving.ts'
 import type { StoredFile } from '#src/resources/agents/files/rows.ts'
-import { contextOf, lingerAfter, send, setAllowance } from '../answers.ts'
+import { lingerAfter, send } from '../answers.ts'
 import { pageInfo } from '../lists.ts'
-import type { HandWritten, JsonSchema, Routes, SurfaceParts } from '../routes.ts'
-import { ignoredParameters, refuseWorkspace } from '../variables.ts'
+import type { HandWritten, JsonSchema, Routes } from '../routes.ts'
+import { admitted, admittedCall, attach, cutSlowReader } from './byte-streams.ts'
 import { readFileForm } from './file-forms.ts'
 
 const fields =
@@ -153,35 +147,13 @@ export const downloadFileRoute: HandWritten = {
       async handle(request, reply) {
         const { id = '' } = request.params as { id?: string } // the route's pattern has it
         const { file, body } = await openFile(admittedCall(calls, request), id, request.method === 'HEAD')
-        describe(reply, file)
+        attach(reply, file)
         if (body === null) return reply.send()
         cutSlowReader(request, reply, body)
         return reply.send(body)
       },
     }
   },
-}
-
-/** Who asks, before the body is read. @throws BerthError as `allow`; invalid_request, rate_limited. */
-async function admitted(
-  { services, authenticator }: SurfaceParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  permission: 'files:read' | 'files:write',
-): Promise<Call> {
-  const caller = await authenticator.authenticate(bearerOf(request.headers))
-  allow(caller, permission)
-  setAllowance(reply, await spendRequest(services.limiter, caller, permission === 'files:write'))
-  refuseWorkspace(request.headers)
-  const unknown = findUnknownKey(request.query as object, new Set(Object.keys(ignoredParameters)))
-  if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('query parameter', unknown, []))
-  return contextOf(services, caller, request.id)
-}
-
-function admittedCall(calls: WeakMap<FastifyRequest, Call>, request: FastifyRequest): Call {
-  const call = calls.get(request)
-  if (!call) throw new Error('a request for a file was not admitted')
-  return call
 }
 
 function shown(file: StoredFile): Record<string, unknown> {
@@ -195,31 +167,4 @@ function shown(file: StoredFile): Record<string, unknown> {
     created_at: file.createdAt,
     expires_at: file.expiresAt,
   }
-}
-
-function describe(reply: FastifyReply, { filename, mimeType, sizeBytes }: StoredFile): void {
-  const plain = filename.replaceAll(/[^\w .-]/g, '_')
-  const encoded = encodeURIComponent(filename).replaceAll(
-    /['()*]/g,
-    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`, // as RFC 8187 wants it
-  )
-  reply
-    .header('content-type', mimeType)
-    .header('content-length', sizeBytes)
-    .header('content-disposition', `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`)
-    .header('cache-control', 'private, no-store')
-    .header('x-content-type-options', 'nosniff')
-    .header('content-security-policy', 'sandbox') // a file that is opened in a browser must not get the rights of this origin
-}
-
-/** A reader that takes next to nothing would keep its connection and the file open for ever. */
-function cutSlowReader(request: FastifyRequest, reply: FastifyReply, body: Readable): void {
-  const { socket } = request.raw
-  const before = socket.bytesWritten
-  const timer = watchPace(
-    () => socket.bytesWritten - before,
-    () => reply.raw.destroy(),
-    fileLimits.stalledSeconds,
-  )
-  body.once('close', () => clearInterval(timer))
 }

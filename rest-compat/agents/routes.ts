@@ -12,6 +12,7 @@ import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
 import { sessionResourceRoutes } from './session-resources.ts'
 import { hookRoute } from './hooks.ts'
+import { downloadSkillVersionRoute, skillRoutes, uploadSkillRoute, uploadSkillVersionRoute } from './skills.ts'
 import { triggerRoutes } from './triggers.ts'
 import { vaultRoutes } from './vaults.ts'
 
@@ -39,6 +40,7 @@ const routes: Routes = {
   ...memoryRoutes,
   ...runRoutes,
   ...fileRoutes,
+  ...skillRoutes,
   ...deploymentRoutes,
   ...triggerRoutes,
   ...scheduleRoutes,
@@ -53,5 +55,8 @@ export const agentsRoutes: Routes = Object.fromEntries(
 export const agentsHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /v1/files': uploadFileRoute,
   'GET /v1/files/{id}/content': downloadFileRoute,
+  'POST /v1/skills': uploadSkillRoute,
+  'POST /v1/skills/{id}/versions': uploadSkillVersionRoute,
+  'GET /v1/skills/{id}/versions/{vid}/content': downloadSkillVersionRoute,
   'POST /v1/hooks/github': hookRoute,
 }

@@ -18,6 +18,7 @@ const nouns: Readonly<Record<string, string>> = {
   schedules: 'When sessions start by themselves.',
   sessions: 'Conversations with agents, with their logs.',
   tools: 'The built-in tools that agents may have.',
+  skills: 'Folders of instructions and files that agents may have, in versions.',
   triggers: 'Starting sessions at events of repositories, and what arrived.',
   uploads: 'Files to build from.',
   usage: 'How long VMs ran, and what that cost.',

@@ -75,6 +75,8 @@ export const permissions = {
   'runs:write': ['member', null, 'vm'],
   'files:read': ['viewer', null, null],
   'files:write': ['member', null, null],
+  'skills:read': ['viewer', null, null],
+  'skills:write': ['member', null, null],
   // What runs later on a person's behalf is not for the token inside a VM, which it would outlive.
   'deployments:read': ['viewer', null, null],
   'deployments:write': ['member', null, null],

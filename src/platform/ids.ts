@@ -35,6 +35,8 @@ export const idPrefixes = {
   outcome: 'outc',
   file: 'file',
   sessionResource: 'sesrsc',
+  skill: 'skill',
+  skillVersion: 'skillver',
   trigger: 'trg',
   triggerFire: 'fire',
   memory: 'mem',

@@ -129,7 +129,7 @@ export const settings = {
   orgFilesGb: optional(
     'BERTH_ORG_FILES_GB',
     count('gigabytes of uploads and build outputs that one organization may store, or 0 for no limit'),
-    'uploads, outputs of builds, backups and files of agents that one organization may store; `0` is no limit',
+    'uploads, outputs of builds, backups, files and skills of agents that one organization may store; `0` is no limit',
     'a quarter of the disk for files; with S3 none',
   ),
   diskFloorMb: optional(

@@ -1435,6 +1435,51 @@ create table signing_keys (
   constraint signing_keys_pkey PRIMARY KEY (kid)
 );
 
+create table skill_archives (
+  id uuid not null,
+  organization_id uuid not null,
+  size_bytes bigint not null default 0,
+  reserved_bytes bigint not null default 0,
+  writing_until timestamp with time zone,
+  constraint skill_archives_pkey PRIMARY KEY (id),
+  constraint skill_archives_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+CREATE INDEX skill_archives_organization ON public.skill_archives USING btree (organization_id);
+
+create table skill_versions (
+  id uuid not null,
+  skill_id uuid not null,
+  name text not null,
+  description text not null,
+  files jsonb not null,
+  unpacked_bytes bigint not null,
+  archive_bytes bigint not null,
+  created_at timestamp with time zone not null default now(),
+  constraint skill_versions_pkey PRIMARY KEY (id),
+  constraint skill_versions_id_fkey FOREIGN KEY (id) REFERENCES skill_archives(id),
+  constraint skill_versions_skill_id_fkey FOREIGN KEY (skill_id) REFERENCES skills(id) ON DELETE CASCADE,
+  constraint skill_versions_description_check CHECK (((length(description) >= 1) AND (length(description) <= 1024)))
+);
+CREATE INDEX skill_versions_skill ON public.skill_versions USING btree (skill_id, id DESC);
+
+create table skills (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  name text not null,
+  display_name text not null,
+  latest_version_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint skills_pkey PRIMARY KEY (id),
+  constraint skills_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint skills_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint skills_display_name_check CHECK (((length(display_name) >= 1) AND (length(display_name) <= 255))),
+  constraint skills_name_check CHECK (((length(name) >= 1) AND (length(name) <= 64)))
+);
+CREATE INDEX skills_owner ON public.skills USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX skills_owner_user ON public.skills USING btree (owner_user_id);
+
 create table templates (
   id uuid not null,
   organization_id uuid,

@@ -38,8 +38,11 @@ const pushes = {
   because: 'a push is signed over its bytes, by a code host that is no caller of GraphQL',
 }
 const exceptions: Readonly<Record<string, { reaches: readonly string[]; because: string }>> = {
+  'rest-compat/agents/byte-streams.ts': { ...fileStreams, reaches: ['drivers'] },
   'rest-compat/agents/file-forms.ts': { ...fileStreams, reaches: ['resources'] },
-  'rest-compat/agents/files.ts': fileStreams,
+  'rest-compat/agents/files.ts': { ...fileStreams, reaches: ['resources'] },
+  'rest-compat/agents/skill-forms.ts': { ...fileStreams, reaches: ['resources'] },
+  'rest-compat/agents/skills.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/hooks.ts': pushes,
   'rest-compat/infra/code-host/pushes.ts': pushes,
   'rest-compat/infra/vm-files/requests.ts': fileStreams,

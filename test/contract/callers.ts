@@ -130,6 +130,8 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     deployment: target.deployment,
     deploymentRun: target.deploymentRun,
     file: target.file,
+    skill: target.skill,
+    vid: target.skillVersion,
     webhook: target.webhook,
     webhook_event: target.webhookEvent,
     delivery: target.delivery,

@@ -26,6 +26,7 @@ import { requeueStalledFunctions } from '#src/resources/infra/functions/reconcil
 import { sleepIdleFunctions } from '#src/resources/infra/functions/sleep.ts'
 import { rotateLogPartitions } from '#src/resources/infra/build-logs.ts'
 import { forgetFiles } from '#src/resources/agents/files/retention.ts'
+import { forgetSkillArchives } from '#src/resources/agents/skills/archives.ts'
 import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/uploads/retention.ts'
 import { forgetCertificateOrders, sweepCertificates } from '#src/resources/infra/certificates/claims.ts'
 import { forgetWebhookEvents } from '#src/resources/infra/webhooks/retention.ts'
@@ -119,6 +120,7 @@ async function forget(services: Background): Promise<void> {
   await forgetUnfinishedUploads(services)
   await forgetUnusedUploads(services)
   await forgetFiles(services)
+  await forgetSkillArchives(services)
   await forgetOldArtifacts(services)
   await forgetSchedules(db)
   await forgetScheduleRuns(db)

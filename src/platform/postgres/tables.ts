@@ -309,6 +309,17 @@ export type Tables = {
   signing_keys: {
     kid: string; publicJwk: unknown; sealedPrivateJwk: Buffer; createdAt: string; retiredAt: string | null
   }
+  skill_archives: {
+    id: string; organizationId: string; sizeBytes: number; reservedBytes: number; writingUntil: string | null
+  }
+  skill_versions: {
+    id: string; skillId: string; name: string; description: string; files: unknown; unpackedBytes: number
+    archiveBytes: number; createdAt: string
+  }
+  skills: {
+    id: string; organizationId: string; ownerUserId: string; name: string; displayName: string; latestVersionId: string
+    createdAt: string; updatedAt: string
+  }
   templates: {
     id: string; organizationId: string | null; name: string; description: string; createdAt: string
     nodeId: string | null; buildJobId: string | null; sizeBytes: number | null; deletedAt: string | null

@@ -1,10 +1,11 @@
-/** How much organizations store as files (uploads, outputs of builds, backups, files of agents), and the limits on it. */
+/** How much organizations store as files (uploads, outputs of builds, backups, files and skills of agents), and the limits on it. */
 import { join } from 'node:path'
 import { diskRoom, type DiskRoom } from '#src/drivers/disk-room.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { getOne, sql, type Db } from '#src/platform/postgres.ts'
+import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
+import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 
 /**
  * Without a setting, an organization may use this share of the disk for files, and always at least the limit for
@@ -26,11 +27,13 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
     select (select coalesce(sum(size_bytes), 0) from uploads where organization_id = ${organizationId})::bigint
         + (select coalesce(sum(size_bytes), 0) from database_backups where organization_id = ${organizationId})::bigint
         + (select coalesce(sum(size_bytes), 0) from files where organization_id = ${organizationId})::bigint
+        + (select coalesce(sum(size_bytes), 0) from skill_archives where organization_id = ${organizationId})::bigint
         + (select coalesce(sum((output ->> 'sizeBytes')::bigint), 0) from build_jobs where organization_id = ${organizationId} and output ->> 'key' is not null)::bigint as stored_bytes,
       coalesce(sum(reserved_bytes) filter (where organization_id = ${organizationId}), 0)::bigint as staged_bytes, coalesce(sum(reserved_bytes), 0)::bigint as all_staged_bytes
     from (
       select organization_id, reserved_bytes from uploads where writer is not null and writing_until > now()
-      union all select organization_id, reserved_bytes from files where stored_at is null and writing_until > now()) arriving`,
+      union all select organization_id, reserved_bytes from files where stored_at is null and writing_until > now()
+      union all select organization_id, reserved_bytes from skill_archives where writing_until > now()) arriving`,
   )
 }
 
@@ -52,6 +55,29 @@ export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes
   }
   const keptBytes = room.floorBytes * (heldBytes + wantedBytes > limits.uploadBytes ? 2 : 1)
   if (room.freeBytes - held.allStagedBytes - wantedBytes < keptBytes) throw diskFull()
+}
+
+/**
+ * Checks that there is room for an upload of at most so many bytes, in the transaction that reserves it. Uploads begin one
+ * after the other, so that the counts are exact.
+ * @throws BerthError rate_limited, capacity_unavailable.
+ */
+export async function reserveFileRoom(config: Config, tx: Tx, organizationId: string, bytesMax: number): Promise<void> {
+  await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.uploadRoom})`)
+  const held = await filesHeld(tx, organizationId)
+  if (held.stagedBytes + bytesMax > limits.stagedBytesPerOrganization)
+    throw new BerthError(
+      'rate_limited',
+      'Your organization is uploading as much as it may at once. Try again when one of the uploads has ended; a request with a Content-Length counts with that size only.',
+      { retryAfterSeconds: 10 },
+    )
+  if (held.allStagedBytes + bytesMax > limits.stagedBytes)
+    throw new BerthError(
+      'capacity_unavailable',
+      'Too many files are being uploaded at the moment. Try again in a few seconds.',
+      { retryAfterSeconds: 10 },
+    )
+  await checkFileRoom(config, held, bytesMax)
 }
 
 /** How many bytes of files an organization may still store; infinite without a limit. */

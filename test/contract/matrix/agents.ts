@@ -8,6 +8,7 @@ import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
 import { memoriesGraphqlRows, memoriesRows } from './memories.ts'
 import { sessionsGraphqlRows, sessionsRows } from './sessions.ts'
 import { triggersGraphqlRows, triggersRows } from './triggers.ts'
+import { skillsGraphqlRows, skillsRows } from './skills.ts'
 import { schedulesGraphqlRows, schedulesRows } from './schedules.ts'
 import { vaultsGraphqlRows, vaultsRows } from './vaults.ts'
 
@@ -34,6 +35,7 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
   ...sessionsRows,
   ...triggersRows,
   ...schedulesRows,
+  ...skillsRows,
   ...vaultsRows,
   ...deploymentsRows,
   ...memoriesRows,
@@ -72,6 +74,7 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...sessionsGraphqlRows,
   ...triggersGraphqlRows,
   ...schedulesGraphqlRows,
+  ...skillsGraphqlRows,
   ...vaultsGraphqlRows,
   ...deploymentsGraphqlRows,
   ...memoriesGraphqlRows,

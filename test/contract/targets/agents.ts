@@ -8,6 +8,13 @@ import { fileKey } from '#src/resources/agents/files/rows.ts'
 import { sealToken } from '#src/resources/agents/session-resources/rows.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
 import type { Berth } from '../../support/berth.ts'
+import {
+  absentSkillsTarget,
+  makeSkillsTarget,
+  malformedSkillsTarget,
+  skillsPicture,
+  type SkillsTarget,
+} from './skills.ts'
 
 /** Public ids. */
 export type AgentsTarget = {
@@ -25,7 +32,7 @@ export type AgentsTarget = {
   trigger: string
   fire: string
   memory: string
-}
+} & SkillsTarget
 
 /** Ids of the same kinds that nothing has. */
 export const absentAgentsTarget = (): AgentsTarget => ({
@@ -43,6 +50,7 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   trigger: newId('trigger'),
   fire: newId('triggerFire'),
   memory: newId('memory'),
+  ...absentSkillsTarget(),
 })
 /** Texts that are no ids. */
 export const malformedAgentsTarget: AgentsTarget = {
@@ -60,14 +68,16 @@ export const malformedAgentsTarget: AgentsTarget = {
   trigger: 'trg_x',
   fire: 'fire_x',
   memory: 'mem_x',
+  ...malformedSkillsTarget,
 }
 
 /** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, a schedule with a run, an idle session with an event, a file, and a memory. */
 export async function makeAgentsTarget(
-  { services }: Berth,
+  berth: Berth,
   { organizationId, userId }: { organizationId: string; userId: string },
   canary: string,
 ): Promise<AgentsTarget> {
+  const { services } = berth
   const { db, sealer } = services
   const [agentId, environmentId] = [newUuid(), newUuid()]
   const definition = JSON.stringify({
@@ -204,14 +214,14 @@ export async function makeAgentsTarget(
     trigger: encodeId('trigger', triggerId),
     fire: encodeId('triggerFire', fireId),
     memory: encodeId('memory', memoryId),
+    ...(await makeSkillsTarget(berth, organizationId, userId, canary)),
   }
 }
 
 /** Everything stored of it, as text. */
-export async function agentsPicture(
-  { services: { db } }: Berth,
-  { agent, environment, vault, agentSchedule, session, file, deployment, trigger, memory }: AgentsTarget,
-): Promise<string[]> {
+export async function agentsPicture(berth: Berth, target: AgentsTarget): Promise<string[]> {
+  const { agent, environment, vault, agentSchedule, session, file, deployment, trigger, memory } = target
+  const { db } = berth.services
   const agentId = decodeId('agent', agent)
   const environmentId = decodeId('environment', environment)
   const vaultId = decodeId('vault', vault)
@@ -233,5 +243,5 @@ export async function agentsPicture(
     union all select 'schedule ' || s::text from schedules s where id = ${scheduleId} union all select 'schedule run ' || r::text from schedule_runs r where schedule_id = ${scheduleId} order by 1`.execute(
     db,
   )
-  return rows.map(({ row }) => row)
+  return [...rows.map(({ row }) => row), ...(await skillsPicture(berth, target))]
 }

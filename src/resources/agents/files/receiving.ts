@@ -10,12 +10,11 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
-import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { log } from '#src/platform/log.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
-import { checkFileRoom, filesHeld } from '#src/resources/infra/file-room.ts'
+import { reserveFileRoom } from '#src/resources/infra/file-room.ts'
 import { mediaTypeOf, readFileName, readMediaType, sniffedBytes, unnamed } from './names.ts'
 import { fileKey, type StoredFile } from './rows.ts'
 
@@ -68,7 +67,7 @@ export async function receiveFile(
   }
 }
 
-/** Uploads begin one after the other, with those of builds, so that the counts are exact. */
+/** Reserves room, and says that a file arrives. */
 async function begin(
   { config, db }: Call,
   { organizationId, userId }: Scope,
@@ -76,27 +75,13 @@ async function begin(
   bytesMax: number,
 ): Promise<void> {
   await transaction(db, async (tx) => {
-    await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.uploadRoom})`)
+    await reserveFileRoom(config, tx, organizationId, bytesMax)
     await checkCount(tx, organizationId, {
       rows: sql`files where organization_id = ${organizationId}`,
       nouns: 'files',
       most: agentFileLimits.filesMax,
       advice: 'Delete those that nobody needs.',
     })
-    const held = await filesHeld(tx, organizationId)
-    if (held.stagedBytes + bytesMax > limits.stagedBytesPerOrganization)
-      throw new BerthError(
-        'rate_limited',
-        'Your organization is uploading as much as it may at once. Try again when one of the uploads has ended; a request with a Content-Length counts with that size only.',
-        { retryAfterSeconds: 10 },
-      )
-    if (held.allStagedBytes + bytesMax > limits.stagedBytes)
-      throw new BerthError(
-        'capacity_unavailable',
-        'Too many files are being uploaded at the moment. Try again in a few seconds.',
-        { retryAfterSeconds: 10 },
-      )
-    await checkFileRoom(config, held, bytesMax)
     await change(
       tx,
       sql`

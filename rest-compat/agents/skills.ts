@@ -1,0 +1,249 @@
+/** Skills over REST, as Anthropic's client asks for them. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Readable } from 'node:stream'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { skillLimits } from '#src/platform/limits/skills.ts'
+import type { Call } from '#src/platform/services.ts'
+import {
+  createSkill,
+  createSkillVersion,
+  openSkillVersion,
+  skillTooLarge,
+  type Arrival,
+} from '#src/resources/agents/skills.ts'
+import type { Skill, SkillVersion } from '#src/resources/agents/skills/rows.ts'
+import { lingerAfter, send } from '../answers.ts'
+import { pageInfo } from '../lists.ts'
+import type { HandWritten, JsonSchema, Routes, SurfaceParts } from '../routes.ts'
+import { admitted, admittedCall, attach, cutSlowReader } from './byte-streams.ts'
+import { readSkillForm } from './skill-forms.ts'
+
+const skill =
+  'id type display_name: displayName latest_version_id: latestVersionId source { type } created_at: createdAt updated_at: updatedAt'
+const version = 'id type skill_id: skillId name description created_at: createdAt'
+const list = { shape: 'page', most: 100, usual: 20 } as const
+
+/** Lists, reads and deletes skills and their versions. */
+export const skillRoutes: Routes = {
+  'GET /v1/skills': {
+    status: 200,
+    errors: [400],
+    additive: true,
+    summary: 'The caller’s skills, newest first',
+    list,
+    filter: { source: 'source' },
+    operation: `query listSkills ($first: Int, $after: String, $filter: SkillFilter) {
+      body: skills(first: $first, after: $after, filter: $filter) { nodes { ${skill} } ${pageInfo} } }`,
+  },
+  'GET /v1/skills/{id}': {
+    status: 200,
+    errors: [404],
+    additive: true,
+    summary: 'One skill',
+    operation: `query getSkill ($id: ID!) { body: skill(id: $id) { ${skill} } }`,
+  },
+  'DELETE /v1/skills/{id}': {
+    status: 200,
+    errors: [404],
+    additive: true,
+    deletes: 'skill',
+    summary: 'Deletes a skill with its versions',
+    operation: 'mutation deleteSkill ($input: DeleteSkillInput!) { deleteSkill(input: $input) { deletedId } }',
+  },
+  'GET /v1/skills/{id}/versions': {
+    status: 200,
+    errors: [400, 404],
+    additive: true,
+    summary: 'A skill’s versions, newest first',
+    list,
+    operation: `query listSkillVersions ($id: ID!, $first: Int, $after: String) {
+      body: skillVersions(skillId: $id, first: $first, after: $after) { nodes { ${version} } ${pageInfo} } }`,
+  },
+  'GET /v1/skills/{id}/versions/{vid}': {
+    status: 200,
+    errors: [404],
+    additive: true,
+    summary: 'One version of a skill',
+    operation: `query getSkillVersion ($id: ID!, $vid: ID!) { body: skillVersion(skillId: $id, id: $vid) { ${version} } }`,
+  },
+  'DELETE /v1/skills/{id}/versions/{vid}': {
+    status: 200,
+    errors: [400, 404],
+    additive: true,
+    deletes: 'skill_version',
+    summary: 'Deletes a version of a skill',
+    into: { id: 'skillId', vid: 'id' },
+    operation:
+      'mutation deleteSkillVersion ($input: DeleteSkillVersionInput!) { deleteSkillVersion(input: $input) { deletedId } }',
+  },
+}
+
+const text: JsonSchema = { type: 'string' }
+const moment: JsonSchema = { type: 'string', format: 'date-time' }
+const bytes: JsonSchema = { type: 'string', format: 'binary' }
+const skillSchema = objectSchema({
+  id: text,
+  type: { type: 'string', enum: ['skill'] },
+  display_name: text,
+  latest_version_id: text,
+  source: objectSchema({ type: { type: 'string', enum: ['custom'] } }),
+  created_at: moment,
+  updated_at: moment,
+})
+const versionSchema = objectSchema({
+  id: text,
+  type: { type: 'string', enum: ['skill_version'] },
+  skill_id: text,
+  name: text,
+  description: text,
+  created_at: moment,
+})
+const files: JsonSchema = {
+  type: 'array',
+  items: bytes,
+  description:
+    'The files, each named with its path from the skill’s folder on, such as my-skill/SKILL.md; or one zip of the folder.',
+}
+const displayName: JsonSchema = { type: 'string', description: 'A name to show: one line, at most 255 characters.' }
+const reason = 'Files pass as bytes, in a form or as an archive.'
+
+/** Makes a skill from the files in a form. */
+export const uploadSkillRoute: HandWritten = {
+  ...uploading({ 'files[]': files, display_name: displayName }, skillSchema, 'createSkill', [400, 413, 415, 503, 504]),
+  summary: 'Makes a skill from the files in a form, of at most 30 MiB',
+  make: (parts) =>
+    receiver(parts, true, async (call, arrival) => {
+      const made = await createSkill(call, arrival)
+      return shownSkill(made)
+    }),
+}
+
+/** Adds a version to a skill from the files in a form. */
+export const uploadSkillVersionRoute: HandWritten = {
+  ...uploading({ 'files[]': files }, versionSchema, 'createSkillVersion', [400, 404, 413, 415, 503, 504]),
+  summary: 'Adds a version to a skill, from the files in a form',
+  make: (parts) =>
+    receiver(parts, false, async (call, arrival, { id = '' }) => {
+      const made = await createSkillVersion(call, id, arrival)
+      return shownVersion(made)
+    }),
+}
+
+/** Gets the files of a version. */
+export const downloadSkillVersionRoute: HandWritten = {
+  reason,
+  name: 'downloadSkillVersion',
+  status: 200,
+  errors: [400, 404],
+  summary: 'The files of a version as a zip. HEAD answers the same headers',
+  requests: {},
+  responses: { 'application/zip': bytes },
+  headers: { 'Content-Disposition': '`attachment`, with the skill’s name.' },
+  additive: true,
+  make(parts) {
+    const calls = new WeakMap<FastifyRequest, Call>()
+    return {
+      admit: async (request, reply) => void calls.set(request, await admitted(parts, request, reply, 'skills:read')),
+      async handle(request, reply) {
+        const { id = '', vid = '' } = request.params as Parameters // the route's pattern has them
+        const call = admittedCall(calls, request)
+        const { version: found, body } = await openSkillVersion(call, id, vid, request.method === 'HEAD')
+        attach(reply, { filename: `${found.name}.zip`, mimeType: 'application/zip', sizeBytes: found.archiveBytes })
+        if (body === null) return reply.send()
+        cutSlowReader(request, reply, body)
+        return reply.send(body)
+      },
+    }
+  },
+}
+
+type Parameters = { id?: string; vid?: string }
+
+function uploading(
+  properties: Readonly<Record<string, JsonSchema>>,
+  answer: JsonSchema,
+  name: string,
+  errors: HandWritten['errors'],
+): Omit<HandWritten, 'summary' | 'make'> {
+  return {
+    reason,
+    name,
+    status: 200,
+    errors,
+    requests: { 'multipart/form-data': { type: 'object', properties, required: ['files[]'] } },
+    responses: { 'application/json': answer },
+    headers: {},
+    takesStream: true,
+    additive: true,
+  }
+}
+
+function receiver(
+  parts: SurfaceParts,
+  isNew: boolean,
+  make: (call: Call, arrival: Arrival, parameters: Parameters) => Promise<Record<string, unknown>>,
+): ReturnType<HandWritten['make']> {
+  const calls = new WeakMap<FastifyRequest, Call>()
+  return {
+    async admit(request: FastifyRequest, reply: FastifyReply) {
+      lingerAfter(request, reply)
+      const call = await admitted(parts, request, reply, 'skills:write')
+      refuseHeaders(request)
+      calls.set(request, call)
+    },
+    async handle(request: FastifyRequest, reply: FastifyReply) {
+      const { headers } = request
+      const body = (request.body ?? request.raw) as Readable // what the parser of streams made
+      const length = headers['content-length']
+      const arrival: Arrival = {
+        bytesMax: length === undefined ? skillLimits.bytes : Number(length),
+        receive: () => readSkillForm(body, headers['content-type'] ?? '', isNew),
+      }
+      return send(
+        reply,
+        200,
+        JSON.stringify(await make(admittedCall(calls, request), arrival, request.params as Parameters)), // as above
+      )
+    },
+  }
+}
+
+function refuseHeaders({ headers }: FastifyRequest): void {
+  if (headers['idempotency-key'] !== undefined)
+    throw new BerthError(
+      'invalid_request',
+      'An upload is not repeated by its Idempotency-Key. Leave the header out; delete a skill that was made twice.',
+    )
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity')
+    throw new BerthError('unsupported_encoding', 'A skill is read as it is sent. Send it without a content-encoding.')
+  if (Number(headers['content-length'] ?? 0) > skillLimits.bytes + skillLimits.formBytes) throw skillTooLarge()
+}
+
+function shownSkill(one: Skill): Record<string, unknown> {
+  return {
+    id: encodeId('skill', one.id),
+    type: 'skill',
+    display_name: one.displayName,
+    latest_version_id: encodeId('skillVersion', one.latestVersionId),
+    source: { type: 'custom' },
+    created_at: one.createdAt,
+    updated_at: one.updatedAt,
+  }
+}
+
+function shownVersion(one: SkillVersion): Record<string, unknown> {
+  return {
+    id: encodeId('skillVersion', one.id),
+    type: 'skill_version',
+    skill_id: encodeId('skill', one.skillId),
+    name: one.name,
+    description: one.description,
+    created_at: one.createdAt,
+  }
+}
+
+function objectSchema(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: 'object', properties, required: Object.keys(properties) }
+}

@@ -1,0 +1,21 @@
+/** The limits of skills. */
+export const skillLimits = {
+  skillsMax: 1000, // of an organization
+  versionsMax: 100, // of a skill
+  bytes: 30 * 1024 * 1024, // of an upload, and of all files of a version
+  formBytes: 512 * 1024, // of the form around the files
+  formHeaderBytes: 8 * 1024, // of one part
+  filesMax: 500,
+  entriesMax: 2000, // of an archive, with its folders
+  pathBytes: 255,
+  pathDepth: 16,
+  ratioMax: 100, // of what an archive unpacks to, beyond its first mebibyte
+  instructionsBytes: 1024 * 1024, // of a SKILL.md
+  frontMatterCharacters: 16 * 1024,
+  nameLength: 64,
+  descriptionLength: 1024,
+  receivedAtOnce: 4, // uploads that one process has in memory
+  receivedAtOncePerOrganization: 2,
+  receivingSeconds: 300, // for one upload to arrive and be stored
+  abandonedSeconds: 3600, // an archive that nobody finished so long after its time is removed
+} as const

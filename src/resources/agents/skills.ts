@@ -1,0 +1,247 @@
+/** Skills: folders of instructions and files that a person keeps for agents, in versions that never change. */
+import { buffer } from 'node:stream/consumers'
+import type { Readable } from 'node:stream'
+import { objectStore } from '#src/drivers/objects.ts'
+import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { skillLimits } from '#src/platform/limits/skills.ts'
+import { log } from '#src/platform/log.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { change, findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { useUpload } from '#src/resources/infra/uploads.ts'
+import { discardArchive } from './skills/archives.ts'
+import { insertVersion, receiveVersion, type SentSkill } from './skills/receiving.ts'
+import {
+  archiveKey,
+  ofTheirSkills,
+  readSkill,
+  readSkillVersion,
+  skillRows,
+  skillVersionRows,
+  type Skill,
+  type SkillVersion,
+} from './skills/rows.ts'
+
+/** Where skills come from: people made them, or Anthropic, of whose there are none here. */
+export const skillSources = ['custom', 'anthropic'] as const
+
+/** Which skills a list shows. */
+export type SkillFilter = { source?: (typeof skillSources)[number] | null }
+
+/** How a skill arrives: at most so many bytes, read by `receive`. */
+export type Arrival = { bytesMax: number; receive: () => Promise<SentSkill> }
+
+/**
+ * Makes a skill with its first version.
+ * @throws BerthError rate_limited when there may be no more; as receiveVersion.
+ */
+export async function createSkill(call: Call, { bytesMax, receive }: Arrival): Promise<Skill> {
+  const { organizationId, userId } = allow(call.caller, 'skills:write')
+  return receiveVersion(call, organizationId, bytesMax, receive, async (tx, version) => {
+    await checkCount(tx, organizationId, {
+      rows: sql`skills where organization_id = ${organizationId}`,
+      nouns: 'skills',
+      most: skillLimits.skillsMax,
+      advice: 'Delete those that nobody needs.',
+    })
+    const { name } = version.folder
+    const skill = await getOne<Skill>(
+      tx,
+      sql`insert into skills (id, organization_id, owner_user_id, name, display_name, latest_version_id)
+      values (${newUuid()}, ${organizationId}, ${userId}, ${name}, ${version.displayName ?? name}, ${version.archive.id}) returning *`,
+    )
+    await insertVersion(tx, skill.id, version)
+    return skill
+  })
+}
+
+/**
+ * Adds a version to a skill, which becomes its latest.
+ * @throws BerthError not_found; invalid_request for another name; rate_limited when there may be no more; as receiveVersion.
+ */
+export async function createSkillVersion(
+  call: Call,
+  publicId: string,
+  { bytesMax, receive }: Arrival,
+): Promise<SkillVersion> {
+  const scope = allow(call.caller, 'skills:write')
+  await readSkill(call.db, scope, publicId) // before anything arrives
+  return receiveVersion(call, scope.organizationId, bytesMax, receive, async (tx, version) => {
+    const skill = await readSkill(tx, scope, publicId, sql`for no key update`)
+    if (version.folder.name !== skill.name)
+      throw new BerthError(
+        'invalid_request',
+        `name in SKILL.md must stay ${skill.name} in every version. Correct it, or create another skill.`,
+        { field: 'files' },
+      )
+    const { count } = await getOne<{ count: number }>(
+      tx,
+      sql`select count(*) from skill_versions where skill_id = ${skill.id}`,
+    )
+    if (count >= skillLimits.versionsMax)
+      throw new BerthError(
+        'rate_limited',
+        `A skill has at most ${skillLimits.versionsMax} versions. Delete those that nobody needs.`,
+      )
+    const made = await insertVersion(tx, skill.id, version)
+    await change(tx, sql`update skills set latest_version_id = ${made.id}, updated_at = now() where id = ${skill.id}`)
+    return made
+  })
+}
+
+/**
+ * How a skill arrives that was uploaded as one zip.
+ * @throws BerthError invalid_request, request_too_large.
+ */
+export async function arrivalOfUpload(
+  call: Call,
+  binaryUrl: string,
+  displayName: string | null = null,
+): Promise<Arrival> {
+  const { organizationId } = allow(call.caller, 'skills:write')
+  const key = await useUpload(call, organizationId, binaryUrl)
+  const found = key && (await objectStore(call).find(key))
+  if (!key || !found)
+    throw new BerthError(
+      'invalid_request',
+      'binary_url names no finished upload of your organization. Create an upload, PUT a zip of the skill to its upload_url, then pass its binary_url.',
+      { field: 'binary_url' },
+    )
+  if (found.sizeBytes > skillLimits.bytes) throw skillTooLarge()
+  const receive = async (): Promise<SentSkill> => ({
+    files: [{ path: 'skill.zip', bytes: await buffer(await objectStore(call).read(key)) }],
+    displayName,
+  })
+  return { bytesMax: found.sizeBytes, receive }
+}
+
+/** The skill of this id. @throws BerthError not_found. */
+export async function getSkill(call: Call, publicId: string): Promise<Skill> {
+  return readSkill(call.db, allow(call.caller, 'skills:read'), publicId)
+}
+
+/** The caller's skills of these stored ids. */
+export async function findSkills(call: Call, ids: readonly string[]): Promise<Skill[]> {
+  return skillRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'skills:read')))
+}
+
+/** The caller's skills, newest first. @throws BerthError invalid_request. */
+export async function pageSkills(
+  call: Call,
+  window: PageWindow,
+  filter?: SkillFilter | null,
+  direction?: Direction,
+): Promise<Page<Skill>> {
+  const scope = allow(call.caller, 'skills:read')
+  return skillRows.page(
+    call.db,
+    window,
+    sql`${ownedByCaller(scope)} and ${(filter?.source ?? 'custom') === 'custom'}`,
+    direction,
+  )
+}
+
+/** One version. @throws BerthError not_found. */
+export async function getSkillVersion(call: Call, skillId: string, publicId: string): Promise<SkillVersion> {
+  return readSkillVersion(call.db, allow(call.caller, 'skills:read'), skillId, publicId)
+}
+
+/** The versions of these stored ids that are of the caller's skills. */
+export async function findSkillVersions(call: Call, ids: readonly string[]): Promise<SkillVersion[]> {
+  return skillVersionRows.find(call.db, ids, ofTheirSkills(allowAnywhere(call.caller, 'skills:read')))
+}
+
+/** A skill's versions, newest first. @throws BerthError not_found, invalid_request. */
+export async function pageSkillVersions(
+  call: Call,
+  skillId: string,
+  window: PageWindow,
+  direction: Direction = 'desc',
+): Promise<Page<SkillVersion>> {
+  allow(call.caller, 'skills:read')
+  const id = decodeId('skill', skillId)
+  if (!id) throw notFound('skill')
+  return (await pageSkillVersionsOfEach(call, [id], window, direction))(id)
+}
+
+/** The same page for each skill of these stored ids. @throws BerthError invalid_request. */
+export async function pageSkillVersionsOfEach(
+  call: Call,
+  skillIds: readonly string[],
+  window: PageWindow,
+  direction?: Direction,
+): Promise<PagesOf<SkillVersion>> {
+  const reach = allowAnywhere(call.caller, 'skills:read')
+  return skillVersionRows.pageOfEach(call.db, window, {
+    parents: sql`select id from skills where id = any(${skillIds}::uuid[]) and ${ownedByCaller(reach)}`,
+    parentName: 'skill',
+    chosen: sql`skill_id = parent.id`,
+    direction,
+  })
+}
+
+/** A version and its files as a zip. @throws BerthError not_found. */
+export async function openSkillVersion(
+  call: Call,
+  skillId: string,
+  publicId: string,
+  headOnly: boolean,
+): Promise<{ version: SkillVersion; body: Readable | null }> {
+  const scope = allow(call.caller, 'skills:read')
+  const version = await readSkillVersion(call.db, scope, skillId, publicId)
+  const { organizationId } = scope
+  return {
+    version,
+    body: headOnly ? null : await objectStore(call).read(archiveKey({ organizationId, id: version.id })),
+  }
+}
+
+/** Deletes a skill with its versions; their files are removed soon after. @throws BerthError not_found. */
+export async function deleteSkill(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'skills:write')
+  await transaction(call.db, async (tx) => {
+    const { id } = await readSkill(tx, scope, publicId, sql`for update`)
+    await change(tx, sql`delete from skills where id = ${id}`)
+  })
+}
+
+/**
+ * Deletes a version. The newest that is left becomes the skill's latest.
+ * @throws BerthError not_found; invalid_request for the only one.
+ */
+export async function deleteSkillVersion(call: Call, skillId: string, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'skills:write')
+  const id = await transaction(call.db, async (tx) => {
+    await readSkill(tx, scope, skillId, sql`for no key update`)
+    const version = await readSkillVersion(tx, scope, skillId, publicId)
+    const left = await findOne<Pick<SkillVersion, 'id'>>(
+      tx,
+      sql`select id from skill_versions where skill_id = ${version.skillId} and id <> ${version.id} order by created_at desc, id desc limit 1`,
+    )
+    if (!left)
+      throw new BerthError(
+        'invalid_request',
+        'This is the only version of the skill, and a skill has at least one. Delete the skill, or add a version first.',
+      )
+    await change(tx, sql`delete from skill_versions where id = ${version.id}`)
+    await change(
+      tx,
+      sql`update skills set updated_at = now(), latest_version_id = case when latest_version_id = ${version.id} then ${left.id} else latest_version_id end where id = ${version.skillId}`,
+    )
+    return version.id
+  })
+  await discardArchive(call, { id, organizationId: scope.organizationId }).catch((error: Error) =>
+    log.warn({ reason: error.message }, 'the archive of a deleted version is removed later'),
+  )
+}
+
+/** The error for more than a skill may have. */
+export function skillTooLarge(): BerthError {
+  return new BerthError(
+    'request_too_large',
+    `A skill may have at most ${skillLimits.bytes / 1024 / 1024} MiB. Leave out what it does not need.`,
+  )
+}

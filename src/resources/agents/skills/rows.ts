@@ -1,0 +1,59 @@
+/** Rows of skills and of their versions, and their queries: only their owner finds them. */
+import type { RawBuilder } from 'kysely'
+import { ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
+import { findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+
+/** A skill as it is stored; times are RFC 3339 text, ids are uuids. */
+export type Skill = Row<'skills', { latestVersionId: string }>
+
+/** A file of a version, by its path inside of the skill's folder. */
+export type SkillFile = { path: string; size_bytes: number }
+
+/** A version of a skill as it is stored. */
+export type SkillVersion = Row<'skill_versions', { files: SkillFile[] }>
+
+/** Skills as they are found. */
+export const skillRows = rowsOf<Skill>('skill', 'skills', 'skill')
+
+/** Versions as they are found. */
+export const skillVersionRows = rowsOf<SkillVersion>(
+  'skillVersion',
+  'skill_versions',
+  'version of this skill',
+  sql`*`,
+  ['files'],
+)
+
+/** The condition for versions of the caller's skills. */
+export function ofTheirSkills(scope: Scope | Reach): RawBuilder<boolean> {
+  return sql<boolean>`skill_id in (select id from skills where ${ownedByCaller(scope)})`
+}
+
+/** The caller's skill. @throws BerthError not_found. */
+export async function readSkill(db: Db, scope: Scope, publicId: string, lock = sql``): Promise<Skill> {
+  return skillRows.read(db, publicId, ownedByCaller(scope), lock)
+}
+
+/** The version of the caller's skill. @throws BerthError not_found. */
+export async function readSkillVersion(db: Db, scope: Scope, skillId: string, publicId: string): Promise<SkillVersion> {
+  const ids = { skill: decodeId('skill', skillId), version: decodeId('skillVersion', publicId) }
+  const version =
+    ids.skill &&
+    ids.version &&
+    (await findOne<SkillVersion>(
+      db,
+      sql`select v.* from skill_versions v join skills s on s.id = v.skill_id
+      where v.id = ${ids.version} and s.id = ${ids.skill} and ${ownedByCaller(scope)}`,
+    ))
+  if (!version) throw notFound('version of this skill')
+  return version
+}
+
+/** A version's key in the object store. */
+export function archiveKey({ organizationId, id }: { organizationId: string; id: string }): string {
+  return `agents/${encodeId('organization', organizationId)}/${encodeId('skillVersion', id)}`
+}
