@@ -1451,6 +1451,7 @@ create table skill_versions (
   skill_id uuid not null,
   name text not null,
   description text not null,
+  instructions text not null,
   files jsonb not null,
   unpacked_bytes bigint not null,
   archive_bytes bigint not null,

@@ -15,6 +15,7 @@ import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
 import { describeResources } from '#src/resources/agents/session-resources/placing.ts'
+import { describeSkills } from '#src/resources/agents/skills/sessions.ts'
 import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
 import { readReasoning } from '#src/resources/agents/sessions/reasoning.ts'
 import {
@@ -174,14 +175,16 @@ async function begin(
 /** What the model is told first: the agent's own instructions, and what its tools need. */
 async function instructionsOf(
   tx: Tx,
-  { id, agentDefinition: { system } }: StepRun['session'],
+  session: StepRun['session'],
   offers: readonly Offer[],
   memories: string | null,
 ): Promise<string | null> {
+  const { system } = session.agentDefinition
   const hasVm = offers.some(({ kind }) => kind === 'guest')
   const recalls = offers.some(({ name, kind }) => name === 'recall' && kind === 'service')
-  const aboutVm = hasVm ? [aboutTheVm, await describeResources(tx, id)] : []
-  const text = [system, ...aboutVm, recalls ? memories : null].filter((part) => part !== null).join('\n\n')
+  const aboutVm = hasVm ? [aboutTheVm, await describeResources(tx, session.id)] : []
+  const parts = [system, await describeSkills(tx, session), ...aboutVm, recalls ? memories : null]
+  const text = parts.filter((part) => part !== null).join('\n\n')
   return text === '' ? null : text
 }
 

@@ -29,6 +29,7 @@ create table skill_versions (
   skill_id uuid not null references skills (id) on delete cascade,
   name text not null,                       -- the skill's
   description text not null check (length(description) between 1 and 1024),
+  instructions text not null,               -- SKILL.md after its front matter
   files jsonb not null,                     -- paths inside the folder, and sizes
   unpacked_bytes bigint not null,
   archive_bytes bigint not null,

@@ -313,8 +313,8 @@ export type Tables = {
     id: string; organizationId: string; sizeBytes: number; reservedBytes: number; writingUntil: string | null
   }
   skill_versions: {
-    id: string; skillId: string; name: string; description: string; files: unknown; unpackedBytes: number
-    archiveBytes: number; createdAt: string
+    id: string; skillId: string; name: string; description: string; instructions: string; files: unknown
+    unpackedBytes: number; archiveBytes: number; createdAt: string
   }
   skills: {
     id: string; organizationId: string; ownerUserId: string; name: string; displayName: string; latestVersionId: string

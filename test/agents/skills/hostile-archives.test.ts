@@ -84,6 +84,7 @@ test('an archive that was written here is read again, with permissions', async (
   expect(await folderOf(archive)).toEqual({
     name: 'x',
     description: 'Says hello. Use it to greet people.',
+    instructions: '# How\n\nRun hello.sh.',
     files: files.map((file) => ({ ...file, path: file.path.slice(2) })),
   })
 })

@@ -33,8 +33,8 @@ export async function makeSkillsTarget(
       db,
     )
     await sql`
-      insert into skill_versions (id, skill_id, name, description, files, unpacked_bytes, archive_bytes)
-      values (${id}, ${skillId}, 'secret', ${canary}, ${JSON.stringify([{ path: canary, size_bytes: 1 }])}, 1, ${sizeBytes})`.execute(
+      insert into skill_versions (id, skill_id, name, description, instructions, files, unpacked_bytes, archive_bytes)
+      values (${id}, ${skillId}, 'secret', ${canary}, ${canary}, ${JSON.stringify([{ path: canary, size_bytes: 1 }])}, 1, ${sizeBytes})`.execute(
       db,
     )
   }

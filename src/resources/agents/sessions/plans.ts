@@ -17,6 +17,7 @@ import { environmentArchived, readEnvironment, type Environment } from '#src/res
 import { checkNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { insertResources, type ResourceOrder } from '#src/resources/agents/session-resources/orders.ts'
 import { readMetadata, readShape, readText, type Metadata } from '#src/resources/agents/agents/field-rules.ts'
+import { pinSkills } from '#src/resources/agents/skills/sessions.ts'
 import { tellOfSession } from './happenings.ts'
 import { stepJob } from './jobs.ts'
 import { appendEvents, type NewEvent } from './log.ts'
@@ -95,7 +96,8 @@ export async function resolveAgent(
         mcpServices: overrides.mcp_services,
         skills: overrides.skills,
       })
-  return { agentId: agent.id, builtinAgent: null, version: agent.version, definition }
+  const skills = await pinSkills(tx, scope, definition.skills)
+  return { agentId: agent.id, builtinAgent: null, version: agent.version, definition: { ...definition, skills } }
 }
 
 /**

@@ -7,8 +7,8 @@ import { isZip, readZip, shortened, type ZippedFile } from './zip.ts'
 /** A file as it was sent. */
 export type SentFile = { path: string; bytes: Buffer }
 
-/** A skill's folder: its name, what it is for, and its files by their paths inside of it. */
-export type SkillFolder = { name: string; description: string; files: ZippedFile[] }
+/** A skill’s folder: its name, what it is for, what SKILL.md says after that, and its files by their paths inside. */
+export type SkillFolder = { name: string; description: string; instructions: string; files: ZippedFile[] }
 
 /** The file that every skill has. */
 export const instructionsFile = 'SKILL.md'
@@ -35,8 +35,10 @@ export async function readSkillFolder(sent: readonly SentFile[]): Promise<SkillF
   for (const { path, bytes } of files)
     if (isZip(bytes) && !documentEndings.test(path))
       throw invalid(`${shortened(path)} is a zip inside of the skill. Put its files into the folder instead.`)
-  const { name, description } = readFrontMatter(instructions.bytes, folder)
-  return { name, description, files: files.map((file) => ({ ...file, isExecutable: isProgram(file) })) }
+  return {
+    ...readInstructions(instructions.bytes, folder),
+    files: files.map((file) => ({ ...file, isExecutable: isProgram(file) })),
+  }
 }
 
 /** A program by its permissions, or by its first line. */
@@ -103,23 +105,26 @@ function checkPath(path: string): void {
     throw invalid(`The path ${shown} is in more than ${skillLimits.pathDepth} folders. Move the file up.`)
 }
 
-function readFrontMatter(bytes: Buffer, folder: string | null): { name: string; description: string } {
+function readInstructions(bytes: Buffer, folder: string | null): Omit<SkillFolder, 'files'> {
   if (bytes.length > skillLimits.instructionsBytes)
     throw invalid(
       `SKILL.md has more than ${skillLimits.instructionsBytes / mebibyte} MiB. Move parts into other files.`,
     )
-  const fields = parseFrontMatter(frontMatterOf(bytes))
-  return { name: readSkillName(fields['name'] ?? folder), description: readSkillDescription(fields['description']) }
+  const { front, rest } = splitInstructions(bytes)
+  const fields = parseFrontMatter(front)
+  const name = readSkillName(fields['name'] ?? folder)
+  return { name, description: readSkillDescription(fields['description']), instructions: rest.trim() }
 }
 
-/** The text between the two lines of dashes at the beginning of SKILL.md. */
-function frontMatterOf(bytes: Buffer): string {
+/** SKILL.md as two texts: what is between the two lines of dashes at its beginning, and what follows them. */
+function splitInstructions(bytes: Buffer): { front: string; rest: string } {
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw invalid('SKILL.md must be text in UTF-8.')
   }
+  if (text.includes('\0')) throw invalid('SKILL.md may have no null characters.')
   const lines = text.slice(0, skillLimits.frontMatterCharacters).split('\n', 1000)
   const isFence = (line: string): boolean => line.trimEnd() === '---'
   const end = lines[0] !== undefined && isFence(lines[0]) ? lines.findIndex((line, at) => at > 0 && isFence(line)) : -1
@@ -127,7 +132,8 @@ function frontMatterOf(bytes: Buffer): string {
     throw invalid(
       'SKILL.md must begin with its front matter: a line ---, then name: and description:, then a line ---.',
     )
-  return lines.slice(1, end).join('\n')
+  const passed = lines.slice(0, end + 1).reduce((sum, line) => sum + line.length + 1, 0)
+  return { front: lines.slice(1, end).join('\n'), rest: text.slice(passed) }
 }
 
 function parseFrontMatter(text: string): Readonly<Record<string, unknown>> {

@@ -67,8 +67,8 @@ export async function insertVersion(
   const unpackedBytes = files.reduce((sum, file) => sum + file.size_bytes, 0)
   return getOne<SkillVersion>(
     tx,
-    sql`insert into skill_versions (id, skill_id, name, description, files, unpacked_bytes, archive_bytes)
-    values (${archive.id}, ${skillId}, ${folder.name}, ${folder.description}, ${JSON.stringify(files)}::jsonb, ${unpackedBytes}, ${sizeBytes})
+    sql`insert into skill_versions (id, skill_id, name, description, instructions, files, unpacked_bytes, archive_bytes)
+    values (${archive.id}, ${skillId}, ${folder.name}, ${folder.description}, ${folder.instructions}, ${JSON.stringify(files)}::jsonb, ${unpackedBytes}, ${sizeBytes})
     returning *`,
   )
 }

@@ -13,8 +13,8 @@ export type Skill = Row<'skills', { latestVersionId: string }>
 /** A file of a version, by its path inside of the skill's folder. */
 export type SkillFile = { path: string; size_bytes: number }
 
-/** A version of a skill as it is stored. */
-export type SkillVersion = Row<'skill_versions', { files: SkillFile[] }>
+/** A version of a skill as it is stored, without what models are told of it. */
+export type SkillVersion = Omit<Row<'skill_versions', { files: SkillFile[] }>, 'instructions'>
 
 /** Skills as they are found. */
 export const skillRows = rowsOf<Skill>('skill', 'skills', 'skill')
@@ -24,7 +24,7 @@ export const skillVersionRows = rowsOf<SkillVersion>(
   'skillVersion',
   'skill_versions',
   'version of this skill',
-  sql`*`,
+  sql`id, skill_id, name, description, files, unpacked_bytes, archive_bytes, created_at`, // not what models are told
   ['files'],
 )
 
