@@ -1404,6 +1404,7 @@ create table sessions (
   step_tries integer not null default 0,
   outcomes jsonb not null default '[]'::jsonb,
   keeps_secrets boolean not null default false,
+  used_by_vm boolean not null default false,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
   constraint sessions_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE SET NULL,

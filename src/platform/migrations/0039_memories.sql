@@ -48,3 +48,6 @@ create table memory_events (
   created_at timestamptz not null default now(),
   primary key (space_id, position)
 );
+
+-- Begun, changed or written to with the token inside a VM: its agent has no memories, which that token may not read.
+alter table sessions add column used_by_vm boolean not null default false;

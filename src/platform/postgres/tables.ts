@@ -304,7 +304,7 @@ export type Tables = {
     eventPosition: number; lastEventId: string | null; lastEventAt: string | null; serviceEvents: number
     readEventId: string | null; readPosition: number; readServiceEvents: number; sharedAt: string | null
     createdAt: string; updatedAt: string; archivedAt: string | null; stepFence: number; stepNode: string | null
-    stepBeatAt: string | null; stepTries: number; outcomes: unknown; keepsSecrets: boolean
+    stepBeatAt: string | null; stepTries: number; outcomes: unknown; keepsSecrets: boolean; usedByVm: boolean
   }
   signing_keys: {
     kid: string; publicJwk: unknown; sealedPrivateJwk: Buffer; createdAt: string; retiredAt: string | null

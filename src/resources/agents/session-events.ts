@@ -38,7 +38,7 @@ import {
 } from './sessions/rows.ts'
 import { maskedEvents, sessionMasker } from './sessions/secrets.ts'
 import { moveSession, waitOn } from './sessions/states.ts'
-import { refuseSecretsToVmTokens } from './sessions/plans.ts'
+import { noteVmToken, refuseSecretsToVmTokens } from './sessions/plans.ts'
 
 /**
  * Appends a batch of a client's events, all or none. An idle session starts running if there is something to do; an
@@ -65,6 +65,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     if (session.status === 'terminated') throw sessionOver(session)
     await refuseSecretsToVmTokens(tx, scope, session)
+    await noteVmToken(tx, scope, session)
     await checkAnswers(tx, session, batch)
     checkOutcomes(session, definedBy(batch))
     if (namesFiles) await checkNamedFiles(tx, scope, batch)

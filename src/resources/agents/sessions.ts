@@ -28,6 +28,7 @@ import { tellOfSession } from './sessions/happenings.ts'
 import { appendEvents, takeEvents } from './sessions/log.ts'
 import {
   beginSession,
+  noteVmToken,
   readLabels,
   refuseSecretsToVmTokens,
   resolveAgent,
@@ -168,6 +169,7 @@ export async function updateSession(call: Call, publicId: string, given: Session
     const before = await readSession(tx, scope, publicId, sql`for no key update`)
     if (before.status === 'terminated') throw sessionOver(before)
     await refuseSecretsToVmTokens(tx, scope, before)
+    await noteVmToken(tx, scope, before)
     const agent = readShape(agentChange, given.agent, 'agent')
     const after: Session = {
       ...before,

@@ -62,7 +62,7 @@ async function run(script: string, fields: Record<string, unknown> = withMemorie
 async function bareSession(as = token): Promise<RememberingSession> {
   const id = await makeSessionRow(berth.services.db, as)
   const { rows } = await sql<RememberingSession>`
-    select id, organization_id as "organizationId", owner_user_id as "ownerUserId", agent_id as "agentId", builtin_agent as "builtinAgent" from sessions where id = ${id}`.execute(
+    select id, organization_id as "organizationId", owner_user_id as "ownerUserId", agent_id as "agentId", builtin_agent as "builtinAgent", used_by_vm as "usedByVm" from sessions where id = ${id}`.execute(
     berth.services.db,
   )
   return rows[0]! // it was just made

@@ -14,7 +14,10 @@ import { findFitting } from './search.ts'
 import { usesMemories, type MemoryOwner } from './spaces.ts'
 
 /** The part of a session that decides what its agent remembers. */
-export type RememberingSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'agentId' | 'builtinAgent'>
+export type RememberingSession = Pick<
+  Session,
+  'id' | 'organizationId' | 'ownerUserId' | 'agentId' | 'builtinAgent' | 'usedByVm'
+>
 
 /** A call of one of these tools. `id`: of its event, so that a call that is repeated after a crash keeps nothing twice. */
 export type MemoryToolCall = { id: string; name: string; input: Readonly<Record<string, unknown>> }
@@ -23,6 +26,8 @@ export type MemoryToolCall = { id: string; name: string; input: Readonly<Record<
 export const memoryTools: readonly string[] = ['remember', 'recall']
 
 const switchedOff = 'The user has switched memories off. Go on without them.'
+const closedToVms =
+  'This session was used with the token inside a VM, which gives no access to memories. Go on without them.'
 
 /** Runs `remember` or `recall`. What is kept, and what the model is shown, has no secrets of the session. */
 export async function runMemoryTool(
@@ -31,6 +36,7 @@ export async function runMemoryTool(
   { id, name, input }: MemoryToolCall,
   masker: Masker,
 ): Promise<ToolResult> {
+  if (session.usedByVm) return failed(closedToVms)
   if (!(await usesMemories(db, ownerOf(session)))) return failed(switchedOff)
   return name === 'remember' ? remember(db, session, id, input, masker) : recall(db, session, input, masker)
 }
@@ -50,7 +56,8 @@ export async function readMemoryFacts(
   masker: () => Promise<Masker>,
 ): Promise<MemoryFacts> {
   const mayHaveTools = session.agentDefinition.tools.some(({ type }) => type === 'berth_toolset_v1')
-  if (!mayHaveTools || !(await usesMemories(db, ownerOf(session)))) return { isUsed: false, told: null }
+  if (!mayHaveTools || session.usedByVm || !(await usesMemories(db, ownerOf(session))))
+    return { isUsed: false, told: null }
   const memories = await findAll<Pick<Memory, 'body'>>(
     db,
     sql`

@@ -7,7 +7,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { noMasker } from '#src/platform/masking.ts'
-import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -161,6 +161,15 @@ export async function refuseSecretsToVmTokens(
   if (holdsSecrets) throw closedToVmTokens('sessions with vaults or with an environment of their own')
 }
 
+/**
+ * Notes that a VM's token uses a session, which its agent gets memories no more: the token may not read those, and
+ * whoever can tell the agent what to do, can have them told.
+ */
+export async function noteVmToken(tx: Tx, { vmId }: Scope, { id, usedByVm }: Session): Promise<void> {
+  if (vmId === null || usedByVm) return
+  await change(tx, sql`update sessions set used_by_vm = true where id = ${id}`)
+}
+
 /** The fields that every way of starting a session reads alike. @throws BerthError invalid_request. */
 export function readLabels(given: { title?: unknown; metadata?: unknown }): {
   title: string | null
@@ -176,7 +185,7 @@ export function readLabels(given: { title?: unknown; metadata?: unknown }): {
 export async function beginSession(
   { config, jobs, sealer }: Pick<Services, 'config' | 'jobs' | 'sealer'>,
   tx: Tx,
-  { organizationId, userId }: Scope,
+  { organizationId, userId, vmId }: Scope,
   plan: SessionPlan,
 ): Promise<Session> {
   const { agent, resources = [] } = plan
@@ -196,9 +205,9 @@ export async function beginSession(
   const session = await getOne<Session>(
     tx,
     sql`
-    insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition, environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, status)
+    insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition, environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, status, used_by_vm)
     values (${newUuid()}, ${organizationId}, ${userId}, ${agent.agentId}, ${agent.builtinAgent}, ${agent.version}, ${JSON.stringify(agent.definition)}, ${plan.environmentId}, ${plan.deploymentId ?? null},
-      ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title && masker.text(plan.title)}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle') returning *`,
+      ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title && masker.text(plan.title)}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle', ${vmId !== null}) returning *`,
   )
   await insertResources({ sealer }, tx, { sessionId: session.id, organizationId, userId }, resources)
   await tellOfSession(tx, session, 'session.created')
