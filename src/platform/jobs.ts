@@ -38,12 +38,12 @@ export type JobRun<Data> = { id: string; data: Data; signal: AbortSignal }
 
 /** Enqueues and handles jobs. */
 export type Jobs = {
-  /** Adds the job in this transaction: after a rollback there is no job. */
+  /** Adds the job in this transaction: after a rollback there is no job. Those of a higher priority, usually 0, are taken first. */
   enqueue<Data extends object>(
     tx: Tx,
     kind: Job<Data>,
     data: Data,
-    options?: { startAfterSeconds?: number },
+    options?: { startAfterSeconds?: number; priority?: number },
   ): Promise<void>
   /** Handles jobs of this kind, with this concurrency, until stop. */
   handle<Data extends object>(
@@ -92,6 +92,7 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
       if (!queues.has(kind)) await queues.declare(kind)
       const sending = boss.send(kind.name, data, {
         ...(options.startAfterSeconds ? { startAfter: options.startAfterSeconds } : {}),
+        priority: options.priority ?? 0,
         db: {
           executeSql: async (text, values) => ({
             rows: (await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values ?? []))).rows,

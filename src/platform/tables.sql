@@ -1562,6 +1562,7 @@ CREATE INDEX trigger_fires_organization ON public.trigger_fires USING btree (org
 CREATE INDEX trigger_fires_pending ON public.trigger_fires USING btree (received_at) WHERE (status = 'pending'::text);
 CREATE INDEX trigger_fires_received ON public.trigger_fires USING btree (received_at);
 CREATE INDEX trigger_fires_session ON public.trigger_fires USING btree (session_id);
+CREATE INDEX trigger_fires_waiting ON public.trigger_fires USING btree (organization_id) WHERE (status = 'pending'::text);
 
 create table triggers (
   id uuid not null,

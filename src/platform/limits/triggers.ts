@@ -8,11 +8,14 @@ export const triggerLimits = {
   patternsMax: 20, // of each filter
   patternLength: 200, // characters
   patternSegments: 32, // parts between slashes
+  globSteps: 1_500_000, // of matching one event's branch or paths with all patterns of a filter; beyond it they match
+  judgedAgainMax: 5, // times that a fire's filter is looked at anew because it was changed meanwhile
   prefixLength: 100, // characters of comment_prefix
   deliveryLength: 100, // characters of the code host's id of a delivery
   requestsPerMinute: 12_000, // to the receiver from one address: all repositories at GitHub have the same few
   deliveriesPerMinute: 9_000, // that one organization's triggers take; what comes beyond it is not recorded
   firesPerDelivery: 1_000, // of all organizations together
+  waitingCounted: 10_000, // fires of an organization that wait; those after it are decided after everybody else's
   startsPerMinute: 20, // of one trigger; the next is skipped
   organizationStartsPerMinute: 120, // of all triggers of an organization
   accessMinutes: 5, // how long an answer of the code host about the owner's access holds

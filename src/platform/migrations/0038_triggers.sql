@@ -75,4 +75,5 @@ create index trigger_fires_delivery on trigger_fires (delivery_row_id);
 create index trigger_fires_session on trigger_fires (session_id);
 create index trigger_fires_organization on trigger_fires (organization_id);
 create index trigger_fires_pending on trigger_fires (received_at) where status = 'pending';
+create index trigger_fires_waiting on trigger_fires (organization_id) where status = 'pending';
 create index trigger_fires_received on trigger_fires (received_at);

@@ -148,6 +148,7 @@ type Recorded = Given & { organizationId: string; triggers: readonly Listening[]
 async function recordFires(services: Services, tx: Tx, given: Recorded): Promise<number> {
   const { deliveryId, organizationId, payload, triggers, body, keeps } = given
   const { event, action, repo, routed } = payload
+  const waiting = await countWaiting(tx, organizationId)
   // Two that are delivered at once meet here, and the later one finds the row of the other.
   const { id } = await getOne<{ id: string }>(
     tx,
@@ -167,8 +168,19 @@ async function recordFires(services: Services, tx: Tx, given: Recorded): Promise
     returning id, redelivery_count = 0 as is_new`,
   )
   const fresh = fires.filter(({ isNew }) => isNew)
-  for (const fire of fresh) await services.jobs.enqueue(tx, fireJob, { fireId: fire.id })
+  // Organizations take turns: everybody's first fire that waits is before anybody's second.
+  for (const [index, fire] of fresh.entries())
+    await services.jobs.enqueue(tx, fireJob, { fireId: fire.id }, { priority: -(waiting + index) })
   return fresh.length
+}
+
+/** How many fires of an organization are not decided yet, as far as they are counted. */
+async function countWaiting(tx: Tx, organizationId: string): Promise<number> {
+  const { count } = await getOne<{ count: number }>(
+    tx,
+    sql`select count(*) from (select from trigger_fires where organization_id = ${organizationId} and status = 'pending' limit ${triggerLimits.waitingCounted}) waiting`,
+  )
+  return count
 }
 
 /** Forgets payloads, and later fires with what was delivered; gives up fires that could not be decided. For housekeeping. */

@@ -1,4 +1,5 @@
 /** Fires: one for each event that came for a trigger. Deciding them, listing them, and following them. */
+import { isDeepStrictEqual } from 'node:util'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -10,7 +11,7 @@ import { states, transition } from '#src/platform/states.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
-import { whySkipped } from './matching.ts'
+import { findMismatch, whySkipped } from './matching.ts'
 import type { Routed } from './payloads.ts'
 import { whyNoAccess } from './repositories.ts'
 import { findTriggerDeployment, isPausedDeployment, startFire, type Outcome } from './starting.ts'
@@ -52,12 +53,24 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
   }
   const delivery = await findDelivery(services.db, fire)
   const isPaused = isPausedDeployment(await findTriggerDeployment(services.db, trigger))
-  const isSkipped = (await whySkipped(trigger, isPaused, delivery, services.config)) !== null
-  const isTooOften = !isSkipped && (await comesTooOften(services, trigger))
-  await transaction(services.db, async (tx) => {
-    const held = await lockPending(tx, fireId) // the trigger may have changed since it was read
-    if (held) await finish(tx, held, await startFire(services, tx, held, delivery, isTooOften), delivery.routed)
-  })
+  let { filters } = trigger
+  let mismatch = await findMismatch(filters, delivery)
+  const isTooOften =
+    whySkipped(trigger, isPaused, delivery, services.config, mismatch) === null &&
+    (await comesTooOften(services, trigger))
+  for (let tries = 0; tries < triggerLimits.judgedAgainMax; tries++) {
+    const changed = await transaction(services.db, async (tx) => {
+      const held = await lockPending(tx, fireId)
+      if (!held) return null
+      if (!isDeepStrictEqual(held.trigger.filters, filters)) return held.trigger.filters
+      await finish(tx, held, await startFire(services, tx, held, delivery, { mismatch, isTooOften }), delivery.routed)
+      return null
+    })
+    if (changed === null) return
+    filters = changed // meanwhile; looked at anew while nothing is locked
+    mismatch = await findMismatch(filters, delivery)
+  }
+  throw new Error('a trigger is changed all the time, so its fire is not decided yet')
 }
 
 /** Spent outside of a transaction, in which the limiter would need a second connection. */

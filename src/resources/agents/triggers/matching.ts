@@ -12,19 +12,26 @@ export function listens({ events }: Pick<Trigger, 'events'>, event: string, acti
   return events.includes(event) || (action !== null && events.includes(`${event}.${action}`))
 }
 
-/** Why an event for which the trigger listens starts nothing; null when it does, unless it comes too often. */
-export async function whySkipped(
+/** The filter that does not match an event; null: all do. */
+export type Mismatch = keyof typeof filteredEvents | null
+
+/**
+ * Why an event for which the trigger listens starts nothing; null when it does, unless it comes too often.
+ * @param mismatch what `findMismatch` says of these filters, which takes time: it is found while no row is locked.
+ */
+export function whySkipped(
   trigger: Pick<Trigger, 'enabled' | 'filters'>,
   isPaused: boolean,
-  { event, routed }: { event: string; routed: Routed },
+  { routed }: { routed: Routed },
   app: OwnApp,
-): Promise<SkipReason | null> {
+  mismatch: Mismatch,
+): SkipReason | null {
   const { filters } = trigger
   const { facts, sender } = routed
   const isBot = sender.type === 'Bot' || sender.login.endsWith('[bot]')
   if (!trigger.enabled) return 'trigger_disabled'
   if (isPaused) return 'deployment_paused'
-  if ((await findMismatch(filters, eventOf(event), facts)) !== null) return 'filter_mismatch'
+  if (mismatch !== null) return 'filter_mismatch'
   if (facts.isFork && !filters.allow_forks) return 'fork_pull_request'
   if (facts.association !== null && !(filters.author_associations as string[]).includes(facts.association))
     return 'untrusted_author'
@@ -35,11 +42,11 @@ export async function whySkipped(
 /** The filter that does not match. One narrows the events that have what it looks at, and leaves others alone. */
 export async function findMismatch(
   filters: TriggerFilters,
-  event: EventName,
-  facts: Facts,
-): Promise<keyof typeof filteredEvents | null> {
-  const concerns = (name: keyof typeof filteredEvents): boolean =>
-    (filteredEvents[name] as readonly EventName[]).includes(event)
+  { event: name, routed: { facts } }: { event: string; routed: { facts: Facts } },
+): Promise<Mismatch> {
+  const event = eventOf(name)
+  const concerns = (filter: keyof typeof filteredEvents): boolean =>
+    (filteredEvents[filter] as readonly EventName[]).includes(event)
   const { branches, paths, labels, comment_prefix: prefix } = filters
   if (branches && concerns('branches') && !(await matchesAny(facts.branch === null ? [] : [facts.branch], branches)))
     return 'branches'

@@ -7,7 +7,7 @@ import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { startOnBehalf } from '#src/resources/agents/starts.ts'
 import { kickoffOf } from './kickoff-text.ts'
-import { whySkipped } from './matching.ts'
+import { whySkipped, type Mismatch } from './matching.ts'
 import type { Routed } from './payloads.ts'
 import type { FireError, SkipReason, Trigger, TriggerFire } from './rows.ts'
 
@@ -23,7 +23,7 @@ type Held = { trigger: Trigger; fire: Pick<TriggerFire, 'event' | 'action' | 're
 /**
  * Starts the session of an event in the caller's transaction, unless the trigger, its deployment or what they name
  * stand against it.
- * @param isTooOften whether the limits of a minute do.
+ * @param found which of its filters does, and whether the limits of a minute do.
  * @throws only faults of Berth itself.
  */
 export async function startFire(
@@ -31,11 +31,11 @@ export async function startFire(
   tx: Tx,
   { trigger, fire }: Held,
   delivery: { event: string; routed: Routed },
-  isTooOften: boolean,
+  { mismatch, isTooOften }: { mismatch: Mismatch; isTooOften: boolean },
 ): Promise<Outcome> {
   const deployment = await findTriggerDeployment(tx, trigger)
   const skipReason =
-    (await whySkipped(trigger, isPausedDeployment(deployment), delivery, services.config)) ??
+    whySkipped(trigger, isPausedDeployment(deployment), delivery, services.config, mismatch) ??
     (isTooOften ? 'rate_limited' : null)
   if (skipReason !== null) return { skipReason }
   const kickoff = kickoffOf(fire, delivery.routed, deployment?.kickoff)

@@ -10,7 +10,7 @@ import type { Call } from '#src/platform/services.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { eventOf } from './events.ts'
 import { eventName } from './kickoff-text.ts'
-import { findMismatch, listens } from './matching.ts'
+import { findMismatch, listens, type Mismatch } from './matching.ts'
 import { routePayload, type Payload } from './payloads.ts'
 import { whyNoAccess } from './repositories.ts'
 import { findDelivery, fireRows, ofOwnTriggers, triggerRows, type SkipReason, type Trigger } from './rows.ts'
@@ -43,39 +43,44 @@ export async function tryTrigger(call: Call, publicId: string, input: TrialInput
   if (unheard !== null) return nothing('no_fire', unheard)
   const noAccess = await whyNoAccess(call, trigger)
   if (noAccess !== null) return { ...nothing('fail', noAccess), errorType: 'repository_access_error' }
-  return describe(await startAndTakeBack(call, scope, publicId, tried), tried)
+  const mismatch = await findMismatch(trigger.filters, tried)
+  return describe(await startAndTakeBack(call, scope, publicId, tried, mismatch), tried, mismatch)
 }
 
 /** Takes a transaction back, and takes what would have become of it out. */
 class TakenBack extends Error {
-  readonly trigger: Trigger
   readonly outcome: Outcome
 
-  constructor(trigger: Trigger, outcome: Outcome) {
+  constructor(outcome: Outcome) {
     super('this transaction only tried something')
-    this.trigger = trigger
     this.outcome = outcome
   }
 }
 
 /** Everything that a start writes is in its transaction: rows, jobs, notices and webhooks. */
-async function startAndTakeBack(call: Call, scope: Scope, publicId: string, tried: Tried): Promise<TakenBack> {
+async function startAndTakeBack(
+  call: Call,
+  scope: Scope,
+  publicId: string,
+  tried: Tried,
+  mismatch: Mismatch,
+): Promise<Outcome> {
   try {
     return await transaction(call.db, async (tx) => {
       const trigger = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for no key update`)
-      throw new TakenBack(trigger, await startFire(call, tx, { trigger, fire: tried }, tried, false))
+      throw new TakenBack(await startFire(call, tx, { trigger, fire: tried }, tried, { mismatch, isTooOften: false }))
     })
   } catch (error) {
-    if (error instanceof TakenBack) return error
+    if (error instanceof TakenBack) return error.outcome
     throw error
   }
 }
 
-async function describe({ trigger, outcome }: TakenBack, tried: Tried): Promise<Trial> {
+function describe(outcome: Outcome, tried: Tried, mismatch: Mismatch): Trial {
   if (outcome.error) return { ...nothing('fail', outcome.error.message), errorType: outcome.error.type }
   if (outcome.skipReason)
     return {
-      ...nothing('skip', await sentenceOf(outcome.skipReason, trigger, tried)),
+      ...nothing('skip', sentenceOf(outcome.skipReason, tried, mismatch)),
       skipReason: outcome.skipReason,
     }
   return { outcome: 'start', skipReason: null, errorType: null, reason: null, kickoff: outcome.kickoff }
@@ -141,12 +146,11 @@ const sentences: Readonly<Record<Exclude<SkipReason, 'filter_mismatch'>, string>
   rate_limited: 'Too many came within a minute.',
 }
 
-async function sentenceOf(reason: SkipReason, { filters }: Trigger, { event, routed }: Tried): Promise<string> {
-  const { facts } = routed
+function sentenceOf(reason: SkipReason, { routed: { facts } }: Tried, mismatch: Mismatch): string {
   if (reason === 'untrusted_author')
     return `${sentences[reason]} GitHub calls them ${facts.association}: name that if their texts are to count.`
   if (reason !== 'filter_mismatch') return sentences[reason]
-  switch (await findMismatch(filters, event, facts)) {
+  switch (mismatch) {
     case 'branches':
       return facts.branch === null
         ? 'filters.branches does not match: the event is of no branch.'
