@@ -11,7 +11,7 @@ import { states, transition } from '#src/platform/states.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
-import { findMismatch, whySkipped } from './matching.ts'
+import { findMismatch, isOfItsRepository, whySkipped } from './matching.ts'
 import type { Routed } from './payloads.ts'
 import { whyNoAccess } from './repositories.ts'
 import { findTriggerDeployment, isPausedDeployment, startFire, type Outcome } from './starting.ts'
@@ -35,6 +35,8 @@ const fireStates = states<FireStatus>('trigger_fires', 'fire', {
   failed: [],
 })
 
+const movedAway = 'The trigger is for another repository since, so this event is not told. Create a trigger for each.'
+
 /**
  * Decides a fire, once, however often this runs: its session and its status are committed together.
  * @throws BerthError when the code host does not answer: then it is tried again.
@@ -43,7 +45,10 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
   const fire = await findFireRow(services.db, fireId)
   const trigger = fire && (await findTriggerRow(services.db, fire.triggerId))
   if (!fire || !trigger || fire.status !== 'pending') return
-  const noAccess = await whyNoAccess(services, trigger)
+  const delivery = await findDelivery(services.db, fire)
+  // Who may see one repository may not see what another, which the trigger was for before, delivered.
+  const isIts = (now: Trigger): boolean => isOfItsRepository(now, fire.repo, delivery.routed)
+  const noAccess = isIts(trigger) ? await whyNoAccess(services, trigger) : movedAway
   if (noAccess !== null) {
     const error = { type: 'repository_access_error', message: noAccess }
     return transaction(services.db, async (tx) => {
@@ -51,7 +56,6 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
       if (held) await finish(tx, held, { error }, null)
     })
   }
-  const delivery = await findDelivery(services.db, fire)
   const isPaused = isPausedDeployment(await findTriggerDeployment(services.db, trigger))
   let { filters } = trigger
   let mismatch = await findMismatch(filters, delivery)
@@ -62,6 +66,10 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
     const changed = await transaction(services.db, async (tx) => {
       const held = await lockPending(tx, fireId)
       if (!held) return null
+      if (!isIts(held.trigger)) {
+        await finish(tx, held, { error: { type: 'repository_access_error', message: movedAway } }, null)
+        return null
+      }
       if (!isDeepStrictEqual(held.trigger.filters, filters)) return held.trigger.filters
       await finish(tx, held, await startFire(services, tx, held, delivery, { mismatch, isTooOften }), delivery.routed)
       return null

@@ -12,6 +12,17 @@ export function listens({ events }: Pick<Trigger, 'events'>, event: string, acti
   return events.includes(event) || (action !== null && events.includes(`${event}.${action}`))
 }
 
+/** Whether an event is of the trigger's repository: by the code host's id of it, or by its name where only that is known. */
+export function isOfItsRepository(
+  trigger: Pick<Trigger, 'repositoryId' | 'repoKey'>,
+  repo: string,
+  { repositoryId }: Pick<Routed, 'repositoryId'>,
+): boolean {
+  return trigger.repositoryId === null
+    ? trigger.repoKey === repo.toLowerCase()
+    : trigger.repositoryId === (repositoryId ?? null)
+}
+
 /** The filter that does not match an event; null: all do. */
 export type Mismatch = keyof typeof filteredEvents | null
 

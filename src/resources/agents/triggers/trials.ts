@@ -10,7 +10,7 @@ import type { Call } from '#src/platform/services.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { eventOf } from './events.ts'
 import { eventName } from './kickoff-text.ts'
-import { findMismatch, listens, type Mismatch } from './matching.ts'
+import { findMismatch, isOfItsRepository, listens, type Mismatch } from './matching.ts'
 import { routePayload, type Payload } from './payloads.ts'
 import { whyNoAccess } from './repositories.ts'
 import { findDelivery, fireRows, ofOwnTriggers, triggerRows, type SkipReason, type Trigger } from './rows.ts'
@@ -127,11 +127,7 @@ async function ofFire(call: Call, scope: Scope, fireId: string): Promise<Tried> 
 function whyUnheard(trigger: Trigger, { event, action, repo, routed }: Tried): string | null {
   if (!listens(trigger, event, action))
     return `The trigger is not for \`${eventName(event, action)}\`. Its events are ${trigger.events.join(', ')}.`
-  const isIts =
-    trigger.repositoryId === null
-      ? trigger.repoKey === repo.toLowerCase()
-      : trigger.repositoryId === (routed.repositoryId ?? null)
-  if (isIts) return null
+  if (isOfItsRepository(trigger, repo, routed)) return null
   const known = trigger.repositoryId === null ? '' : `, with the id ${trigger.repositoryId}`
   return `The event is of ${repo}, and the trigger is for ${trigger.repo}${known}.`
 }
