@@ -290,6 +290,13 @@ test('a fire is decided once, however often its job runs', async () => {
   expect(Number(rows[0]?.count)).toBe(1)
 })
 
+test('an issue whose number is larger than any is decided, and has none', async () => {
+  const { id } = await create({ events: ['issues'] })
+  const { fire } = await fireOf(id, 'issues', payloads.issues({ issue: issue({ number: 3_000_000_000 }) }))
+  expect(fire).toMatchObject({ status: 'started', number: null })
+  await call('DELETE', `/${id}`)
+})
+
 describe('a fire fails, shows nothing of the event, and says why,', () => {
   const refused = async (as: string, id: string): Promise<Record<string, unknown>> => {
     await sql`update triggers set access_checked_at = now() - interval '6 minutes'`.execute(berth.services.db)

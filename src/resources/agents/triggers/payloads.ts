@@ -90,7 +90,7 @@ function routed(event: EventName, root: Fields): Routed {
   const run = fieldsOf(root[event]) // of workflow_run and check_suite
   const ref = textOf(event === 'push' ? root['ref'] : (at(pull, 'base', 'ref') ?? run?.['head_branch']), textLength)
   const sha = event === 'push' ? root['after'] : (at(pull, 'head', 'sha') ?? run?.['head_sha'])
-  const number = numberOf(item?.['number'])
+  const number = smallNumberOf(item?.['number'])
   const sender = senderOf(root)
   return {
     repositoryId: numberOf(at(root, 'repository', 'id')),
@@ -274,6 +274,12 @@ function textOf(given: Json | undefined, most: number): string | null {
 
 function numberOf(given: Json | undefined): number | null {
   return typeof given === 'number' && Number.isSafeInteger(given) && given > 0 ? given : null
+}
+
+/** A number that GraphQL and the column can take: no code host has as many issues. */
+function smallNumberOf(given: Json | undefined): number | null {
+  const number = numberOf(given)
+  return number !== null && number < 2 ** 31 ? number : null
 }
 
 function shaOf(given: Json | undefined): string | null {
