@@ -59,6 +59,53 @@ describe('a cron expression', () => {
     ])
   })
 
+  test('counts once where clocks change by half an hour, or by two', () => {
+    expect(moments('45 1 * * *', 'Australia/Lord_Howe', '2027-04-03T00:00:00Z', 3)).toEqual([
+      '2027-04-03T14:45',
+      '2027-04-04T15:15',
+      '2027-04-05T15:15',
+    ])
+    expect(moments('30 1-4 * * *', 'Antarctica/Troll', '2027-10-31T00:00:00Z', 3)).toEqual([
+      '2027-10-31T00:30',
+      '2027-10-31T03:30',
+      '2027-10-31T04:30',
+    ])
+    expect(moments('15 2 3 10 *', 'Australia/Lord_Howe', '2027-01-01T00:00:00Z', 1)).toEqual(['2028-10-02T15:15'])
+  })
+
+  test('is counted in local time while clocks show an hour again, and over a day that a zone left out', () => {
+    expect(moments('*/20 * * * *', 'Europe/Rome', '2027-10-31T01:10:00Z', 2)).toEqual([
+      '2027-10-31T02:00',
+      '2027-10-31T02:20',
+    ])
+    expect(moments('0 12 * * *', 'Pacific/Apia', '2011-12-29T12:00:00Z', 2)).toEqual([
+      '2011-12-29T22:00',
+      '2011-12-30T22:00',
+    ])
+  })
+
+  test('finds February 29 also over a year without one', () => {
+    expect(moments('0 0 29 2 *', 'Europe/Rome', '2096-03-01T00:00:00Z', 1)).toEqual(['2104-02-28T23:00'])
+  })
+
+  test('agrees with POSIX on days and steps', () => {
+    expect(moments('0 0 */2 * 1', 'UTC', '2027-01-01T00:00:00Z', 3)).toEqual([
+      '2027-01-03T00:00',
+      '2027-01-04T00:00',
+      '2027-01-05T00:00',
+    ])
+    expect(moments('5/25 0 * * *', 'UTC', '2027-01-01T00:00:00Z', 3)).toEqual([
+      '2027-01-01T00:05',
+      '2027-01-01T00:30',
+      '2027-01-01T00:55',
+    ])
+    expect(moments('0 0 * * 5-7', 'UTC', '2027-01-01T00:00:00Z', 3)).toEqual([
+      '2027-01-02T00:00',
+      '2027-01-03T00:00',
+      '2027-01-08T00:00',
+    ])
+  })
+
   test.each([
     '',
     '* * * *',
@@ -100,8 +147,9 @@ describe('a cron expression', () => {
     ['0 0 * * fri-sun', 'Its day of the week must be *, a number from 0 to 7, or sun to sat, a range'],
     ['*/0 * * * *', 'Its minute must be'],
     ['1,,2 * * * *', 'Its minute must be'],
-    ['0 0 31 feb *', 'It names a day that its months do not have, or something twice.'],
-    ['5,5 * * * *', 'It names a day that its months do not have, or something twice.'],
+    ['0 0 31 feb *', 'Its months do not have that day.'],
+    ['5,5 * * * *', 'Its minute names something twice.'],
+    ['0 0 * * 0,7', 'Its day of the week names something twice.'],
   ])('%s is refused in words of ours, which say the field', (cron, sentence) => {
     expect(() => readCron(cron, 'UTC')).toThrow(`cron is not an expression that can be used. ${sentence}`)
   })

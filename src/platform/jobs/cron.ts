@@ -2,8 +2,7 @@
  * The moments of a cron expression in a time zone: five fields (minute, hour, day of the month, month, day of the week),
  * as POSIX defines them. A local time that the clocks skip does not occur; one that occurs twice counts the first time.
  */
-import { CronExpressionParser } from 'cron-parser'
-import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import { setImmediate as otherWork } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 
@@ -20,13 +19,8 @@ const fieldRules: readonly { name: string; least: number; most: number; names?: 
   { name: 'month', least: 1, most: 12, names: monthNames },
   { name: 'day of the week', least: 0, most: 7, names: dayNames },
 ]
-/** More skipped or repeated moments than there are in a row in any time zone. */
-const triesMax = 200
-
-/** Moments that were found lately: many schedules have the same expression, and each is shown again and again. */
-const found = createBoundedMap<string, number | null>({ entriesMax: 10_000 })
-/** How local times are shown, by time zone: making one takes longer than a moment does. */
-const clocks = createBoundedMap<string, Intl.DateTimeFormat>({ entriesMax: 500 })
+/** February 29 is at most eight years away, as around the year 2100. */
+const monthsMax = 8 * 12 + 1
 
 /** The moments of an expression. */
 export type Cron = { cron: string; timezone: string }
@@ -36,53 +30,114 @@ export type Cron = { cron: string; timezone: string }
  * @throws BerthError invalid_cron, invalid_timezone.
  */
 export function readCron(cron: string, timezone: string): Cron {
-  const fields = cron.trim().split(/\s+/)
-  if (cron.length > expressionLengthMax || fields.length !== fieldRules.length)
-    throw invalidCron('It has five fields: minute, hour, day of the month, month, day of the week, such as 0 3 * * *.')
-  for (const [at, rule] of fieldRules.entries())
-    if (!isField(fields[at] ?? '', rule)) throw invalidCron(fieldSentence(rule))
+  if (cron.length > expressionLengthMax) throw invalidCron(fiveFields)
+  const read = { cron: cron.trim().split(/\s+/).join(' '), timezone }
+  timesOf(read.cron)
   if (!isTimeZone(timezone))
     throw new BerthError(
       'invalid_timezone',
       'timezone must be a name of the IANA time zone database, such as Europe/Berlin or UTC.',
     )
-  const read = { cron: fields.join(' '), timezone }
-  if (nextMoment(read, now()) === null) throw invalidCron('It has no moment in the years to come.')
+  if (nextMoment(read, now()) === null) throw invalidCron('Its months do not have that day.')
   return read
 }
 
-/** The first moment after this one; null when there is none. @throws BerthError invalid_cron. */
-export function nextMoment(of: Cron, after: Date): Date | null {
-  const key = `${after.getTime()} ${of.timezone} ${of.cron}`
-  let next = found.get(key)
-  if (next === undefined) {
-    next = findNext(of, after)?.getTime() ?? null
-    found.set(key, next)
-  }
-  return next === null ? null : momentAt(next)
-}
-
-function findNext({ cron, timezone }: Cron, after: Date): Date | null {
-  const moments = parse(cron, timezone, after)
-  for (let tries = 0; tries < triesMax; tries++) {
-    const next = nextOf(moments)
-    if (next === null) return null
-    // The parser moves a local time that does not exist to the next one that does, which is another local time.
-    if (moments.includesDate(next) && !isRepeated(next, timezone)) return next
+/** The first moment after this one; null when there is none, as on February 30. @throws BerthError invalid_cron. */
+export function nextMoment({ cron, timezone }: Cron, after: Date): Date | null {
+  const times = timesOf(cron)
+  const local = Temporal.Instant.fromEpochMilliseconds(after.getTime()).toZonedDateTimeISO(timezone)
+  for (const day of daysOf(times, local.toPlainDate())) {
+    const first = day.equals(local.toPlainDate()) ? local.hour * 60 + local.minute : 0
+    for (const hour of times.hours)
+      for (const minute of times.minutes) {
+        if (hour * 60 + minute < first) continue // its first occurrence is over, also where clocks were set back
+        const at = occurrence(day.toPlainDateTime({ hour, minute }), timezone)
+        if (at !== null && at > after.getTime()) return momentAt(at)
+      }
   }
   return null
 }
 
+/**
+ * This moment and those that follow, so many at most; none without a first one. A list has the moments of many, so other
+ * requests get their turn between them.
+ */
+export async function momentsFrom(cron: Cron, first: Date | null, most: number): Promise<Date[]> {
+  const moments: Date[] = []
+  for (let next = first; next && moments.length < most; next = nextMoment(cron, next)) {
+    moments.push(next)
+    await otherWork()
+  }
+  return moments
+}
+
+/** The first time that a zone's clocks show this local time, in milliseconds since the epoch; null when they skip it. */
+function occurrence(local: Temporal.PlainDateTime, timezone: string): number | null {
+  const shown = local.toZonedDateTime(timezone, { disambiguation: 'earlier' })
+  return shown.toPlainDateTime().equals(local) ? shown.epochMilliseconds : null
+}
+
+/** What the fields of an expression say, in ascending order; weekdays count from Sunday, 0. */
+type Times = {
+  minutes: number[]
+  hours: number[]
+  months: number[]
+  isOn: (dayOfMonth: number, dayOfWeek: number) => boolean
+}
+
+/** @throws BerthError invalid_cron. */
+function timesOf(cron: string): Times {
+  const fields = cron.split(' ')
+  if (fields.length !== fieldRules.length) throw invalidCron(fiveFields)
+  const [minutes = [], hours = [], days = [], months = [], weekdays = []] = fieldRules.map((rule, at) =>
+    numbersOf(fields[at] ?? '', rule),
+  )
+  const [restrictsDay, restrictsWeekday] = [fields[2] !== '*', fields[4] !== '*']
+  return {
+    minutes,
+    hours,
+    months,
+    isOn: (day, weekday) =>
+      restrictsDay && restrictsWeekday
+        ? days.includes(day) || weekdays.includes(weekday)
+        : days.includes(day) && weekdays.includes(weekday),
+  }
+}
+
+/** The days of an expression from one on. */
+function* daysOf({ months, isOn }: Times, from: Temporal.PlainDate): Generator<Temporal.PlainDate> {
+  for (let ahead = 0; ahead < monthsMax; ahead++) {
+    const month = from.with({ day: 1 }).add({ months: ahead })
+    if (!months.includes(month.month)) continue
+    for (let day = ahead === 0 ? from.day : 1; day <= month.daysInMonth; day++)
+      if (isOn(day, (month.dayOfWeek + day - 1) % 7)) yield month.with({ day })
+  }
+}
+
 type FieldRule = (typeof fieldRules)[number]
 
-function isField(field: string, rule: FieldRule): boolean {
-  return field.split(',').every((one) => {
-    const [found, first, last, step] = element.exec(one) ?? []
-    if (found === undefined || Number(step ?? 1) < 1) return false
-    if (first === undefined) return true
-    const [from, to] = [numberOf(first, rule), last === undefined ? undefined : numberOf(last, rule)]
-    return isWithin(from, rule) && (to === undefined || (isWithin(to, rule) && from <= to))
-  })
+/** The numbers of a field, ascending. @throws BerthError invalid_cron. */
+function numbersOf(field: string, rule: FieldRule): number[] {
+  const numbers = new Set<number>()
+  for (const one of field.split(',')) {
+    const named = elementNumbers(one, rule)
+    if (!numbers.isDisjointFrom(named)) throw invalidCron(`Its ${rule.name} names something twice.`)
+    for (const number of named) numbers.add(number)
+  }
+  return [...numbers].toSorted((one, other) => one - other)
+}
+
+function elementNumbers(text: string, rule: FieldRule): Set<number> {
+  const [found, first, last, step] = element.exec(text) ?? []
+  const by = Number(step ?? 1)
+  const from = first === undefined ? rule.least : numberOf(first, rule)
+  const only = step === undefined ? from : rule.most // 5/15 is from 5 on
+  const to = last !== undefined ? numberOf(last, rule) : first === undefined ? rule.most : only
+  if (found === undefined || by < 1 || !isWithin(from, rule) || !isWithin(to, rule) || from > to)
+    throw invalidCron(fieldSentence(rule))
+  const numbers = new Set<number>()
+  for (let number = from; number <= to; number += by) numbers.add(rule.name === 'day of the week' ? number % 7 : number)
+  return numbers
 }
 
 function isWithin(number: number, { least, most }: FieldRule): boolean {
@@ -101,37 +156,6 @@ function fieldSentence({ name, least, most, names }: FieldRule): string {
   return `Its ${name} must be *, a number from ${least} to ${most}${words}, a range such as ${least + 1}-${least + 3}, or a list of those; each may have a step, such as */2.`
 }
 
-function parse(cron: string, timezone: string, after: Date) {
-  try {
-    return CronExpressionParser.parse(`0 ${cron}`, { currentDate: after, tz: timezone })
-  } catch {
-    throw invalidCron('It names a day that its months do not have, or something twice.') // the parser’s own words are for programmers
-  }
-}
-
-function nextOf(moments: ReturnType<typeof parse>): Date | null {
-  try {
-    return moments.next().toDate()
-  } catch {
-    return null // the parser gives up when a day does not exist, such as February 30
-  }
-}
-
-/** Whether the same local time was shown an hour, or half an hour, before. */
-function isRepeated(at: Date, timezone: string): boolean {
-  const local = clockOf(timezone)
-  const shown = local.format(at)
-  return [30, 60].some((minutes) => local.format(momentAt(at.getTime() - minutes * 60_000)) === shown)
-}
-
-function clockOf(timezone: string): Intl.DateTimeFormat {
-  const known = clocks.get(timezone)
-  if (known) return known
-  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' })
-  clocks.set(timezone, clock)
-  return clock
-}
-
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name) || name.length > expressionLengthMax) return false
   try {
@@ -140,6 +164,8 @@ function isTimeZone(name: string): boolean {
     return false // what Intl does not know is no time zone
   }
 }
+
+const fiveFields = 'It has five fields: minute, hour, day of the month, month, day of the week, such as 0 3 * * *.'
 
 function invalidCron(reason: string): BerthError {
   return new BerthError('invalid_cron', `cron is not an expression that can be used. ${reason}`)

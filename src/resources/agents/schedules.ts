@@ -1,11 +1,10 @@
 /** Schedules: at the moments of a cron expression they start a session, with an agent or by a deployment. */
 import type { RawBuilder } from 'kysely'
-import { setImmediate as otherWork } from 'node:timers/promises'
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { momentAt } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { nextMoment, readCron } from '#src/platform/jobs/cron.ts'
+import { momentsFrom, readCron } from '#src/platform/jobs/cron.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
@@ -122,19 +121,10 @@ export async function deleteSchedule(call: Call, publicId: string): Promise<void
   })
 }
 
-/**
- * The next moments of a schedule, five at most; none while it is disabled. They take up to a millisecond each, and a
- * list has many schedules, so other requests get their turn between them.
- */
-export async function upcomingMoments({ cron, timezone, nextRunAt }: Schedule): Promise<Date[]> {
-  const moments: Date[] = []
-  let next = nextRunAt === null ? null : momentAt(nextRunAt)
-  while (next && moments.length < scheduleLimits.upcomingMax) {
-    moments.push(next)
-    await otherWork()
-    next = nextMoment({ cron, timezone }, next)
-  }
-  return moments
+/** The next moments of a schedule, five at most; none while it is disabled. */
+export async function upcomingMoments(schedule: Schedule): Promise<Date[]> {
+  const { nextRunAt } = schedule
+  return momentsFrom(schedule, nextRunAt ? momentAt(nextRunAt) : null, scheduleLimits.upcomingMax)
 }
 
 function checkOneTarget({ agent, deployment, kickoff }: ScheduleOrder): void {

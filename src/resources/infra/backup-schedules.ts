@@ -1,10 +1,9 @@
 /** Schedules of backups: when Berth backs a database up by itself, and how many of these backups it keeps. */
-import { setImmediate as otherWork } from 'node:timers/promises'
 import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
-import { nextMoment, readCron, type Cron } from '#src/platform/jobs/cron.ts'
+import { momentsFrom, nextMoment, readCron } from '#src/platform/jobs/cron.ts'
 import { limits } from '#src/platform/limits.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, PagesOf, PageWindow } from '#src/platform/pages.ts'
@@ -120,19 +119,10 @@ export async function pageBackupSchedulesOfEach(
   })
 }
 
-/**
- * The next five moments of a schedule; none while it is disabled. Moments that are years apart take some milliseconds
- * each, and a list has many schedules, so other requests get their turn between them.
- */
-export async function upcomingRuns({ cron, timezone, enabled, nextRunAt }: BackupSchedule): Promise<Date[]> {
-  const moments: Date[] = []
-  let next = enabled && nextRunAt ? momentAt(nextRunAt) : null
-  while (next && moments.length < upcomingMax) {
-    moments.push(next)
-    await otherWork()
-    next = nextMoment({ cron, timezone } satisfies Cron, next)
-  }
-  return moments
+/** The next five moments of a schedule; none while it is disabled. */
+export async function upcomingRuns(schedule: BackupSchedule): Promise<Date[]> {
+  const { enabled, nextRunAt } = schedule
+  return momentsFrom(schedule, enabled && nextRunAt ? momentAt(nextRunAt) : null, upcomingMax)
 }
 
 function readKept(given: number | null | undefined, before: number | null, most: number, name: string): number | null {
