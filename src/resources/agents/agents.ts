@@ -19,6 +19,7 @@ import type { Call } from '#src/platform/services.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { agentRows, findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
+import { changeLock, refuseStartersToVmTokens } from './agents/starters.ts'
 import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './sessions/deletion.ts'
@@ -120,7 +121,8 @@ export async function updateAgent(
 ): Promise<Agent> {
   const scope = allow(call.caller, 'agents:write')
   return transaction(call.db, async (tx) => {
-    const agent = await readAgent(tx, scope, publicId, sql`for no key update`)
+    const agent = await readAgent(tx, scope, publicId, changeLock(scope))
+    await refuseStartersToVmTokens(tx, scope, agent.id, 'newest')
     if (agent.archivedAt)
       throw new BerthError('resource_archived', 'This agent is archived, so it cannot be changed. Create a new one.')
     if (version !== null && version !== undefined && version !== agent.version) {
@@ -158,8 +160,9 @@ export async function updateAgent(
 export async function archiveAgent(call: Call, publicId: string): Promise<Agent> {
   const scope = allow(call.caller, 'agents:write')
   return transaction(call.db, async (tx) => {
-    const agent = await readAgent(tx, scope, publicId, sql`for no key update`)
+    const agent = await readAgent(tx, scope, publicId, changeLock(scope))
     if (agent.archivedAt) return agent
+    await refuseStartersToVmTokens(tx, scope, agent.id, 'any')
     await emitWebhookEvent(tx, agent.organizationId, { type: 'agent.archived', id: encodeId('agent', agent.id) })
     return getOne<Agent>(
       tx,
@@ -173,6 +176,7 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'agents:delete')
   await transaction(call.db, async (tx) => {
     const { id, organizationId } = await readAgent(tx, scope, publicId, sql`for update`) // from here on no row that refers to it can be inserted
+    await refuseStartersToVmTokens(tx, scope, id, 'any')
     if (await hasActiveWork(tx, id))
       throw new BerthError('work_active', 'This agent has sessions that are running. Stop them, then delete it.')
     await endWorkOf(call, tx, id)
