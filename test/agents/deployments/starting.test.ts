@@ -3,10 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
-import { createDeployment, deleteDeployment } from '#src/resources/agents/deployments.ts'
+import { archiveDeployment, createDeployment, deleteDeployment } from '#src/resources/agents/deployments.ts'
 import { findDeploymentRow, type Deployment, type RunTrigger } from '#src/resources/agents/deployments/rows.ts'
 import { followRuns } from '#src/resources/agents/deployments/runs.ts'
 import { startDeployment, type StartedRun } from '#src/resources/agents/deployments/starting.ts'
+import { pauseIfActive, pausedByOwner } from '#src/resources/agents/deployments/states.ts'
 import type { Call } from '#src/platform/services.ts'
 import { findMember } from '#src/resources/identity/memberships.ts'
 import { callAgents } from '../../support/agents-service.ts'
@@ -70,6 +71,21 @@ describe('a failure', () => {
       pausedReason: { type: 'error', error: { type: 'agent_archived_error' } },
       lastRunAt: null,
     })
+  })
+
+  test('of the agent that a trigger brings does not pause, and an archived deployment stays as it is', async () => {
+    const other = await make('/agents', { name: 'other', model: 'berth/demo' })
+    await callAgents(berth, token, 'POST', `/agents/${other}/archive`)
+    const brought = { ...deployment, agentId: decodeId('agent', other) ?? '' }
+    const fired: RunTrigger = { type: 'trigger', trigger_id: 'trg_1', delivery_id: 'd' }
+    const started = await transaction(berth.services.db, (tx) =>
+      startDeployment(berth.services, tx, brought, { trigger: fired }),
+    )
+    expect(started?.error?.type).toBe('agent_archived_error')
+    expect((await now())?.status).toBe('active')
+    await archiveDeployment(call, encodeId('deployment', deployment.id))
+    const paused = await transaction(berth.services.db, (tx) => pauseIfActive(tx, deployment.id, pausedByOwner))
+    expect(paused).toBeUndefined()
   })
 
   test('because its owner is a viewer by now pauses as unknown_error, as Anthropic’s words have no other', async () => {

@@ -62,7 +62,7 @@ export async function startDeployment(
   await change(tx, sql`release savepoint deployment_run`)
   if (!run) return undefined
   if (started.error && trigger.type !== 'manual' && isLastingError(started.error.type))
-    await pauseByError(tx, deployment.id, started.error)
+    await pauseByError(tx, deployment, started.error)
   return { ...started, run }
 }
 
@@ -106,14 +106,15 @@ async function newestVersion(tx: Tx, agentId: string): Promise<number> {
   return agent?.version ?? 1 // one that is deleted takes its deployments with it
 }
 
-async function pauseByError(tx: Tx, id: string, { type }: StartError): Promise<void> {
+/** Pauses a deployment that failed by itself; not when it was the agent that a trigger of its own brings. */
+async function pauseByError(tx: Tx, { id, agentId }: Deployment, { type }: StartError): Promise<void> {
   if (type === 'session_rate_limited_error') throw new Error('limits never pause a deployment')
   const reason: PausedReason = {
     type: 'error',
     error: { type: type === 'session_creation_rejected_error' ? 'unknown_error' : type },
   }
-  const current = await findDeploymentRow(tx, id)
-  if (current && !current.archivedAt) await pauseIfActive(tx, id, reason)
+  if (type === 'agent_archived_error' && (await findDeploymentRow(tx, id))?.agentId !== agentId) return
+  await pauseIfActive(tx, id, reason)
 }
 
 /** The error of a run that its owner asked for and that did not start, with the id of its record. */

@@ -1,6 +1,6 @@
 /** The states of a deployment, and the only place that moves one. */
 import { encodeId } from '#src/platform/ids.ts'
-import { sql, type Tx } from '#src/platform/postgres.ts'
+import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
@@ -16,6 +16,8 @@ export const pausedByOwner: PausedReason = { type: 'manual' }
 
 /** Pauses an active deployment that is not archived; undefined for any other. */
 export async function pauseIfActive(tx: Tx, id: string, reason: PausedReason): Promise<Deployment | undefined> {
+  const inUse = sql`select 1 from deployments where id = ${id} and archived_at is null for no key update` // archived ones are active too
+  if (!(await findOne(tx, inUse))) return undefined
   const paused = await transition<Deployment, DeploymentStatus>(
     tx,
     deploymentStates,
