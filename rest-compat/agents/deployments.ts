@@ -31,7 +31,8 @@ const changing =
   (verb: string) =>
   (shownFields: string): string =>
     `mutation ${verb}Deployment ($input: ${(verb[0]?.toUpperCase() ?? '') + verb.slice(1)}DeploymentInput!) { ${verb}Deployment(input: $input) { body: deployment { ${shownFields} } } }`
-const updating = { status: 200, errors: [400, 404, 409], neverNull: ['name', 'agent'] } as const
+const neverNull = ['name', 'agent', 'kickoff', 'initial_events', 'status'] as const
+const updating = { status: 200, errors: [400, 404, 409], neverNull } as const
 
 /** Deployments and their runs. */
 export const deploymentRoutes: Routes = {

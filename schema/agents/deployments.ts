@@ -260,7 +260,7 @@ mutationOf(
     ...fields(t),
     metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
   }),
-  (call, { id, status }, wired) => updateDeployment(call, id, { ...wired(), status: status ?? null }),
+  (call, { id, status }, wired) => updateDeployment(call, id, { ...wired(), status }),
 )
 actionOn(
   'pauseDeployment',

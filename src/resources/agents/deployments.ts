@@ -45,7 +45,7 @@ export type DeploymentFields = {
   initialEvents?: unknown
   metadata?: unknown
   budget?: unknown
-  status?: DeploymentStatus | null
+  status?: DeploymentStatus | null | undefined
   resources?: unknown
   schedule?: unknown
 }
@@ -144,6 +144,9 @@ export async function pageDeploymentsOfEach(
  */
 export async function updateDeployment(call: Call, publicId: string, fields: DeploymentFields): Promise<Deployment> {
   const scope = allow(call.caller, 'deployments:write')
+  refuseNull(fields, 'kickoff', 'kickoff')
+  refuseNull(fields, 'initialEvents', 'initial_events')
+  refuseNull(fields, 'status', 'status')
   refuseResources(fields.resources)
   const schedule = readSchedule(call, fields)
   return transaction(call.db, async (tx) => {
@@ -230,6 +233,12 @@ export async function runDeployment(call: Call, publicId: string): Promise<RunOf
   if (!started) throw notFound('deployment')
   if (started.error) throw runRefused(started.refusal, { deploymentRunId: encodeId('deploymentRun', started.run.id) })
   return { run: started.run, session: started.session }
+}
+
+/** Refuses null where there is nothing that it could mean. @throws BerthError invalid_request. */
+function refuseNull(fields: DeploymentFields, key: keyof DeploymentFields, field: string): void {
+  if (fields[key] === null)
+    throw new BerthError('invalid_request', `${field} cannot be null. Leave it out to keep it.`, { field })
 }
 
 /** The schedule that a request gives the deployment; null for none, undefined where it says nothing. */

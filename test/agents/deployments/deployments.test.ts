@@ -137,6 +137,16 @@ describe('what keeps a run from starting', () => {
   })
 })
 
+test.each(['name', 'agent', 'kickoff', 'initial_events', 'status'])('%s cannot be changed to null', async (field) => {
+  const made = await make()
+  for (const method of ['PATCH', 'POST']) {
+    const answer = await call<{ error: { message: string } }>(method, `/deployments/${made.id}`, { [field]: null })
+    expect(answer.status, `${method} ${field}`).toBe(400)
+    expect(answer.body.error.message).toContain(field)
+  }
+  expect((await call('GET', `/deployments/${made.id}`)).body).toEqual(made)
+})
+
 test('a paused one runs for its owner only; paused twice and unpaused twice is the same', async () => {
   const made = await make()
   const manual = { status: 'paused', paused_reason: { type: 'manual' } }
