@@ -4,10 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { decodeId } from '#src/platform/ids.ts'
 import { skillLimits } from '#src/platform/limits/skills.ts'
+import { signVmToken } from '#src/resources/identity/access-tokens.ts'
+import { identityOf } from '#src/resources/identity/memberships.ts'
 import { writeModels } from '../../llm/chat-makers.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
+import { idsOf, makeSilentNode, makeVmRow } from '../../support/makers.ts'
 import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
 
 let berth: Berth
@@ -15,6 +19,7 @@ let mock: MockUpstream
 let folder: string
 let client: Anthropic
 let sessions: AgentSessions
+let token: string
 let people = 0
 beforeAll(async () => {
   mock = await startMockUpstream()
@@ -24,7 +29,7 @@ beforeAll(async () => {
   berth = await startBerth({ worker: true, settings })
 })
 beforeEach(async () => {
-  const token = await berth.token(`person${people++}`)
+  token = await berth.token(`person${people++}`)
   client = new Anthropic({ baseURL: `${berth.url}/agents`, apiKey: null, authToken: token, maxRetries: 0 })
   sessions = agentSessions(berth, token)
 })
@@ -78,6 +83,24 @@ test('a session has the versions that it started with, and its model is told wha
   const after = await asked(later.id)
   expect(after).toContain('Answer in Greek.')
   expect(after).not.toContain('Answer in verse.')
+})
+
+test('a session that the token inside a VM begins or writes to is told no skills, which that token may not read', async () => {
+  const latin = await make('latin', 'Answer in Latin.')
+  const agent = await agentWith({ type: 'custom', skill_id: latin.id })
+  const own = await start(agent)
+  expect(await asked(own.id)).toContain('Answer in Latin.')
+  const { db } = berth.services
+  const { userId, organizationId } = idsOf(token)
+  const vm = await makeVmRow(db, token, await makeSilentNode(db))
+  const identity = await identityOf(db, userId, organizationId)
+  const vmToken = await signVmToken(berth.services, identity, decodeId('vm', vm) ?? '', 900)
+  sessions = agentSessions(berth, vmToken.token)
+  for (const id of [own.id, await sessions.begin(agent, null)]) {
+    const told = await asked(id)
+    expect(told).toContain('Be kind.')
+    expect(told).not.toContain('Answer in Latin.')
+  }
 })
 
 test('instructions that are too long for all skills are left out, and the model is told so', async () => {

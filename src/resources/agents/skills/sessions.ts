@@ -48,12 +48,18 @@ export async function pinSkills(
 
 /**
  * What a session's model is told of its skills: each with its description and instructions, as long as there is room.
- * Versions that were deleted since are left out.
+ * Versions that were deleted since are left out. A VM's token may not read skills, so a session that it uses is told none.
  */
 export async function describeSkills(
   db: Db,
-  { organizationId, ownerUserId, agentDefinition }: Pick<Session, 'organizationId' | 'ownerUserId' | 'agentDefinition'>,
+  {
+    organizationId,
+    ownerUserId,
+    agentDefinition,
+    usedByVm,
+  }: Pick<Session, 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'usedByVm'>,
 ): Promise<string | null> {
+  if (usedByVm) return null
   const ids = agentDefinition.skills.flatMap(({ version }) => decodeId('skillVersion', version ?? '') ?? [])
   if (ids.length === 0) return null
   const found = await findAll<Told>(
