@@ -213,7 +213,7 @@ builder.relayMutationField(
 mutationOf(
   'updateMemory',
   { field: 'memory', type: memoryType },
-  'Changes a memory. One that an organization shares is changed by whom wrote it, and by admins. Errors: NOT_FOUND, MEMORY_REVISION_STALE, NOT_PERMITTED_FOR_ROLE, INVALID_REQUEST.',
+  'Changes a memory. One that an organization shares is changed by who wrote it, and by admins. Errors: NOT_FOUND, MEMORY_REVISION_STALE, NOT_PERMITTED_FOR_ROLE, INVALID_REQUEST.',
   (t) => ({
     ...idField(t),
     body: t.string({ description: 'The text: 1 to 10,000 characters.' }),

@@ -31,7 +31,7 @@ const skipReasonType = enumOf('ScheduleSkipReason', 'Why a schedule started noth
   overlap: 'The session of the run before was still at work.',
   missed: 'No worker was running within five minutes of the moment.',
   rate_limited: 'For five minutes the organization had as many running sessions as it may.',
-  deployment_paused: 'The deployment was paused.',
+  deployment_paused: 'The deployment was paused or archived.',
 } satisfies Record<SkipReason, string>)
 
 const runError = builder.objectRef<{ type: string; message: string }>('ScheduleRunError').implement({

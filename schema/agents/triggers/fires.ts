@@ -34,7 +34,7 @@ export const skipReason = enumOf(
   'Why an event started nothing, in the order in which they are looked at.',
   {
     trigger_disabled: 'The trigger is disabled.',
-    deployment_paused: 'Its deployment is paused.',
+    deployment_paused: 'Its deployment is paused or archived.',
     filter_mismatch: 'A filter did not match.',
     fork_pull_request: 'The code is of a fork.',
     untrusted_author: 'The author is not among those whose texts count.',

@@ -21,10 +21,23 @@ test('the walk makes a deployment, runs it, pauses it, lets it start by itself a
   const blocks = [...shellBlocks('docs/automation.md', 'Deployments'), 'echo $DEPLOYMENT\n']
   const env = { TOKEN: await berth.token() }
   const answers = await paste(blocks, { url: berth.url, folder, env })
-  const [, made = '', run = '', runs = '', records = '', paused = '', planned = '', deleted = '', id = ''] = answers
+  const [
+    ,
+    made = '',
+    ,
+    run = '',
+    followed = '',
+    runs = '',
+    records = '',
+    paused = '',
+    planned = '',
+    deleted = '',
+    id = '',
+  ] = answers
   expect(JSON.parse(made)).toMatchObject({ id: id.trim(), name: 'Morning report', status: 'active' })
   const session = JSON.parse(run) as { id: string }
   expect(session).toMatchObject({ type: 'session', deployment_id: id.trim(), title: 'Morning report' })
+  expect(followed).toContain(`"session":{"id":"${session.id}"}`)
   expect(JSON.parse(runs)).toMatchObject({ data: [{ id: session.id }] })
   expect(JSON.parse(records)).toMatchObject({ data: [{ session_id: session.id, error: null }] })
   expect(JSON.parse(paused)).toMatchObject({ status: 'paused', paused_reason: { type: 'manual' } })

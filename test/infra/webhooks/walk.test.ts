@@ -1,4 +1,4 @@
-/** The walk of docs/automation.md about webhooks, run as it is printed. */
+/** The walk of docs/webhooks.md, run as it is printed. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,15 +23,15 @@ afterAll(async () => {
 })
 
 test('a receiver is told of a test and of an agent, and the log has both', async () => {
-  const blocks = shellBlocks('docs/automation.md', 'Webhooks')
+  const blocks = shellBlocks('docs/webhooks.md')
   expect(blocks.length).toBeGreaterThan(4)
-  const printed = await paste([...blocks.map((block) => block.replaceAll('8787', String(port))), 'kill %1'], {
-    url: berth.url,
-    folder,
-    env: { TOKEN: await berth.token() },
-  })
+  const printed = await paste(
+    blocks.map((block) => block.replaceAll('8787', String(port))),
+    { url: berth.url, folder, env: { TOKEN: await berth.token() } },
+  )
   const log = printed.join('\n')
   expect(log).toMatch(/webhook_endpoint\.test whk_/)
   expect(log).toMatch(/agent\.created agt_/)
   expect(log).toMatch(/"AGENT_CREATED".*"responseStatus":204.*"WEBHOOK_ENDPOINT_TEST"/)
+  expect(printed.at(-1)).toMatch(/"deleteWebhookEndpoint":\{"deletedId":"whk_/)
 }, 60_000)

@@ -76,7 +76,7 @@ export async function followScheduleRuns(
   })
 }
 
-/** Forgets runs that are old. For housekeeping. @returns whether there may be more of them. */
+/** Forgets all runs that are old. For housekeeping. */
 export async function forgetScheduleRuns(db: Db): Promise<void> {
   const before = daysFromNow(-scheduleLimits.runDays)
   const most = scheduleLimits.sweptAtOnce

@@ -183,7 +183,7 @@ async function countWaiting(tx: Tx, organizationId: string): Promise<number> {
   return count
 }
 
-/** Forgets payloads, and later fires with what was delivered; gives up fires that could not be decided. For housekeeping. */
+/** Forgets payloads, and later fires with what was delivered. For housekeeping. */
 export async function forgetDeliveries(db: Db): Promise<void> {
   const { payloadDays, firesDays, firesKept, sweptAtOnce } = triggerLimits
   await change(
