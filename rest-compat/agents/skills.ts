@@ -196,10 +196,9 @@ function receiver(
       const { headers } = request
       const body = (request.body ?? request.raw) as Readable // what the parser of streams made
       const length = headers['content-length']
-      const arrival: Arrival = {
-        bytesMax: length === undefined ? skillLimits.bytes : Number(length),
-        receive: () => readSkillForm(body, headers['content-type'] ?? '', isNew),
-      }
+      const bytesMax = length === undefined ? skillLimits.bytes : Number(length)
+      const receive = () => readSkillForm(body, headers['content-type'] ?? '', isNew)
+      const arrival: Arrival = () => Promise.resolve({ bytesMax, receive })
       return send(
         reply,
         200,

@@ -190,7 +190,7 @@ mutationOf(
     binaryUrl: t.string({ required: true, description: binaryUrl }),
     displayName: t.string({ description: 'The name to show; that in `SKILL.md` without it.' }),
   }),
-  async (call, input) => createSkill(call, await arrivalOfUpload(call, input.binaryUrl, input.displayName)),
+  (call, input) => createSkill(call, arrivalOfUpload(call, input.binaryUrl, input.displayName)),
 )
 const whichVersion = (t: Parameters<typeof idField>[0]) => ({
   skillId: t.id({ required: true, description: 'The skill’s id.' }),
@@ -204,10 +204,7 @@ mutationOf(
   { field: 'skillVersion', type: skillVersionType, description: 'The version.' },
   'Adds a version to a skill from an upload, which is a zip. It becomes the latest. Errors: NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE.',
   (t) => ({ ...inSkill(t), binaryUrl: t.string({ required: true, description: binaryUrl }) }),
-  async (call, input) => {
-    await getSkill(call, input.skillId)
-    return createSkillVersion(call, input.skillId, await arrivalOfUpload(call, input.binaryUrl))
-  },
+  (call, input) => createSkillVersion(call, input.skillId, arrivalOfUpload(call, input.binaryUrl)),
 )
 deletionOf('deleteSkill', 'Deletes a skill with its versions. Errors: NOT_FOUND.', deleteSkill)
 deletionOf(

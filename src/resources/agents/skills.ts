@@ -31,15 +31,16 @@ export const skillSources = ['custom', 'anthropic'] as const
 /** Which skills a list shows. */
 export type SkillFilter = { source?: (typeof skillSources)[number] | null }
 
-/** How a skill arrives: at most so many bytes, read by `receive`. */
-export type Arrival = { bytesMax: number; receive: () => Promise<SentSkill> }
+/** How a skill arrives: at most so many bytes, read by `receive`. It is looked for when the caller may bring it. */
+export type Arrival = () => Promise<{ bytesMax: number; receive: () => Promise<SentSkill> }>
 
 /**
  * Makes a skill with its first version.
  * @throws BerthError rate_limited when there may be no more; as receiveVersion.
  */
-export async function createSkill(call: Call, { bytesMax, receive }: Arrival): Promise<Skill> {
+export async function createSkill(call: Call, arrive: Arrival): Promise<Skill> {
   const { organizationId, userId } = allow(call.caller, 'skills:write')
+  const { bytesMax, receive } = await arrive()
   return receiveVersion(call, organizationId, bytesMax, receive, async (tx, version) => {
     await checkCount(tx, organizationId, {
       rows: sql`skills where organization_id = ${organizationId}`,
@@ -62,13 +63,10 @@ export async function createSkill(call: Call, { bytesMax, receive }: Arrival): P
  * Adds a version to a skill, which becomes its latest.
  * @throws BerthError not_found; invalid_request for another name; rate_limited when there may be no more; as receiveVersion.
  */
-export async function createSkillVersion(
-  call: Call,
-  publicId: string,
-  { bytesMax, receive }: Arrival,
-): Promise<SkillVersion> {
+export async function createSkillVersion(call: Call, publicId: string, arrive: Arrival): Promise<SkillVersion> {
   const scope = allow(call.caller, 'skills:write')
-  await readSkill(call.db, scope, publicId) // before anything arrives
+  await readSkill(call.db, scope, publicId)
+  const { bytesMax, receive } = await arrive()
   return receiveVersion(call, scope.organizationId, bytesMax, receive, async (tx, version) => {
     const skill = await readSkill(tx, scope, publicId, sql`for no key update`)
     if (version.folder.name !== skill.name)
@@ -92,30 +90,25 @@ export async function createSkillVersion(
   })
 }
 
-/**
- * How a skill arrives that was uploaded as one zip.
- * @throws BerthError invalid_request, request_too_large.
- */
-export async function arrivalOfUpload(
-  call: Call,
-  binaryUrl: string,
-  displayName: string | null = null,
-): Promise<Arrival> {
-  const { organizationId } = allow(call.caller, 'skills:write')
-  const key = await useUpload(call, organizationId, binaryUrl)
-  const found = key && (await objectStore(call).find(key))
-  if (!key || !found)
-    throw new BerthError(
-      'invalid_request',
-      'binary_url names no finished upload of your organization. Create an upload, PUT a zip of the skill to its upload_url, then pass its binary_url.',
-      { field: 'binary_url' },
-    )
-  if (found.sizeBytes > skillLimits.bytes) throw skillTooLarge()
-  const receive = async (): Promise<SentSkill> => ({
-    files: [{ path: 'skill.zip', bytes: await buffer(await objectStore(call).read(key)) }],
-    displayName,
-  })
-  return { bytesMax: found.sizeBytes, receive }
+/** How a skill arrives that was uploaded as one zip; refuses with invalid_request, request_too_large. */
+export function arrivalOfUpload(call: Call, binaryUrl: string, displayName: string | null = null): Arrival {
+  return async () => {
+    const { organizationId } = allow(call.caller, 'skills:write')
+    const key = await useUpload(call, organizationId, binaryUrl)
+    const found = key && (await objectStore(call).find(key))
+    if (!key || !found)
+      throw new BerthError(
+        'invalid_request',
+        'binary_url names no finished upload of your organization. Create an upload, PUT a zip of the skill to its upload_url, then pass its binary_url.',
+        { field: 'binary_url' },
+      )
+    if (found.sizeBytes > skillLimits.bytes) throw skillTooLarge()
+    const receive = async (): Promise<SentSkill> => ({
+      files: [{ path: 'skill.zip', bytes: await buffer(await objectStore(call).read(key)) }],
+      displayName,
+    })
+    return { bytesMax: found.sizeBytes, receive }
+  }
 }
 
 /** The skill of this id. @throws BerthError not_found. */
