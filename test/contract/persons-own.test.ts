@@ -159,7 +159,10 @@ describe('a private VM of one person', () => {
   })
 })
 
-/** The root fields that the token inside a VM opens: VMs, builds, agents and sessions. Every other one is closed to it. */
+/**
+ * The root fields that the token inside a VM opens: VMs, builds, agents and sessions, but no change of an agent that
+ * something starts by itself, as the target's is. Every other one is closed to it.
+ */
 const openToVmTokens = [
   'query viewer',
   'query organization',
@@ -205,9 +208,6 @@ const openToVmTokens = [
   'query agentMcpTools',
   'query builtInTools',
   'mutation createAgent',
-  'mutation updateAgent',
-  'mutation archiveAgent',
-  'mutation deleteAgent',
   'query session',
   'query sessions',
   'query sharedSession',
