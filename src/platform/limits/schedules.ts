@@ -2,7 +2,7 @@
 
 /** How many schedules there may be, when they fire, and what is remembered of it. */
 export const scheduleLimits = {
-  schedulesMax: 10_000, // of an organization
+  schedulesMax: 1_000, // of an organization
   upcomingMax: 5, // next moments that are shown
   jitterSeconds: 10, // a schedule fires at most so long after its moment, always equally long
   lateSeconds: 300, // a moment that was longer ago is not made up for
