@@ -2,7 +2,7 @@
 
 /** What an organization may have, and how much of a delivery is read, kept and told. */
 export const triggerLimits = {
-  triggersMax: 2_000, // of an organization
+  triggersMax: 200, // of an organization
   perRepositoryMax: 20, // of an organization, for one repository
   eventsMax: 50, // of one trigger
   patternsMax: 20, // of each filter
@@ -13,7 +13,7 @@ export const triggerLimits = {
   prefixLength: 100, // characters of comment_prefix
   deliveryLength: 100, // characters of the code host's id of a delivery
   requestsPerMinute: 12_000, // to the receiver from one address: all repositories at GitHub have the same few
-  deliveriesPerMinute: 9_000, // that one organization's triggers take; what comes beyond it is not recorded
+  deliveriesPerMinute: 9_000, // that one organization's triggers take; what comes beyond is refused
   firesPerDelivery: 1_000, // of all organizations together
   waitingCounted: 10_000, // fires of an organization that wait; those after it are decided after everybody else's
   startsPerMinute: 20, // of one trigger; the next is skipped

@@ -156,7 +156,8 @@ async function checkCounts(
     advice: 'Delete those that nobody needs.',
   })
   await checkCount(tx, organizationId, {
-    rows: sql`${others} and repo_key = ${repo.toLowerCase()}`,
+    rows: sql`${others} and repo_key = ${repo.toLowerCase()} and exists (
+      select from memberships m where m.organization_id = triggers.organization_id and m.user_id = owner_user_id and m.deactivated_at is null)`,
     nouns: 'triggers for this repository',
     most: triggerLimits.perRepositoryMax,
     advice: 'Delete those that nobody needs, or name more events in one.',

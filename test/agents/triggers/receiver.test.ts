@@ -7,7 +7,8 @@ import { sql } from '#src/platform/postgres.ts'
 import { startBerth } from '../../support/berth.ts'
 import { refusal } from '../../support/agents-service.ts'
 import { deliverHook, hookSecret, payloads, repository } from '../../support/code-host/deliveries.ts'
-import { berth, create, deliver, firesOf, useTriggers } from './trigger-world.ts'
+import { idsOf } from '../../support/makers.ts'
+import { berth, connect, create, deliver, firesOf, makeAgent, useTriggers } from './trigger-world.ts'
 
 const previous = 'webhook-secret-of-before'
 useTriggers({ decides: false, settings: { GITHUB_WEBHOOK_SECRET_PREVIOUS: previous } })
@@ -152,4 +153,25 @@ describe('a delivery', () => {
     const text = JSON.stringify(hostile)
     expect((await deliverHook(berth.url, 'issues', text)).status).toBe(202)
   })
+})
+
+test('what an organization takes no more is refused, and can be delivered again; what others take is taken', async () => {
+  const eve = await berth.token('eve', 'busy') // of whose organization nothing was delivered yet
+  await connect(eve)
+  const full = await create({ agent: await makeAgent(eve), events: ['release.published'] }, eve)
+  const other = await create({ events: ['release.published'] })
+  const bucket = `trigger-deliveries:${idsOf(eve).organizationId}`
+  await sql`insert into rate_buckets (bucket, tokens, granted, refilled_at) values (${bucket}, -1000000, 0, now())`.execute(
+    berth.services.db,
+  )
+  const delivery = randomUUID()
+  const send = () => deliver('release', payloads.release(), { 'x-github-delivery': delivery })
+  expect(await send()).toMatchObject(refusal(429, 'rate_limited'))
+  expect([await firesOf(full.id, eve), await firesOf(other.id)]).toMatchObject([[], [{ redelivery_count: 0 }]])
+  await sql`delete from rate_buckets where bucket = ${bucket}`.execute(berth.services.db)
+  expect((await send()).body).toMatchObject({ fires: 1 })
+  expect([await firesOf(full.id, eve), await firesOf(other.id)]).toMatchObject([
+    [{ redelivery_count: 0 }],
+    [{ redelivery_count: 1 }],
+  ])
 })

@@ -1,6 +1,8 @@
 /** Triggers over REST and GraphQL: creating, reading, changing, deleting them, and who may. */
 import { expect, test } from 'vitest'
+import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { decideFire } from '#src/resources/agents/triggers/fires.ts'
 import { startBerth } from '../../support/berth.ts'
 import { callAgents, refusal } from '../../support/agents-service.ts'
 import { codeHostSettings } from '../../support/code-host/code-host.ts'
@@ -11,6 +13,7 @@ import {
   call,
   connect,
   create,
+  firesOf,
   host,
   makeAgent,
   token,
@@ -173,7 +176,7 @@ test('an installation without an app at a code host says so, unless its operator
   }
 })
 
-test('an organization has at most twenty for one repository', async () => {
+test('the members of an organization have at most twenty for one repository', async () => {
   const greta = await berth.token('greta', 'crowded')
   await connect(greta)
   const own = await makeAgent(greta)
@@ -182,12 +185,22 @@ test('an organization has at most twenty for one repository', async () => {
     refusal(429, 'rate_limited'),
   )
   expect((await create({ agent: own, repo: 'octocat/other' }, greta)).repo).toBe('octocat/other')
+  const gustav = await berth.token('gustav', 'crowded')
+  await connect(gustav)
+  const fields = { agent: await makeAgent(gustav), repo: 'octocat/site', events: ['push'] }
+  expect(await call('POST', '', fields, gustav)).toMatchObject(refusal(429, 'rate_limited'))
+  await sql`update memberships set deactivated_at = now() where user_id = (select owner_user_id from agents where id = ${decodeId('agent', own)})`.execute(
+    berth.services.db,
+  )
+  expect((await call('POST', '', fields, gustav)).status).toBe(201)
 })
 
-test('deleting an agent deletes its triggers', async () => {
+test('deleting an agent deletes its triggers, once they have decided about what was delivered', async () => {
   const own = await makeAgent(token)
-  const { id } = await create({ agent: own })
+  const { id } = await create({ agent: own, filters: { branches: ['release'] } })
   await deliverHook(berth.url, 'push', payloads.push())
+  expect(await callAgents(berth, token, 'DELETE', `/agents/${own}`)).toMatchObject(refusal(409, 'work_active'))
+  for (const fire of await firesOf(id)) await decideFire(berth.services, decodeId('triggerFire', fire.id) ?? '')
   expect((await callAgents(berth, token, 'DELETE', `/agents/${own}`)).status).toBe(204)
   expect((await call('GET', `/${id}`)).status).toBe(404)
   const left = await sql<{

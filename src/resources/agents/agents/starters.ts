@@ -39,3 +39,12 @@ export async function refuseStartersToVmTokens(
       `The token inside a VM may not change, archive or delete an agent that a deployment, a schedule or a trigger starts${which === 'newest' ? ' in its newest version' : ''}. Use your own token from outside the VM.`,
     )
 }
+
+/** Whether an event of a repository, which was taken, is still to start this agent. Its row must be locked for update. */
+export async function hasPendingFires(tx: Tx, agentId: string): Promise<boolean> {
+  const pending = await findOne(
+    tx,
+    sql`select 1 from trigger_fires f join triggers t on t.id = f.trigger_id where t.agent_id = ${agentId} and f.status = 'pending' limit 1`,
+  )
+  return pending !== undefined
+}

@@ -88,13 +88,23 @@ type Given = { deliveryId: string; payload: Payload; body: Buffer }
 async function recordDelivery(services: Services, given: Given): Promise<number> {
   const listening = await findListening(services.db, given.payload)
   let fires = 0
+  let isRefused = false
   for (const [organizationId, triggers] of Map.groupBy(listening, (one) => one.organizationId)) {
-    if (!(await hasRoom(services, organizationId))) continue
+    if (!(await hasRoom(services, organizationId))) {
+      isRefused = true
+      continue
+    }
     const keeps = await keepsPayload(services.db, organizationId, given.body.length)
     fires += await transaction(services.db, (tx) =>
       recordFires(services, tx, { ...given, organizationId, triggers, keeps }),
     )
   }
+  if (isRefused)
+    throw new BerthError(
+      'rate_limited',
+      'More was delivered in the last minute than the triggers of an organization take. Deliver this again later: only what was not taken fires.',
+      { retryAfterSeconds: 60 },
+    )
   return fires
 }
 
@@ -118,7 +128,7 @@ async function hasRoom({ limiter }: Services, organizationId: string): Promise<b
     return true
   } catch (error) {
     if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
-    log.warn({ organizationId }, 'more was delivered for triggers of an organization than is taken; it is not recorded')
+    log.warn({ organizationId }, 'more was delivered for triggers of an organization than is taken; it is refused')
     return false
   }
 }
@@ -163,7 +173,7 @@ async function recordFires(services: Services, tx: Tx, given: Recorded): Promise
     insert into trigger_fires as known (id, trigger_id, organization_id, delivery_row_id, delivery, event, action, repo)
     select fire.id, t.id, ${organizationId}::uuid, ${id}::uuid, ${deliveryId}, ${event}, ${action}, ${repo}
     from unnest(${triggers.map(() => newUuid())}::uuid[], ${triggers.map((one) => one.id)}::uuid[]) fire (id, trigger_id)
-    join triggers t on t.id = fire.trigger_id order by t.id
+    join triggers t on t.id = fire.trigger_id order by t.id for key share of t
     on conflict (trigger_id, delivery_row_id) do update set redelivery_count = known.redelivery_count + 1
     returning id, redelivery_count = 0 as is_new`,
   )
