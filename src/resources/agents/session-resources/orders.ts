@@ -132,8 +132,9 @@ export async function insertResources(
   )
   if (new Set(fileIds).size !== files.length) throw noSuchFile('')
   const resources: SessionResource[] = []
-  for (const order of orders) {
-    const id = newUuid()
+  const ids = orders.map(() => newUuid()).toSorted() // their order is that of the resources, also within a millisecond
+  for (const [index, id] of ids.entries()) {
+    const order = orders[index]! // there are as many
     const [url, checkout, token] = order.type === 'file' ? [null, null, null] : [order.url, order.checkout, order.token]
     resources.push(
       await getOne<SessionResource>(
