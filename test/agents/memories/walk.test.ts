@@ -27,7 +27,7 @@ test('a memory is kept, changed, found, used by an agent, and deleted, as docs/m
   expect(JSON.parse(changed ?? '')).toMatchObject({ revision: 2, body: expect.stringContaining('without greetings') })
   expect(JSON.parse(searched ?? '')).toMatchObject({ data: [{ revision: 2 }], has_more: false })
   expect(streamed).toMatch(/Kept as mem_/)
-  expect(streamed).toMatch(/project, written by an agent: The mean is in mean\.py\./)
+  expect(streamed).toMatch(/\\"written_by\\":\\"an agent\\",.*\\"body\\":\\"The mean is in mean\.py\.\\"/)
   expect(JSON.parse(off ?? '')).toEqual({ use_memories: false })
   expect(JSON.parse(on ?? '')).toEqual({ use_memories: true })
   expect(deleted?.trim()).toBe('')
