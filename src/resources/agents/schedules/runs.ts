@@ -1,9 +1,10 @@
 /** The runs of schedules: what became of each of their moments. */
 import { allow, allowAnywhere, ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
 import { daysFromNow } from '#src/platform/clock.ts'
+import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import { runRows, scheduleRows, type Schedule, type ScheduleRun } from './rows.ts'
@@ -79,13 +80,12 @@ export async function followScheduleRuns(
 /** Forgets all runs that are old. For housekeeping. */
 export async function forgetScheduleRuns(db: Db): Promise<void> {
   const before = daysFromNow(-scheduleLimits.runDays)
-  const most = scheduleLimits.sweptAtOnce
-  while (
-    (await change(
-      db,
-      sql`delete from schedule_runs where id in (select id from schedule_runs where created_at < ${before} order by created_at limit ${most})`,
-    )) === most
-  );
+  const { sweptAtOnce } = scheduleLimits
+  await changeInBatches(
+    db,
+    sweptAtOnce,
+    sql`delete from schedule_runs where id in (select id from schedule_runs where created_at < ${before} order by created_at limit ${sweptAtOnce})`,
+  )
 }
 
 function ofOwn(scope: Scope | Reach) {

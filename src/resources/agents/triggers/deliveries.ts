@@ -5,9 +5,10 @@
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
+import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { log } from '#src/platform/log.ts'
-import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { isSignedBy } from '#src/platform/secrets/webhook-signatures.ts'
 import type { Services } from '#src/platform/services.ts'
 import { fireJob } from './jobs.ts'
@@ -196,23 +197,27 @@ async function countWaiting(tx: Tx, organizationId: string): Promise<number> {
 /** Forgets payloads, and later fires with what was delivered. For housekeeping. */
 export async function forgetDeliveries(db: Db): Promise<void> {
   const { payloadDays, firesDays, firesKept, sweptAtOnce } = triggerLimits
-  await change(
+  await changeInBatches(
     db,
+    sweptAtOnce,
     sql`update trigger_deliveries set payload = null where id in (
       select id from trigger_deliveries where payload is not null and received_at < now() - ${payloadDays} * interval '1 day' limit ${sweptAtOnce})`,
   )
-  await change(
+  await changeInBatches(
     db,
+    sweptAtOnce,
     sql`delete from trigger_fires where id in (
       select id from trigger_fires where received_at < now() - ${firesDays} * interval '1 day' and status <> 'pending' limit ${sweptAtOnce})`,
   )
-  await change(
+  await changeInBatches(
     db,
+    sweptAtOnce,
     sql`delete from trigger_fires where id in (
       select f.id from trigger_fires f join triggers t on t.id = f.trigger_id where f.position <= t.event_position - ${firesKept} limit ${sweptAtOnce})`,
   )
-  await change(
+  await changeInBatches(
     db,
+    sweptAtOnce,
     sql`delete from trigger_deliveries where id in (
       select d.id from trigger_deliveries d where d.received_at < now() - interval '1 hour'
         and not exists (select from trigger_fires f where f.delivery_row_id = d.id) limit ${sweptAtOnce})`,

@@ -1,6 +1,7 @@
 /** How long events and deliveries are remembered. */
+import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import { webhookLimits } from '#src/platform/limits/webhooks.ts'
-import { change, sql, type Db } from '#src/platform/postgres.ts'
+import { sql, type Db } from '#src/platform/postgres.ts'
 
 /**
  * Deletes events with their deliveries that are old, and the oldest of organizations that have too many; none of which a
@@ -9,24 +10,21 @@ import { change, sql, type Db } from '#src/platform/postgres.ts'
 export async function forgetWebhookEvents(db: Db): Promise<void> {
   const { keptDays, keptPerOrganization, sweptAtOnce } = webhookLimits
   const over = sql`not exists (select from webhook_deliveries d where d.event_id = v.id and d.status = 'pending')`
-  let deleted: number
-  do {
-    deleted = await change(
-      db,
-      sql`
+  await changeInBatches(
+    db,
+    sweptAtOnce,
+    sql`
       delete from webhook_events where id in (
         select id from webhook_events v where created_at < now() - ${keptDays} * interval '1 day' and ${over} limit ${sweptAtOnce})`,
-    )
-  } while (deleted === sweptAtOnce)
-  do {
-    deleted = await change(
-      db,
-      sql`
+  )
+  await changeInBatches(
+    db,
+    sweptAtOnce,
+    sql`
       delete from webhook_events where id in (
         select v.id from (select distinct organization_id as id from webhook_endpoints) organization,
           lateral (select id from webhook_events where organization_id = organization.id order by id desc offset ${keptPerOrganization} limit 1) oldest,
           lateral (select id from webhook_events where organization_id = organization.id and id <= oldest.id) v
         where ${over} limit ${sweptAtOnce})`,
-    )
-  } while (deleted === sweptAtOnce)
+  )
 }

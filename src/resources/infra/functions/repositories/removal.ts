@@ -1,5 +1,6 @@
 /** Unlinking a repository: nothing is built or deployed from then on, and its webhook is removed by a job. */
 import { job, type Jobs } from '#src/platform/jobs.ts'
+import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import { pushLimits } from '#src/platform/limits/pushes.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { finishBuild } from '#src/resources/infra/builds/states.ts'
@@ -71,8 +72,9 @@ export async function forgetHook(db: Db, id: string): Promise<void> {
 /** Forgets pushes and unlinked repositories after some days; the last push to each linked repository stays. For housekeeping. */
 export async function forgetPushes(db: Db): Promise<void> {
   const { keptDays, keptPerRepository, sweptAtOnce } = pushLimits
-  await change(
+  await changeInBatches(
     db,
+    sweptAtOnce,
     sql`
     delete from function_pushes where ctid in (
       select p.ctid from function_pushes p join function_repositories r on r.id = p.repository_id
