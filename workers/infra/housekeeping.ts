@@ -82,6 +82,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     every('*/15 * * * * *', 'going on with certificates', () => sweepCertificates(services)),
     every('* * * * *', 'deleting backups', () => forgetOldBackups(services)),
     every('17 * * * *', 'deleting old records', () => forget(services)),
+    every('* * * * *', 'giving up undecided events of triggers', () => giveUpFires(services.db)),
     every('27 * * * *', 'rotating build logs', () => rotateLogPartitions(services.db)),
   ]
 }
@@ -127,7 +128,6 @@ async function forget(services: Background): Promise<void> {
   await forgetCertificateOrders(db)
   await forgetPushes(db)
   await forgetWebhookEvents(db)
-  await giveUpFires(db)
   await forgetDeliveries(db)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)
