@@ -13,5 +13,6 @@ export const scheduleLimits = {
   clockBackSeconds: 60, // a clock that was set back by more makes schedules look for their next moment again
   replannedAtOnce: 500, // of those
   runDays: 30, // a run is remembered
+  runsKept: 10_000, // of one schedule
   sweptAtOnce: 5_000, // runs that are forgotten in one statement
 } as const

@@ -260,3 +260,20 @@ test('runs are forgotten after 30 days', async () => {
   await forgetScheduleRuns(db)
   expect(await world.runs(id)).toEqual([])
 })
+
+test('the oldest runs are forgotten when a schedule has more than 10,000', async () => {
+  const { db } = world.berth.services
+  const { id } = await world.make()
+  for (const secondsAgo of [50, 15]) {
+    await world.makeDue(id, secondsAgo)
+    await world.fire()
+    await world.endTurns()
+  }
+  const [newest] = await world.runs(id)
+  await change(
+    db,
+    sql`update schedules set run_position = ${scheduleLimits.runsKept + 1} where id = ${decodeId('schedule', id)}`,
+  )
+  await forgetScheduleRuns(db)
+  expect(await world.runs(id)).toEqual([newest])
+})

@@ -77,14 +77,20 @@ export async function followScheduleRuns(
   })
 }
 
-/** Forgets all runs that are old. For housekeeping. */
+/** Forgets all runs that are old, and the oldest of schedules that have too many. For housekeeping. */
 export async function forgetScheduleRuns(db: Db): Promise<void> {
   const before = daysFromNow(-scheduleLimits.runDays)
-  const { sweptAtOnce } = scheduleLimits
+  const { runsKept, sweptAtOnce } = scheduleLimits
   await changeInBatches(
     db,
     sweptAtOnce,
     sql`delete from schedule_runs where id in (select id from schedule_runs where created_at < ${before} order by created_at limit ${sweptAtOnce})`,
+  )
+  await changeInBatches(
+    db,
+    sweptAtOnce,
+    sql`delete from schedule_runs where id in (
+      select r.id from schedule_runs r join schedules s on s.id = r.schedule_id where r.position <= s.run_position - ${runsKept} limit ${sweptAtOnce})`,
   )
 }
 
