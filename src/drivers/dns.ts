@@ -9,6 +9,7 @@ import { getDomain } from 'tldts'
 import type { Config } from '#src/platform/config.ts'
 import { domainLimits } from '#src/platform/limits/domains.ts'
 import { refusalOf } from './addresses.ts'
+import { isOpened } from './outbound.ts'
 
 /**
  * What was answered. `absent`: the zone says that there is no such record. `silent`: its servers gave no answer.
@@ -135,7 +136,7 @@ function openZones(
   function openServer(address: string): Server | undefined {
     const ours = own.find((server) => server.address === address)
     if (ours) return ours
-    const isOpen = privateHosts.includes(`${isIPv6(address) ? `[${address}]` : address}:${dnsPort}`)
+    const isOpen = isOpened(privateHosts, address, dnsPort)
     return isOpen || refusalOf(address) === null ? { address, port: dnsPort } : undefined
   }
 

@@ -6,7 +6,7 @@
 import { fetch, type Agent } from 'undici'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { guardedAgent, OutboundError } from './outbound.ts'
+import { guardedAgent, isOpened, OutboundError } from './outbound.ts'
 
 /** The standard `fetch`, guarded. Its errors' `cause` is an OutboundError when a connection was not made. */
 export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
@@ -96,7 +96,7 @@ function agentOf(privateHosts: readonly string[]): Agent {
   if (known) return known
   const made = guardedAgent({
     connections: connectionsPerOrigin,
-    isOpen: (host, port) => privateHosts.includes(`${host.includes(':') ? `[${host}]` : host}:${port}`),
+    isOpen: (host, port) => isOpened(privateHosts, host, port),
   })
   agents.set(key, made)
   return made

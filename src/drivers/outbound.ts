@@ -84,6 +84,11 @@ export async function connectGuarded(target: OutboundTarget, options: OutboundOp
   }
 }
 
+/** Whether the operator has opened this host (a name or an address without brackets) by BERTH_PRIVATE_HOSTS. */
+export function isOpened(privateHosts: readonly string[], host: string, port: number): boolean {
+  return privateHosts.includes(`${host.includes(':') ? `[${host}]` : host}:${port}`)
+}
+
 /**
  * An undici Agent whose every connection is guarded, redirects' included. Use it with undici's own `fetch`: the global
  * one refuses it. In an error of fetch, `cause` is the OutboundError.

@@ -5,7 +5,7 @@
 import { request, type Agent, type Dispatcher } from 'undici'
 import { BerthError } from '#src/platform/errors.ts'
 import { readServerUrl } from './outbound-fetch.ts'
-import { causesOf, guardedAgent, OutboundError } from './outbound.ts'
+import { causesOf, guardedAgent, isOpened, OutboundError } from './outbound.ts'
 
 /** Bytes of a body that nobody reads; with more its connection is closed. */
 const ignoredBytes = 16 * 1024
@@ -34,7 +34,7 @@ export function createWebhookPoster(
   const { privateHosts } = config
   const agent = guardedAgent({
     connections: atOnce,
-    isOpen: (host, port) => privateHosts.includes(`${host.includes(':') ? `[${host}]` : host}:${port}`),
+    isOpen: (host, port) => isOpened(privateHosts, host, port),
   })
   return {
     async post(given) {
