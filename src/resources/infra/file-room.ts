@@ -68,7 +68,7 @@ export async function reserveFileRoom(config: Config, tx: Tx, organizationId: st
   if (held.stagedBytes + bytesMax > limits.stagedBytesPerOrganization)
     throw new BerthError(
       'rate_limited',
-      'Your organization is uploading as much as it may at once. Try again when one of the uploads has ended; a request with a Content-Length counts with that size only.',
+      `Your organization has uploads in progress that may store ${mib(held.stagedBytes)} MiB, and this one may store ${mib(bytesMax)} MiB more; the limit is ${mib(limits.stagedBytesPerOrganization)} MiB. Wait for one of them to end. A request with a Content-Length counts with that size only.`,
       { retryAfterSeconds: 10 },
     )
   if (held.allStagedBytes + bytesMax > limits.stagedBytes)

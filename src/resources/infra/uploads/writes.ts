@@ -7,19 +7,17 @@ import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { log } from '#src/platform/log.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { isDeadProcess, processName } from '#src/platform/locks/process-marks.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import { checkFileRoom, filesHeld } from '#src/resources/infra/file-room.ts'
+import { reserveFileRoom } from '#src/resources/infra/file-room.ts'
 
 type Stores = Pick<Background, 'config' | 'db' | 'sealer'>
 
 const leaseSeconds = 30
 const renewMs = 10_000
-const bytesPerMib = 1024 * 1024
 
 /**
  * Stores what was sent to a signed URL.
@@ -62,13 +60,12 @@ export async function writeUpload(
   }
 }
 
-/** Leases are taken one after the other, so that the counts are exact. */
+/** @throws BerthError as writeUpload. */
 async function takeLease(
   { config, db }: Stores,
   { id, organizationId, writer, bytesMax }: { id: string; organizationId: string; writer: string; bytesMax: number },
 ): Promise<void> {
   await transaction(db, async (tx) => {
-    await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.uploadRoom})`)
     const upload = await findOne<{ busy: boolean }>(
       tx,
       sql`select writer is not null and writing_until > now() as busy from uploads where id = ${id} and organization_id = ${organizationId} for no key update`,
@@ -80,18 +77,7 @@ async function takeLease(
         'Another PUT to this URL is in progress. Wait until it has ended, or create another upload.',
         { retryAfterSeconds: leaseSeconds },
       )
-    const held = await filesHeld(tx, organizationId)
-    if (held.stagedBytes + bytesMax > limits.stagedBytesPerOrganization)
-      throw tooMuch(
-        `Your organization has PUTs in progress that may store ${toMib(held.stagedBytes)} MiB, and this one may store ${toMib(bytesMax)} MiB more; the limit is ${toMib(limits.stagedBytesPerOrganization)} MiB. Wait for one of them to end. A request with a Content-Length counts with that size only.`,
-      )
-    if (held.allStagedBytes + bytesMax > limits.stagedBytes)
-      throw new BerthError(
-        'capacity_unavailable',
-        'Too many files are being uploaded at the moment. Try again in a few seconds.',
-        { retryAfterSeconds: 10 },
-      )
-    await checkFileRoom(config, held, bytesMax)
+    await reserveFileRoom(config, tx, organizationId, bytesMax)
     await change(
       tx,
       sql`update uploads set writer = ${writer}, writing_until = now() + ${leaseSeconds} * interval '1 second', reserved_bytes = ${bytesMax} where id = ${id}`,
@@ -117,12 +103,4 @@ export async function clearDeadWrites({ config, db, sealer }: Stores): Promise<v
     sql`select writer from uploads where writer is not null limit 1000`,
   )
   for (const { writer } of writers) if (isDeadProcess(writer.split('/')[0] ?? '')) await release(db, writer)
-}
-
-function tooMuch(sentence: string): BerthError {
-  return new BerthError('rate_limited', sentence, { retryAfterSeconds: 10 })
-}
-
-function toMib(bytes: number): number {
-  return Math.ceil(bytes / bytesPerMib)
 }
