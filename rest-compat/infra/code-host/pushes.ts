@@ -1,23 +1,14 @@
 /** What the code host sends of pushes: `POST /api/v1/codehost/pushes/{link_id}`. */
 import type { FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
-import { countRefusedCredential } from '#schema/context.ts'
-import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { pushLimits } from '#src/platform/limits/pushes.ts'
-import type { Services } from '#src/platform/services.ts'
-import { checkPushAddress, receivePush, type PushAnswer } from '#src/resources/infra/functions/repositories/pushes.ts'
+import { checkPushAddress, receivePush } from '#src/resources/infra/functions/repositories/pushes.ts'
 import { lingerAfter, send, setAllowance } from '../../answers.ts'
 import type { HandWritten, JsonSchema } from '../../routes.ts'
 import { createBodies } from '../../signed-bodies.ts'
+import { countRefusals, describeHeader, readSignedHeaders, signedReason } from '../../signed-requests.ts'
 
-const inHeader = (name: string, required: boolean, description: string): JsonSchema => ({
-  name,
-  in: 'header',
-  required,
-  description,
-  schema: { type: 'string' },
-})
 const push: JsonSchema = {
   type: 'object',
   description: 'The code host’s own event; only these keys are read.',
@@ -32,7 +23,7 @@ const push: JsonSchema = {
 
 /** Takes a push to a linked repository. */
 export const pushRoute: HandWritten = {
-  reason: 'The signature is over the bytes of the body, which are checked before they are read as JSON.',
+  reason: signedReason,
   name: 'receivePush',
   status: 200,
   errors: [400, 401, 403, 413, 415, 503],
@@ -51,13 +42,16 @@ export const pushRoute: HandWritten = {
   headers: {},
   otherAnswers: { 204: 'An event that is no push, which is ignored' },
   parameters: [
-    inHeader(
+    describeHeader(
       'X-Hub-Signature-256',
-      true,
       '`sha256=` and the HMAC-SHA-256 of the body under the webhook’s secret, in hexadecimal.',
     ),
-    inHeader('X-GitHub-Event', true, '`push`, or `ping`; others are ignored.'),
-    inHeader('X-GitHub-Delivery', false, 'The push’s own id: one that was built is not built again. A push needs it.'),
+    describeHeader('X-GitHub-Event', '`push`, or `ping`; others are ignored.'),
+    describeHeader(
+      'X-GitHub-Delivery',
+      'The push’s own id: one that was built is not built again. A push needs it.',
+      false,
+    ),
   ],
   takesStream: true,
   open: true,
@@ -71,10 +65,12 @@ export const pushRoute: HandWritten = {
         setAllowance(reply, await limiter.spend(`pushes:${request.ip}`, pushLimits.requestsPerMinute))
       },
       async handle(request, reply) {
-        await counted(services, request, checkPushAddress(services, linkOf(request)))
+        await countRefusals(services, request, () => checkPushAddress(services, linkOf(request)))
         const from = (request.body ?? request.raw) as Readable // the parser of streams made it
         return bodies.read(request.headers, from, async (body) => {
-          const answer = await counted(services, request, take(services, request, body))
+          const answer = await countRefusals(services, request, () =>
+            receivePush(services, { repositoryId: linkOf(request), ...readSignedHeaders(request), body }),
+          )
           if (answer === null) return send(reply, 204, null)
           const { message, buildId } = answer
           return send(reply, 200, JSON.stringify({ message, build_id: buildId && encodeId('build', buildId) }))
@@ -87,23 +83,4 @@ export const pushRoute: HandWritten = {
 /** The link's id in the path. */
 function linkOf({ params }: FastifyRequest): string {
   return (params as { link_id?: string }).link_id ?? '' // the route's pattern has it
-}
-
-async function take(services: Services, request: FastifyRequest, body: Buffer): Promise<PushAnswer | null> {
-  const [signature, event, delivery] = ['x-hub-signature-256', 'x-github-event', 'x-github-delivery'].map((name) => {
-    const value = request.headers[name]
-    return typeof value === 'string' ? value : undefined
-  })
-  return receivePush(services, { repositoryId: linkOf(request), signature, event, delivery, body })
-}
-
-/** Counts refused signatures as other credentials. */
-async function counted<Result>(services: Services, { ip }: FastifyRequest, work: Promise<Result>): Promise<Result> {
-  try {
-    return await work
-  } catch (error) {
-    const isStranger = error instanceof BerthError && error.code === 'unauthorized'
-    if (isStranger) await countRefusedCredential(services.limiter, ip)
-    throw error
-  }
 }
