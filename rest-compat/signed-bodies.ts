@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
-import { pushLimits } from '#src/platform/limits/pushes.ts'
+import { signedRequestLimits } from '#src/platform/limits/signed-requests.ts'
 
 /** Receives bodies, for one process. */
 export type Bodies = {
@@ -19,7 +19,7 @@ export function createBodies(): Bodies {
   let takenByLarge = 0
   return {
     async read(headers, from, work) {
-      const { bodyBytes, usualBodyBytes, bodiesAtOnce, largeBodiesAtOnce } = pushLimits
+      const { bodyBytes, usualBodyBytes, bodiesAtOnce, largeBodiesAtOnce } = signedRequestLimits
       checkHeaders(headers)
       if (taken >= bodiesAtOnce) throw noPlace()
       let isLarge = false
@@ -42,7 +42,7 @@ export function createBodies(): Bodies {
 }
 
 function checkHeaders(headers: IncomingHttpHeaders): void {
-  if (Number(headers['content-length'] ?? 0) > pushLimits.bodyBytes) throw tooLarge()
+  if (Number(headers['content-length'] ?? 0) > signedRequestLimits.bodyBytes) throw tooLarge()
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
   if (encoding !== '' && encoding !== 'identity')
     throw new BerthError(
@@ -55,7 +55,7 @@ function checkHeaders(headers: IncomingHttpHeaders): void {
 async function receive(from: Readable, check: (bytes: number) => void): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
-  const late = setTimeout(() => from.destroy(tooSlow()), pushLimits.receiveSeconds * 1000)
+  const late = setTimeout(() => from.destroy(tooSlow()), signedRequestLimits.receiveSeconds * 1000)
   try {
     // A body that is refused must not take the connection with it, which has yet to bring the answer.
     for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -72,7 +72,7 @@ async function receive(from: Readable, check: (bytes: number) => void): Promise<
 function tooLarge(): BerthError {
   return new BerthError(
     'request_too_large',
-    `The body must have at most ${pushLimits.bodyBytes / 1024 / 1024} MiB, as much as GitHub delivers.`,
+    `The body must have at most ${signedRequestLimits.bodyBytes / 1024 / 1024} MiB, as much as GitHub delivers.`,
   )
 }
 
@@ -81,11 +81,11 @@ function noPlace(): BerthError {
     'service_unavailable',
     'Too many deliveries arrive at once. Send this one again in some seconds.',
     {
-      retryAfterSeconds: pushLimits.retrySeconds,
+      retryAfterSeconds: signedRequestLimits.retrySeconds,
     },
   )
 }
 
 function tooSlow(): BerthError {
-  return new BerthError('invalid_request', `The body must arrive within ${pushLimits.receiveSeconds} s.`)
+  return new BerthError('invalid_request', `The body must arrive within ${signedRequestLimits.receiveSeconds} s.`)
 }

@@ -2,20 +2,13 @@
 
 /** What a code host may send, how often, and how long it is remembered. */
 export const pushLimits = {
-  bodyBytes: 25 * 1024 * 1024, // GitHub's own limit for what it sends
-  usualBodyBytes: 256 * 1024, // a larger body takes one of the places for large ones
-  bodiesAtOnce: 64, // that a process receives or reads
-  largeBodiesAtOnce: 4,
-  receiveSeconds: 20, // for the whole body; GitHub itself waits 10 s for the answer
   requestsPerMinute: 1200, // from one address: all repositories at GitHub have the same few
   pushesPerMinute: 20, // to one linked repository
-  deliveryLength: 100, // characters
   refLength: 300, // characters
   reasonLength: 1000, // characters
   keptDays: 7, // a push is remembered; GitHub delivers again what is 3 days old at most
   keptPerRepository: 1000,
   sweptAtOnce: 5000, // rows
-  retrySeconds: 10, // after how long to try again what found no place
   hookTries: 10, // to remove a webhook, with growing pauses of at most a minute
   hooksRead: 100, // of a repository, to find the one that is to be removed
   hookRemovalSeconds: 60,

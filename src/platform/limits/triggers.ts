@@ -11,7 +11,6 @@ export const triggerLimits = {
   globSteps: 1_500_000, // of matching one event's branch or paths with all patterns of a filter; beyond it they match
   judgedAgainMax: 5, // times that a fire's filter is looked at anew because it was changed meanwhile
   prefixLength: 100, // characters of comment_prefix
-  deliveryLength: 100, // characters of the code host's id of a delivery
   requestsPerMinute: 12_000, // to the receiver from one address: all repositories at GitHub have the same few
   deliveriesPerMinute: 9_000, // that one organization's triggers take; what comes beyond is refused
   firesPerDelivery: 1_000, // of all organizations together

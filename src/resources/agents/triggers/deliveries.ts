@@ -2,6 +2,7 @@
  * The receiver of what a code host delivers. A delivery is answered once its fires and their jobs are committed; what is
  * delivered again only counts.
  */
+import { readDeliveryHeader } from '#src/drivers/code-host/deliveries.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
@@ -52,8 +53,8 @@ export async function receiveDelivery(services: Services, given: Delivered): Pro
   const type = given.contentType?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json')
     throw new BerthError('invalid_request', 'Set the content type of the webhook to application/json.')
-  const event = readHeader('X-GitHub-Event', given.event)
-  const deliveryId = readHeader('X-GitHub-Delivery', given.delivery)
+  const event = readDeliveryHeader('X-GitHub-Event', given.event)
+  const deliveryId = readDeliveryHeader('X-GitHub-Delivery', given.delivery)
   if (event === 'ping') return null
   const payload = await readPayload(event, given.body)
   if (!payload) return { deliveryId, fires: 0 }
@@ -72,14 +73,6 @@ function notSigned(): BerthError {
   return new BerthError(
     'unauthorized',
     'X-Hub-Signature-256 is not the signature of this body with the secret of this installation. Set the webhook’s secret to its GITHUB_WEBHOOK_SECRET.',
-  )
-}
-
-function readHeader(name: string, given: string | undefined): string {
-  if (given !== undefined && given.length <= triggerLimits.deliveryLength && /^[\x21-\x7e]+$/.test(given)) return given
-  throw new BerthError(
-    'invalid_request',
-    `The header ${name} must have 1 to ${triggerLimits.deliveryLength} visible characters, as GitHub sends it.`,
   )
 }
 

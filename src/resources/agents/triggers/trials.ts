@@ -4,7 +4,7 @@
  */
 import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { triggerLimits } from '#src/platform/limits/triggers.ts'
+import { signedRequestLimits } from '#src/platform/limits/signed-requests.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
@@ -99,7 +99,7 @@ async function readTried(call: Call, scope: Scope, input: TrialInput): Promise<T
       'invalid_request',
       'Give either fireId, or both event and payload: the X-GitHub-Event and the body of a delivery.',
     )
-  if (event.length > triggerLimits.deliveryLength || !/^[a-z_]+$/.test(event))
+  if (event.length > signedRequestLimits.headerLength || !/^[a-z_]+$/.test(event))
     throw new BerthError(
       'invalid_request',
       'event must be as in X-GitHub-Event, such as `pull_request`; its action is in the payload.',

@@ -2,6 +2,7 @@
  * Pushes to linked repositories. A push is built at its own commit, with the rights and the account that whoever linked the
  * repository has at that moment. Pushes are in the order of receipt; an older one is never deployed over a newer one.
  */
+import { readDeliveryHeader } from '#src/drivers/code-host/deliveries.ts'
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -49,7 +50,7 @@ export async function receivePush(services: Services, given: Delivery): Promise<
   const repository = await findSigned(services, given)
   if (given.event === 'ping') return { message: `Pushes to ${repository.branch} will be deployed.`, buildId: null }
   if (given.event !== 'push') return null
-  const delivery = readDelivery(given.delivery)
+  const delivery = readDeliveryHeader('X-GitHub-Delivery', given.delivery, ' that no other push has, such as a UUID')
   const payload = await readPushPayload(given.body)
   const ignored = whyIgnored(repository, payload)
   if (ignored !== null) return { message: ignored, buildId: null }
@@ -82,14 +83,6 @@ function notSigned(): BerthError {
   return new BerthError(
     'unauthorized',
     'X-Hub-Signature-256 is not the signature of this body with the secret of a linked repository. Check the address and the secret of the webhook, or link the repository again.',
-  )
-}
-
-function readDelivery(given: string | undefined): string {
-  if (given !== undefined && given.length <= pushLimits.deliveryLength && /^[\x21-\x7e]+$/.test(given)) return given
-  throw new BerthError(
-    'invalid_request',
-    `X-GitHub-Delivery must be 1 to ${pushLimits.deliveryLength} visible characters that no other push has, such as a UUID.`,
   )
 }
 
