@@ -10,7 +10,7 @@ import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { log } from '#src/platform/log.ts'
 import { findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
-import { isSignedBy } from '#src/platform/secrets/webhook-signatures.ts'
+import { isSignatureForm, isSignedBy } from '#src/platform/secrets/webhook-signatures.ts'
 import type { Services } from '#src/platform/services.ts'
 import { fireJob } from './jobs.ts'
 import { listens } from './matching.ts'
@@ -41,7 +41,7 @@ export function checkSignatureForm({ githubWebhookSecret }: Secrets, signature: 
       'unauthorized',
       'This installation takes no webhooks: its operator has not set GITHUB_WEBHOOK_SECRET.',
     )
-  if (signature === undefined || !/^sha256=[0-9a-fA-F]{64}$/.test(signature)) throw notSigned()
+  if (!isSignatureForm(signature)) throw notSigned()
 }
 
 /**
