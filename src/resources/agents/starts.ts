@@ -6,16 +6,16 @@ import { isAtLeast, permissions, type Role, type Scope } from '#src/platform/acc
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { startLimits } from '#src/platform/limits/deployments.ts'
-import { change, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import type { Services } from '#src/platform/services.ts'
+import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import { checkMaySpend } from '#src/resources/llm/billing.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import type { Metadata } from './agents/field-rules.ts'
 import { createEphemeralEnvironment } from './environments.ts'
 import type { EnvironmentConfig } from './environments/configs.ts'
 import { eventsOf, type Kickoff } from './kickoffs.ts'
-import { beginSession, resolveAgent, resolveEnvironment, resolveVaults } from './sessions/plans.ts'
+import { beginSession, resolveAgent, resolveEnvironment, resolveVaults, type StartServices } from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 
 /** Where a started session works: nowhere, in an environment of the person's (a uuid), or in a fresh one of its own. */
@@ -63,23 +63,20 @@ export type Started =
  * Starts a session in the caller's transaction. What keeps it from starting is answered, and leaves nothing behind;
  * faults of Berth itself, such as a database that is away, are thrown.
  */
-export async function startOnBehalf(
-  services: Pick<Services, 'config' | 'jobs' | 'sealer'>,
-  tx: Tx,
-  order: StartOrder,
-): Promise<Started> {
-  await change(tx, sql`savepoint start_on_behalf`)
-  try {
-    const session = await start(services, tx, order)
-    await change(tx, sql`release savepoint start_on_behalf`)
-    return { session }
-  } catch (error) {
-    const refused = error instanceof Refused ? error : undefined
-    if (!refused) throw error
-    await change(tx, sql`rollback to savepoint start_on_behalf`)
-    await change(tx, sql`release savepoint start_on_behalf`)
-    return { error: { type: refused.type, message: refused.refusal.message }, refusal: refused.refusal }
-  }
+export async function startOnBehalf(services: StartServices, tx: Tx, order: StartOrder): Promise<Started> {
+  return inSavepoint<Started>(
+    tx,
+    ({ session }) => session !== undefined,
+    async () => {
+      try {
+        return { session: await start(services, tx, order) }
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        const { type, refusal } = error
+        return { error: { type, message: refusal.message }, refusal }
+      }
+    },
+  )
 }
 
 /** Whether the next try cannot succeed either, until somebody changes something: not for limits and credits. */
@@ -99,11 +96,7 @@ class Refused extends Error {
   }
 }
 
-async function start(
-  services: Pick<Services, 'config' | 'jobs' | 'sealer'>,
-  tx: Tx,
-  order: StartOrder,
-): Promise<Session> {
+async function start(services: StartServices, tx: Tx, order: StartOrder): Promise<Session> {
   const scope = await readStarter(tx, order)
   const { id, version } = order.agent
   const agent = await refusing(agentErrors, () =>
@@ -190,7 +183,7 @@ async function checkPace(tx: Tx, organizationId: string): Promise<void> {
   )
 }
 
-function isFree({ config }: Pick<Services, 'config'>, modelId: string): boolean {
+function isFree({ config }: Pick<StartServices, 'config'>, modelId: string): boolean {
   const pricing = findModel(config, modelId)?.pricing
   return pricing !== undefined && Object.values(pricing).every((price) => price === 0)
 }

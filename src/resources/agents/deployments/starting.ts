@@ -8,9 +8,10 @@ import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { change, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import type { Services } from '#src/platform/services.ts'
+import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { isLastingError, startOnBehalf, type Started, type StartError } from '#src/resources/agents/starts.ts'
+import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
 import { emitWebhookEvents } from '#src/resources/infra/webhooks/emit.ts'
 import {
   environmentOf,
@@ -38,12 +39,28 @@ export type StartedRun = Started & { run: DeploymentRun }
  * @throws only faults of Berth itself.
  */
 export async function startDeployment(
-  services: Pick<Services, 'config' | 'jobs' | 'sealer'>,
+  services: StartServices,
   tx: Tx,
   deployment: Deployment,
   { trigger, kickoff = deployment.kickoff }: RunStart,
 ): Promise<StartedRun | undefined> {
-  await change(tx, sql`savepoint deployment_run`)
+  // Nothing starts for one that is gone.
+  const started = await inSavepoint(
+    tx,
+    (result) => result !== undefined,
+    () => startRecorded(services, tx, deployment, { trigger, kickoff }),
+  )
+  if (started?.error && trigger.type !== 'manual' && isLastingError(started.error.type))
+    await pauseByError(tx, deployment, started.error)
+  return started
+}
+
+async function startRecorded(
+  services: StartServices,
+  tx: Tx,
+  deployment: Deployment,
+  { trigger, kickoff }: Required<RunStart>,
+): Promise<StartedRun | undefined> {
   const started = await startOnBehalf(services, tx, {
     organizationId: deployment.organizationId,
     userId: deployment.ownerUserId,
@@ -58,12 +75,7 @@ export async function startDeployment(
     deploymentId: deployment.id,
   })
   const run = await recordRun(tx, deployment, trigger, started)
-  if (!run) await change(tx, sql`rollback to savepoint deployment_run`) // nothing starts for one that is gone
-  await change(tx, sql`release savepoint deployment_run`)
-  if (!run) return undefined
-  if (started.error && trigger.type !== 'manual' && isLastingError(started.error.type))
-    await pauseByError(tx, deployment, started.error)
-  return { ...started, run }
+  return run && { ...started, run }
 }
 
 async function recordRun(

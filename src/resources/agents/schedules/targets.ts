@@ -1,17 +1,16 @@
 /** Starting what a schedule is for: a session with its agent, or a run of its deployment. */
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { change, sql, type Tx } from '#src/platform/postgres.ts'
+import type { Tx } from '#src/platform/postgres.ts'
+import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import { findDeploymentRow } from '#src/resources/agents/deployments/rows.ts'
 import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
+import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
 import { startOnBehalf, type Started } from '#src/resources/agents/starts.ts'
 import type { Schedule } from './rows.ts'
 
-/** What starting needs. */
-export type Starting = Parameters<typeof startOnBehalf>[0]
-
 /** Starts it in this transaction, on behalf of the schedule's owner. @returns what startOnBehalf returns. */
-export async function startTarget(services: Starting, tx: Tx, schedule: Schedule): Promise<Started> {
+export async function startTarget(services: StartServices, tx: Tx, schedule: Schedule): Promise<Started> {
   const { organizationId, ownerUserId, agentId, agentVersion, deploymentId, kickoff } = schedule
   if (deploymentId !== null) return runDeployment(services, tx, schedule, deploymentId)
   if (agentId === null || kickoff === null) throw new Error('a schedule has neither an agent nor a deployment')
@@ -35,17 +34,22 @@ export function mustWait({ refusal }: Started): boolean {
 }
 
 /** A run of the deployment; one that has to wait leaves no record. */
-async function runDeployment(services: Starting, tx: Tx, schedule: Schedule, deploymentId: string): Promise<Started> {
+async function runDeployment(
+  services: StartServices,
+  tx: Tx,
+  schedule: Schedule,
+  deploymentId: string,
+): Promise<Started> {
   const deployment = await findDeploymentRow(tx, deploymentId)
   const scheduled_at = schedule.nextRunAt ?? '' // one that is due has a next moment
-  await change(tx, sql`savepoint schedule_start`)
+  const schedule_id = encodeId('schedule', schedule.id)
   const started =
     deployment &&
-    (await startDeployment(services, tx, deployment, {
-      trigger: { type: 'schedule', scheduled_at, schedule_id: encodeId('schedule', schedule.id) },
-    }))
-  if (started && mustWait(started)) await change(tx, sql`rollback to savepoint schedule_start`)
-  await change(tx, sql`release savepoint schedule_start`)
+    (await inSavepoint(
+      tx,
+      (result) => !result || !mustWait(result),
+      () => startDeployment(services, tx, deployment, { trigger: { type: 'schedule', scheduled_at, schedule_id } }),
+    ))
   if (started) return started
   const refusal = new BerthError('not_found', 'Its deployment is deleted.')
   return { error: { type: 'unknown_error', message: refusal.message }, refusal }

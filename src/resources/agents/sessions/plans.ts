@@ -34,6 +34,9 @@ export type SessionAgent = {
   definition: AgentDefinition
 }
 
+/** What starting a session needs of a process. */
+export type StartServices = Pick<Services, 'config' | 'jobs' | 'sealer'>
+
 /** What a session starts with; ids are uuids. */
 export type SessionPlan = {
   agent: SessionAgent
@@ -183,7 +186,7 @@ export function readLabels(given: { title?: unknown; metadata?: unknown }): {
  * @throws BerthError invalid_request when they name a file that is not there; rate_limited.
  */
 export async function beginSession(
-  { config, jobs, sealer }: Pick<Services, 'config' | 'jobs' | 'sealer'>,
+  { config, jobs, sealer }: StartServices,
   tx: Tx,
   { organizationId, userId, vmId }: Scope,
   plan: SessionPlan,
