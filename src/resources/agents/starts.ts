@@ -79,6 +79,24 @@ export async function startOnBehalf(services: StartServices, tx: Tx, order: Star
   )
 }
 
+/**
+ * Starts a session of an agent without a deployment, and so without an environment, vaults or a budget, as startOnBehalf.
+ */
+export async function startAgent(
+  services: StartServices,
+  tx: Tx,
+  given: Pick<StartOrder, 'organizationId' | 'userId' | 'agent' | 'kickoff'> & { source: 'schedule' | 'trigger' },
+): Promise<Started> {
+  return startOnBehalf(services, tx, {
+    ...given,
+    environment: { type: 'none' },
+    vaultIds: [],
+    budgetNanoUsd: null,
+    metadata: {},
+    deploymentId: null,
+  })
+}
+
 /** Whether the next try cannot succeed either, until somebody changes something: not for limits and credits. */
 export function isLastingError(type: StartErrorType): boolean {
   return type !== 'session_rate_limited_error'

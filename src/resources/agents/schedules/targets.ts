@@ -6,7 +6,7 @@ import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import { findDeploymentRow } from '#src/resources/agents/deployments/rows.ts'
 import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
-import { startOnBehalf, type Started } from '#src/resources/agents/starts.ts'
+import { startAgent, type Started } from '#src/resources/agents/starts.ts'
 import type { Schedule } from './rows.ts'
 
 /** Starts it in this transaction, on behalf of the schedule's owner. @returns what startOnBehalf returns. */
@@ -14,18 +14,8 @@ export async function startTarget(services: StartServices, tx: Tx, schedule: Sch
   const { organizationId, ownerUserId, agentId, agentVersion, deploymentId, kickoff } = schedule
   if (deploymentId !== null) return runDeployment(services, tx, schedule, deploymentId)
   if (agentId === null || kickoff === null) throw new Error('a schedule has neither an agent nor a deployment')
-  return startOnBehalf(services, tx, {
-    organizationId,
-    userId: ownerUserId,
-    agent: { id: agentId, version: agentVersion },
-    environment: { type: 'none' },
-    vaultIds: [],
-    kickoff,
-    budgetNanoUsd: null,
-    metadata: {},
-    source: 'schedule',
-    deploymentId: null,
-  })
+  const agent = { id: agentId, version: agentVersion }
+  return startAgent(services, tx, { organizationId, userId: ownerUserId, agent, kickoff, source: 'schedule' })
 }
 
 /** Whether the start has to wait until the organization has room again: it is tried again soon. */

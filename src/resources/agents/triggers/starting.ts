@@ -5,7 +5,7 @@ import type { Services } from '#src/platform/services.ts'
 import { findDeploymentRow, type Deployment } from '#src/resources/agents/deployments/rows.ts'
 import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
-import { startOnBehalf } from '#src/resources/agents/starts.ts'
+import { startAgent } from '#src/resources/agents/starts.ts'
 import { kickoffOf } from './kickoff-text.ts'
 import { whySkipped, type Mismatch } from './matching.ts'
 import type { Routed } from './payloads.ts'
@@ -54,17 +54,12 @@ export async function startFire(
           kickoff,
         },
       )
-    : await startOnBehalf(services, tx, {
+    : await startAgent(services, tx, {
         organizationId,
         userId,
         agent: { id: agentId, version: agentVersion },
-        environment: { type: 'none' },
-        vaultIds: [],
         kickoff,
-        budgetNanoUsd: null,
-        metadata: {},
         source: 'trigger',
-        deploymentId: null,
       })
   if (!started) throw new Error('a deployment with a locked trigger is gone')
   return started.session ? { sessionId: started.session.id, kickoff } : { error: started.error }
