@@ -30,6 +30,7 @@ import { vaultType } from './vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
+import type { Parent } from '#src/resources/agents/parent-filters.ts'
 import { deleteSession } from '#src/resources/agents/sessions/deletion.ts'
 import { activityOf, markSeen } from '#src/resources/agents/sessions/reading.ts'
 import { wireAgent } from '#src/resources/agents/sessions/rows.ts'
@@ -44,7 +45,6 @@ import {
   pageSessionsOfEach,
   type SessionReading,
   updateSession,
-  type SessionParent,
 } from '#src/resources/agents/sessions.ts'
 
 /** A session. */
@@ -183,7 +183,7 @@ builder.objectField(organizationType, 'sessions', (t) =>
 /** What a list of the sessions of agents or environments is read by: each parent's own organization too. */
 type OfEachGiven = Parameters<typeof pageSessionsOfEach>[3] &
   Pick<SessionReading, 'columns'> & { organizationId: string }
-const sessionsOfEach = (parent: SessionParent) =>
+const sessionsOfEach = (parent: Parent) =>
   pagesOfEach((call, ids, { organizationId, columns, ...window }: OfEachGiven) =>
     pageSessionsOfEach(callIn(call, { id: organizationId }), parent, ids, window, { columns }),
   )

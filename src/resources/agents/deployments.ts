@@ -4,7 +4,7 @@
  */
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
 import type { Cron } from '#src/platform/jobs/cron.ts'
 import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
@@ -27,6 +27,7 @@ import {
 import { deploymentTopic, runRefused, startDeployment } from './deployments/starting.ts'
 import { pausedByOwner, pauseIfActive, tellOfDeployment, unpauseIfPaused } from './deployments/states.ts'
 import { readEitherKickoff } from './kickoffs.ts'
+import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { lockSchedulesOf, readDeploymentSchedule, setScheduleOf } from './schedules/of-deployments.ts'
 import type { StartEnvironment } from './starts.ts'
 import { resolveVaults } from './sessions/plans.ts'
@@ -115,11 +116,10 @@ export async function pageDeployments(
   direction?: Direction,
 ): Promise<Page<Deployment>> {
   const scope = allow(call.caller, 'deployments:read')
-  const { agentId, status = null, includeArchived } = filter ?? {}
+  const { status = null, includeArchived } = filter ?? {}
   if (status && includeArchived)
     throw new BerthError('invalid_request', 'Give either status or include_archived: archived ones have no status.')
-  const ofAgent = agentId ? sql`agent_id = ${decodeId('agent', agentId) ?? null}::uuid` : sql`true`
-  const chosen = sql`${ownedByCaller(scope)} and ${ofAgent} and ${createdWithin(filter ?? {})}
+  const chosen = sql`${ownedByCaller(scope)} and ${belongsTo('agent', filter?.agentId)} and ${createdWithin(filter ?? {})}
     and (${status}::text is null or ${status} = status) and (${includeArchived ?? false} or archived_at is null)`
   return deploymentRows.page(call.db, window, chosen, direction)
 }
@@ -134,7 +134,7 @@ export async function pageDeploymentsOfEach(
   return deploymentRows.pageOfEach(call.db, window, {
     parents: sql`select id from unnest(${agentIds}::uuid[]) given(id)`,
     parentName: 'agent',
-    chosen: sql`${ownedByCaller(scope)} and agent_id = parent.id`,
+    chosen: sql`${ownedByCaller(scope)} and ${belongsToEach('agent')}`,
   })
 }
 

@@ -1,9 +1,7 @@
 /** Schedules: at the moments of a cron expression they start a session, with an agent or by a deployment. */
-import type { RawBuilder } from 'kysely'
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { momentAt } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { decodeId } from '#src/platform/ids.ts'
 import { momentsFrom, readCron } from '#src/platform/jobs/cron.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
@@ -12,6 +10,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readStartAgent, readStartDeployment } from './deployments/fields.ts'
 import { readKickoff, type Kickoff } from './kickoffs.ts'
+import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { changePlan, checkScheduleCount, insertSchedule } from './schedules/making.ts'
 import { lockSchedule, scheduleRows, type Overlap, type Schedule } from './schedules/rows.ts'
 
@@ -65,20 +64,14 @@ export async function pageSchedules(
   direction?: Direction,
 ): Promise<Page<Schedule>> {
   const scope = allow(call.caller, 'schedules:read')
-  const { agentId, deploymentId } = filter ?? {}
-  const ofAgent = chosenBy(sql`agent_id`, 'agent', agentId)
-  const ofDeployment = chosenBy(sql`deployment_id`, 'deployment', deploymentId)
-  return scheduleRows.page(call.db, window, sql`${ownedByCaller(scope)} and ${ofAgent} and ${ofDeployment}`, direction)
+  const chosen = sql`${ownedByCaller(scope)} and ${belongsTo('agent', filter?.agentId)} and ${belongsTo('deployment', filter?.deploymentId)}`
+  return scheduleRows.page(call.db, window, chosen, direction)
 }
-
-/** What leads to a list of schedules, beside their owner. */
-export type ScheduleParent = 'agent' | 'deployment'
-const parentColumns = { agent: sql`agent_id`, deployment: sql`deployment_id` }
 
 /** The caller's schedules of each agent, or each deployment, of these stored ids, newest first. @throws BerthError invalid_request. */
 export async function pageSchedulesOfEach(
   call: Call,
-  parent: ScheduleParent,
+  parent: 'agent' | 'deployment',
   parentIds: readonly string[],
   window: PageWindow,
   direction?: Direction,
@@ -87,7 +80,7 @@ export async function pageSchedulesOfEach(
   return scheduleRows.pageOfEach(call.db, window, {
     parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
     parentName: parent,
-    chosen: sql`${ownedByCaller(scope)} and ${parentColumns[parent]} = parent.id`,
+    chosen: sql`${ownedByCaller(scope)} and ${belongsToEach(parent)}`,
     direction,
   })
 }
@@ -157,12 +150,6 @@ async function resolveTarget(call: Call, tx: Tx, scope: Scope, { agent, deployme
   }
   const { id } = await readStartDeployment(tx, scope, deployment)
   return { agentId: null, agentVersion: null, deploymentId: id }
-}
-
-function chosenBy(column: RawBuilder<unknown>, kind: 'agent' | 'deployment', given: string | null | undefined) {
-  if (!isGiven(given)) return sql`true`
-  const id = decodeId(kind, given)
-  return id === undefined ? sql`false` : sql`${column} = ${id}` // a malformed id matches nothing
 }
 
 function isGiven<Value>(value: Value): value is NonNullable<Value> {

@@ -17,6 +17,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import { changeDefinition, sameDefinition } from './agents/definitions.ts'
 import { builtinNameOf } from './agents/builtin-agents.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
+import { belongsTo, belongsToEach, type Parent } from './parent-filters.ts'
 import { discardEnvironment } from './environments.ts'
 import { nameFiles } from './files/contents.ts'
 import { readInitialEvents } from './sessions/event-shapes.ts'
@@ -135,14 +136,10 @@ export async function pageSessions(
   return sessionRows.page(call.db, window, chosenBy(scope, filter ?? {}), direction, columns)
 }
 
-/** What leads to a list of sessions, beside their owner. */
-export type SessionParent = 'agent' | 'deployment' | 'environment'
-const parentColumns = { agent: sql`agent_id`, deployment: sql`deployment_id`, environment: sql`environment_id` }
-
 /** The caller’s sessions with each agent, by each deployment or in each environment of these stored ids, archived ones too, newest first by default. @throws BerthError invalid_request. */
 export async function pageSessionsOfEach(
   call: Call,
-  parent: SessionParent,
+  parent: Parent,
   parentIds: readonly string[],
   window: PageWindow,
   { direction, columns }: SessionReading = {},
@@ -151,7 +148,7 @@ export async function pageSessionsOfEach(
   return sessionRows.pageOfEach(call.db, window, {
     parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
     parentName: parent,
-    chosen: sql`${ownedByCaller(scope)} and ${parentColumns[parent]} = parent.id`,
+    chosen: sql`${ownedByCaller(scope)} and ${belongsToEach(parent)}`,
     direction,
     columns,
   })
@@ -253,22 +250,18 @@ function checkFilter({ agentId, agentVersion, archived, includeArchived }: Sessi
     )
 }
 
-/** The id in a filter: null without the filter, undefined for a text that is not an id, including an empty one. */
-function idIn(kind: 'agent' | 'deployment', given: string | null | undefined): string | null | undefined {
-  return given === null || given === undefined ? null : decodeId(kind, given)
-}
-
 /** The condition on the rows of a list. @throws BerthError invalid_request. */
 function chosenBy(scope: Scope, filter: SessionFilter): RawBuilder<unknown> {
   checkFilter(filter)
-  const [agentId, deploymentId] = [idIn('agent', filter.agentId), idIn('deployment', filter.deploymentId)]
-  if (agentId === undefined || deploymentId === undefined) return sql`false` // a malformed id matches nothing
+  const given = filter.agentId ?? null
+  const agentId = given === null ? null : decodeId('agent', given)
+  if (agentId === undefined) return sql`false` // a malformed id matches nothing
   const archived = filter.archived ?? (filter.includeArchived ? 'include' : 'exclude')
   const conditions: RawBuilder<unknown>[] = [
     ownedByCaller(scope),
     sql`(${agentId}::uuid is null or agent_id = ${agentId} or builtin_agent = ${agentId && builtinNameOf(agentId)})`,
     sql`(${filter.agentVersion ?? null}::int is null or agent_version = ${filter.agentVersion ?? null})`,
-    sql`(${deploymentId}::uuid is null or deployment_id = ${deploymentId})`,
+    belongsTo('deployment', filter.deploymentId),
     archived === 'include' ? sql`true` : archived === 'only' ? sql`archived_at is not null` : sql`archived_at is null`,
     sql`(${filter.statuses ?? null}::text[] is null or status = any(${filter.statuses ?? null}::text[]))`,
     createdWithin(filter),

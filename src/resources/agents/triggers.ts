@@ -1,6 +1,6 @@
 /** Triggers: events of a repository at the code host that start sessions on behalf of whoever made the trigger. */
 import { allow, allowAnywhere, ownedByCaller, userTokenRequired, type Scope } from '#src/platform/access.ts'
-import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { newUuid } from '#src/platform/ids.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
@@ -8,12 +8,11 @@ import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platfor
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readStartAgent, readStartDeployment } from './deployments/fields.ts'
+import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { readEvents } from './triggers/events.ts'
 import { readFilters, readFlag, readRepo, type TriggerInput } from './triggers/orders.ts'
 import { proveRepository, type ProvenRepository } from './triggers/repositories.ts'
 import { triggerRows, type Trigger } from './triggers/rows.ts'
-
-const parentColumns = { agent: sql`agent_id`, deployment: sql`deployment_id` }
 
 /** Conditions of a list of triggers. */
 export type TriggerFilter = { agentId?: string | null; deploymentId?: string | null }
@@ -74,11 +73,8 @@ export async function pageTriggers(
   direction?: Direction,
 ): Promise<Page<Trigger>> {
   const scope = allow(call.caller, 'triggers:read')
-  const [agent, deployment] = [filter?.agentId ?? null, filter?.deploymentId ?? null]
-  const ofAgent = agent === null ? sql`true` : sql`agent_id = ${decodeId('agent', agent) ?? null}`
-  const ofDeployment =
-    deployment === null ? sql`true` : sql`deployment_id = ${decodeId('deployment', deployment) ?? null}`
-  return triggerRows.page(call.db, window, sql`${ownedByCaller(scope)} and ${ofAgent} and ${ofDeployment}`, direction)
+  const chosen = sql`${ownedByCaller(scope)} and ${belongsTo('agent', filter?.agentId)} and ${belongsTo('deployment', filter?.deploymentId)}`
+  return triggerRows.page(call.db, window, chosen, direction)
 }
 
 /** The caller's triggers of each of these agents or deployments, by stored ids, newest first. @throws BerthError invalid_request. */
@@ -92,7 +88,7 @@ export async function pageTriggersOfEach(
   return triggerRows.pageOfEach(call.db, window, {
     parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
     parentName: parent,
-    chosen: sql`${parentColumns[parent]} = parent.id and ${ownedByCaller(reach)}`,
+    chosen: sql`${ownedByCaller(reach)} and ${belongsToEach(parent)}`,
   })
 }
 

@@ -1,11 +1,11 @@
 /** The records of deployments' runs: read, listed, followed from any position without gaps or repeats. */
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
-import { decodeId } from '#src/platform/ids.ts'
 import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import { createdWithin, type CreatedFilter } from '#src/resources/agents/created-filters.ts'
+import { belongsTo, belongsToEach } from '#src/resources/agents/parent-filters.ts'
 import { deploymentRunRows, readDeployment, type DeploymentRun, type RunTrigger } from './rows.ts'
 import { deploymentTopic } from './starting.ts'
 
@@ -34,11 +34,8 @@ export async function pageDeploymentRuns(
   direction?: Direction,
 ): Promise<Page<DeploymentRun>> {
   const scope = allow(call.caller, 'deployments:read')
-  const { deploymentId, hasError = null, triggerType = null } = filter ?? {}
-  const ofDeployment = deploymentId
-    ? sql`deployment_id = ${decodeId('deployment', deploymentId) ?? null}::uuid`
-    : sql`true`
-  const chosen = sql`${ownedByCaller(scope)} and ${ofDeployment} and ${createdWithin(filter ?? {})}
+  const { hasError = null, triggerType = null } = filter ?? {}
+  const chosen = sql`${ownedByCaller(scope)} and ${belongsTo('deployment', filter?.deploymentId)} and ${createdWithin(filter ?? {})}
     and (${hasError}::boolean is null or (error is not null) = ${hasError}) and (${triggerType}::text is null or trigger ->> 'type' = ${triggerType})`
   return deploymentRunRows.page(call.db, window, chosen, direction)
 }
@@ -53,7 +50,7 @@ export async function pageRunsOfEach(
   return deploymentRunRows.pageOfEach(call.db, window, {
     parents: sql`select id from unnest(${deploymentIds}::uuid[]) given(id)`,
     parentName: 'deployment',
-    chosen: sql`${ownedByCaller(scope)} and deployment_id = parent.id`,
+    chosen: sql`${ownedByCaller(scope)} and ${belongsToEach('deployment')}`,
   })
 }
 
