@@ -1,5 +1,4 @@
 /** The states of a build, and the only place that moves one: row, event, end of the log and notice change together. */
-import { encodeId } from '#src/platform/ids.ts'
 import { buildsFinished } from '#src/platform/metrics.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -10,8 +9,7 @@ import { dispatchJob } from './jobs.ts'
 import { endOfLog } from '#src/resources/infra/build-logs.ts'
 import type { Build, BuildStatus, Ending } from './rows.ts'
 import { endBuildRun, type BuildClaim } from './runs.ts'
-import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
-import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
+import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { closeBuildUsage, type EndReason } from '#src/resources/infra/usage.ts'
 
 /** Where each status may go. */
@@ -74,7 +72,7 @@ function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
   return exitCode === null ? 'error' : 'guest_exit'
 }
 
-const told: Partial<Record<BuildStatus, WebhookEventType>> = {
+const told: ToldStatuses<BuildStatus> = {
   succeeded: 'build.succeeded',
   failed: 'build.failed',
   cancelled: 'build.cancelled',
@@ -98,8 +96,7 @@ export async function moveBuild(
   )
   if (!build) return undefined
   await addBuildEvent(tx, build)
-  const type = told[to]
-  if (type) await emitWebhookEvent(tx, build.organizationId, { type, id: encodeId('build', build.id) })
+  await emitStatus(tx, told, 'build', build)
   return build
 }
 

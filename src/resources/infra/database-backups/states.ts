@@ -1,5 +1,4 @@
 /** The states of a backup, and the only place that moves one: row, event and notice change together. */
-import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -8,7 +7,7 @@ import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import { findNodeOf } from '#src/resources/infra/databases/jobs.ts'
 import { findDatabaseRow } from '#src/resources/infra/databases/rows.ts'
-import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
+import { emitStatus } from '#src/resources/infra/webhooks/emit.ts'
 import type { RawBuilder } from 'kysely'
 import { runBackup, type Backup, type BackupStatus } from './rows.ts'
 
@@ -45,11 +44,7 @@ export async function moveBackup(
     )
     if (!backup) return undefined
     await addBackupEvent(tx, backup)
-    if (to === 'completed' || to === 'failed')
-      await emitWebhookEvent(tx, backup.organizationId, {
-        type: to === 'completed' ? 'backup.completed' : 'backup.failed',
-        id: encodeId('backup', id),
-      })
+    await emitStatus(tx, { completed: 'backup.completed', failed: 'backup.failed' }, 'backup', backup)
     return backup
   })
 }

@@ -1,13 +1,11 @@
 /** The states of a database, and the only place that moves one: row, event, job and notice change together. */
 import type { RawBuilder } from 'kysely'
 import type { Jobs } from '#src/platform/jobs.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
-import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
-import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
+import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { enqueueReconcile } from './jobs.ts'
 import type { Database, DatabaseStatus } from './rows.ts'
 
@@ -70,7 +68,7 @@ export async function moveDatabase(
   })
 }
 
-const told: Partial<Record<DatabaseStatus, WebhookEventType>> = {
+const told: ToldStatuses<DatabaseStatus> = {
   creating: 'database.created',
   active: 'database.active',
   error: 'database.error',
@@ -80,10 +78,9 @@ const told: Partial<Record<DatabaseStatus, WebhookEventType>> = {
 /** Tells webhook endpoints of the status that a database has come to. */
 export async function tellOfDatabase(
   tx: Tx,
-  { id, organizationId, status }: Pick<Database, 'id' | 'organizationId' | 'status'>,
+  database: Pick<Database, 'id' | 'organizationId' | 'status'>,
 ): Promise<void> {
-  const type = told[status]
-  if (type) await emitWebhookEvent(tx, organizationId, { type, id: encodeId('database', id) })
+  await emitStatus(tx, told, 'database', database)
 }
 
 /** The reason of a database, and of its VM, while its server reads what it had logged before it ended out of order. */

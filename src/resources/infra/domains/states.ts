@@ -1,7 +1,6 @@
 /** The states of a domain, and the only place that moves one: row, route, event and notice change together. */
 import { fromNow, momentAt, now, nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import { domainLimits } from '#src/platform/limits/domains.ts'
 import { change, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -15,8 +14,7 @@ import {
   removeCertificate,
   whyNotCertified,
 } from '#src/resources/infra/certificates.ts'
-import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
-import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
+import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { putRoute, removeRoute } from '#src/resources/infra/routes.ts'
 import { whatIsMissing, type DomainCheck } from './records.ts'
 import { targetOf, type Domain, type DomainStatus } from './rows.ts'
@@ -47,8 +45,7 @@ export async function moveDomain(
   )
   if (!moved) throw new Error(`a domain that is locked could not become ${to}`)
   await addDomainEvent(tx, moved)
-  const type = told[to]
-  if (type) await emitWebhookEvent(tx, moved.organizationId, { type, id: encodeId('domain', id) })
+  await emitStatus(tx, told, 'domain', moved)
   if (to === 'failed') {
     await removeRoute(tx, id)
     await closeProxiesOfDomain(tx, id)
@@ -57,7 +54,7 @@ export async function moveDomain(
   return moved
 }
 
-const told: Partial<Record<DomainStatus, WebhookEventType>> = {
+const told: ToldStatuses<DomainStatus> = {
   verified: 'domain.verified',
   active: 'domain.active',
   failed: 'domain.failed',

@@ -1,7 +1,6 @@
 /**
  * The states of a VM, and the only place that moves one: row, event, usage session and notice change together.
  */
-import { encodeId } from '#src/platform/ids.ts'
 import { change, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -9,8 +8,7 @@ import { states, transition, type States } from '#src/platform/states.ts'
 import { unlinkDomainsOfVm } from '#src/resources/infra/domains/links.ts'
 import { removeProxiesOfVm } from '#src/resources/infra/proxies/rows.ts'
 import { closeUsage, openUsage, type EndReason } from '#src/resources/infra/usage.ts'
-import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
-import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
+import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { vmTopic } from './places.ts'
 import type { Vm, VmStatus } from './rows.ts'
 import type { RawBuilder } from 'kysely'
@@ -85,7 +83,7 @@ export async function moveVm(
   })
 }
 
-const told: Partial<Record<VmStatus, WebhookEventType>> = {
+const told: ToldStatuses<VmStatus> = {
   creating: 'vm.created',
   running: 'vm.running',
   stopped: 'vm.stopped',
@@ -95,12 +93,8 @@ const told: Partial<Record<VmStatus, WebhookEventType>> = {
 }
 
 /** Tells webhook endpoints of the status that a VM has come to. Those of databases and functions are nobody's business. */
-export async function tellOfVm(
-  tx: Tx,
-  { id, organizationId, status, purpose }: Pick<Vm, 'id' | 'organizationId' | 'status' | 'purpose'>,
-): Promise<void> {
-  const type = told[status]
-  if (type && purpose === null) await emitWebhookEvent(tx, organizationId, { type, id: encodeId('vm', id) })
+export async function tellOfVm(tx: Tx, vm: Pick<Vm, 'id' | 'organizationId' | 'status' | 'purpose'>): Promise<void> {
+  if (vm.purpose === null) await emitStatus(tx, told, 'vm', vm)
 }
 
 /** Tells the subscribers of a locked VM that something that belongs to it has changed. */

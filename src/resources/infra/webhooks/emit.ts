@@ -3,7 +3,7 @@
  * are there if and only if the change is.
  */
 import type { RawBuilder } from 'kysely'
-import { newUuid } from '#src/platform/ids.ts'
+import { encodeId, newUuid, type IdKind } from '#src/platform/ids.ts'
 import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import { change, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { noticeOf } from '#src/platform/pubsub.ts'
@@ -62,6 +62,20 @@ export async function emitWebhookEvents(
       case when not has_room then ${fullSentence} end, case when not has_room then now() end
     from told returning ${noticeOf(webhooksTopic, sql`endpoint_id`)}`,
   )
+}
+
+/** Which statuses endpoints are told of, and as what. */
+export type ToldStatuses<Status extends string> = Readonly<Partial<Record<Status, WebhookEventType>>>
+
+/** Tells of the status that something has come to, unless nobody is told of that one. */
+export async function emitStatus<Status extends string>(
+  tx: Tx,
+  told: ToldStatuses<Status>,
+  kind: IdKind,
+  { id, organizationId, status }: { id: string; organizationId: string; status: Status },
+): Promise<void> {
+  const type = told[status]
+  if (type) await emitWebhookEvent(tx, organizationId, { type, id: encodeId(kind, id) })
 }
 
 /** Adds an event for one endpoint only, whatever that wants. @returns the delivery's stored id. */
