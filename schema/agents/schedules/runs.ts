@@ -6,7 +6,6 @@ import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
 import { linkTo, nodeOf } from '../../nodes.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../../pages.ts'
 import { pagesOfEach } from '../../pages-of-each.ts'
-import { rowsOfEach } from '../../rows-of-each.ts'
 import { always } from '../../words.ts'
 import { callIn } from '../../identity/organizations.ts'
 import { scheduleType } from '../schedules.ts'
@@ -15,7 +14,6 @@ import { encodeId } from '#src/platform/ids.ts'
 import type { ScheduleRun, ScheduleRunStatus, SkipReason } from '#src/resources/agents/schedules/rows.ts'
 import {
   findScheduleRuns,
-  findSchedulesOfSessions,
   followScheduleRuns,
   pageRunsOfEach,
   pageScheduleRuns,
@@ -110,16 +108,6 @@ builder.objectField(scheduleType, 'runs', (t) =>
     description: 'What became of its moments, newest first.',
     args: runArguments,
     resolve: ({ id, organizationId }, given, call) => runsOf(call, id, { ...given, organizationId }),
-  }),
-)
-
-const scheduleOf = rowsOfEach(findSchedulesOfSessions, ({ sessionId }) => sessionId)
-builder.objectField(sessionType, 'schedule', (t) =>
-  t.field({
-    type: scheduleType,
-    nullable: true,
-    description: 'The schedule that started it; null for another session, and once the schedule is deleted.',
-    resolve: ({ id, source }, _, call) => (source === 'schedule' ? scheduleOf(call, id) : null),
   }),
 )
 

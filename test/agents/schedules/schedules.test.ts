@@ -139,7 +139,7 @@ test('in the graph it leads from its agent to its runs', async () => {
   await world.makeDue(id)
   await world.fire()
   const query = `{ agent(id: "${agent}") { schedules(first: 1) { nodes { id ownAgent { name } ownKickoff { text wireEvents }
-    owner { id } organization { name } runs(first: 5) { totalCount nodes { status session { status sourceKind schedule { cron } source { ... on Schedule { id } } } } } } } } }`
+    owner { id } organization { name } runs(first: 5) { totalCount nodes { status session { status sourceKind source { ... on Schedule { id cron } } } } } } } } }`
   const { body } = await berth.ask(query, { token })
   expect(body).toMatchObject({
     data: {
@@ -156,7 +156,7 @@ test('in the graph it leads from its agent to its runs', async () => {
                 nodes: [
                   {
                     status: 'STARTED',
-                    session: { sourceKind: 'SCHEDULE', schedule: { cron: '0 3 1 1 *' }, source: { id } },
+                    session: { sourceKind: 'SCHEDULE', source: { id, cron: '0 3 1 1 *' } },
                   },
                 ],
               },
