@@ -8,6 +8,7 @@ import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../../pag
 import { pagesOfEach } from '../../pages-of-each.ts'
 import { always } from '../../words.ts'
 import { callIn } from '../../identity/organizations.ts'
+import { startError } from '../deployments/parts.ts'
 import { scheduleType } from '../schedules.ts'
 import { sessionType } from '../sessions.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -31,14 +32,6 @@ const skipReasonType = enumOf('ScheduleSkipReason', 'Why a schedule started noth
   rate_limited: 'For five minutes the organization had as many running sessions as it may.',
   deployment_paused: 'The deployment was paused or archived.',
 } satisfies Record<SkipReason, string>)
-
-const runError = builder.objectRef<{ type: string; message: string }>('ScheduleRunError').implement({
-  description: 'Why nothing could start.',
-  fields: (t) => ({
-    type: t.exposeString('type', { description: 'A word for programs, such as `agent_archived_error`.' }),
-    message: t.exposeString('message', { description: 'The same as a sentence.' }),
-  }),
-})
 
 const runType = nodeOf('ScheduleRun', '`srun_` and 26 characters.', findScheduleRuns)
 
@@ -66,7 +59,7 @@ builder.objectType(runType, {
       resolve: ({ skipReason }) => skipReason,
     }),
     error: t.field({
-      type: runError,
+      type: startError,
       nullable: true,
       description: 'Why nothing could start.',
       resolve: ({ errorType, message }) => (errorType === null ? null : { type: errorType, message: message ?? '' }),
