@@ -28,7 +28,7 @@ import {
 } from '#src/resources/agents/triggers.ts'
 
 /** The events that a trigger can name. */
-export const triggerEvent = enumOf(
+const triggerEvent = enumOf(
   'TriggerEvent',
   'An event of a repository, in GitHub’s words.',
   Object.fromEntries(

@@ -81,8 +81,8 @@ export const permissions = {
   'deployments:read': ['viewer', null, null],
   'deployments:write': ['member', null, null],
   'triggers:read': ['viewer', null, null],
-  'triggers:write': ['member', null, null], // starts sessions later, when a VM's token may be long over
-  'schedules:read': ['viewer', null, null], // what a VM's token made would run on when that token is over
+  'triggers:write': ['member', null, null],
+  'schedules:read': ['viewer', null, null],
   'schedules:write': ['member', null, null],
   'members:read': ['viewer', null, null],
   'members:write': ['admin', null, null],

@@ -60,7 +60,7 @@ const fireError = builder.objectRef<FireError>('TriggerFireError').implement({
 })
 
 /** A fire. */
-export const fireType = nodeOf('TriggerFire', '`fire_` and 26 characters.', findFires)
+const fireType = nodeOf('TriggerFire', '`fire_` and 26 characters.', findFires)
 const payloadOf = rowsOfEach(findPayloads, ({ fireId }) => fireId)
 
 builder.objectType(fireType, {

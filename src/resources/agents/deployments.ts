@@ -1,6 +1,6 @@
 /**
  * Deployments: an agent with everything that a run of it needs: where it works, vaults, what it is told. Create, read,
- * update, pause, archive, delete, run. They belong to people; API keys have no access to them.
+ * update, pause, archive, delete, run. They belong to people.
  */
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'

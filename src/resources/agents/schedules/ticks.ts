@@ -34,7 +34,7 @@ export function failedTick(schedule: Schedule, error: StartError): Tick {
 
 /** The moment was dealt with before. */
 export function passedTick(schedule: Schedule): Tick {
-  return { ...tickOf(schedule, (at) => ({ at, status: 'failed', error: nothing })), runs: [] }
+  return { schedule, runs: [], next: nextMoment(schedule, momentOf(schedule)) }
 }
 
 /** The moment came while the organization had as many running sessions as it may, and passed. */
@@ -50,7 +50,6 @@ export function missedTick(schedule: Schedule): Tick | undefined {
 }
 
 const lateMinutes = scheduleLimits.lateSeconds / 60
-const nothing: StartError = { type: 'unknown_error', message: '' }
 
 function tickOf(schedule: Schedule, runAt: (at: Date) => NewRun): Tick {
   const at = momentOf(schedule)

@@ -31,18 +31,15 @@ export const authorAssociations = [
 export type AuthorAssociation = (typeof authorAssociations)[number]
 
 /** Why an event did not start a session, in the order in which they are looked at. */
-export const skipReasons = [
-  'trigger_disabled',
-  'deployment_paused',
-  'filter_mismatch',
-  'fork_pull_request',
-  'untrusted_author',
-  'bot_sender',
-  'self_caused',
-  'rate_limited',
-] as const
-/** One of these reasons. */
-export type SkipReason = (typeof skipReasons)[number]
+export type SkipReason =
+  | 'trigger_disabled'
+  | 'deployment_paused'
+  | 'filter_mismatch'
+  | 'fork_pull_request'
+  | 'untrusted_author'
+  | 'bot_sender'
+  | 'self_caused'
+  | 'rate_limited'
 
 /** What becomes of a fire. */
 export type FireStatus = 'pending' | 'started' | 'skipped' | 'failed'
