@@ -12,7 +12,7 @@ import { readStartAgent, readStartDeployment } from './deployments/fields.ts'
 import { readKickoff, type Kickoff } from './kickoffs.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { changePlan, checkScheduleCount, insertSchedule } from './schedules/making.ts'
-import { lockSchedule, scheduleRows, type Overlap, type Schedule } from './schedules/rows.ts'
+import { lockSchedule, scheduleRows, scheduleTopic, type Overlap, type Schedule } from './schedules/rows.ts'
 
 /** The input of a schedule; absent fields of a change stay. */
 export type ScheduleChange = {
@@ -110,7 +110,7 @@ export async function deleteSchedule(call: Call, publicId: string): Promise<void
   await transaction(call.db, async (tx) => {
     const { id } = await lockSchedule(tx, scope, publicId)
     await change(tx, sql`delete from schedules where id = ${id}`)
-    await publish(tx, 'schedule', id) // subscribers learn that it is deleted
+    await publish(tx, scheduleTopic, id) // subscribers learn that it is deleted
   })
 }
 

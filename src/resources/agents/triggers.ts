@@ -12,7 +12,7 @@ import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { readEvents } from './triggers/events.ts'
 import { readFilters, readFlag, readRepo, type TriggerInput } from './triggers/orders.ts'
 import { proveRepository, type ProvenRepository } from './triggers/repositories.ts'
-import { triggerRows, type Trigger } from './triggers/rows.ts'
+import { triggerRows, triggerTopic, type Trigger } from './triggers/rows.ts'
 
 /** Conditions of a list of triggers. */
 export type TriggerFilter = { agentId?: string | null; deploymentId?: string | null }
@@ -129,7 +129,7 @@ export async function deleteTrigger(call: Call, publicId: string): Promise<void>
   await transaction(call.db, async (tx) => {
     const { id } = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for update`)
     await change(tx, sql`delete from triggers where id = ${id}`)
-    await publish(tx, 'trigger', id) // subscribers learn that it is deleted
+    await publish(tx, triggerTopic, id) // subscribers learn that it is deleted
   })
 }
 

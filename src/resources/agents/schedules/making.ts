@@ -7,7 +7,7 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
-import type { Overlap, Schedule } from './rows.ts'
+import { scheduleTopic, type Overlap, type Schedule } from './rows.ts'
 
 /** A new schedule: exactly one of agent with kickoff, and deployment; ids are uuids. */
 export type NewSchedule = Cron & {
@@ -63,7 +63,7 @@ export async function changePlan(tx: Tx, before: Schedule, plan: SchedulePlan): 
     update schedules set cron = ${cron}, timezone = ${timezone}, enabled = ${enabled}, overlap = ${overlap}, kickoff = ${json(kickoff)}::jsonb, next_run_at = ${nextRunAt}, planned_at = ${planned},
       failures = ${isAgain ? 0 : before.failures}, last_error = ${isAgain ? null : before.lastError}, updated_at = now() where id = ${before.id} returning *`,
   )
-  await publish(tx, 'schedule', schedule.id)
+  await publish(tx, scheduleTopic, schedule.id)
   return schedule
 }
 

@@ -13,7 +13,7 @@ import { z } from 'zod'
 import { readShape } from '#src/resources/agents/agents/field-rules.ts'
 import type { Deployment } from '#src/resources/agents/deployments/rows.ts'
 import { changePlan, checkScheduleCount, insertSchedule } from './making.ts'
-import type { Schedule } from './rows.ts'
+import { scheduleTopic, type Schedule } from './rows.ts'
 
 const shape = exact({ type: z.literal('cron'), expression: z.string(), timezone: z.string() })
 
@@ -86,5 +86,5 @@ async function readSchedulesOf(tx: Tx, deploymentId: string): Promise<Schedule[]
 async function deleteSchedulesOf(tx: Tx, deploymentId: string): Promise<void> {
   const deleted = await findAll<{ id: string }>(tx, sql`select id from schedules where deployment_id = ${deploymentId}`)
   await change(tx, sql`delete from schedules where deployment_id = ${deploymentId}`)
-  for (const { id } of deleted) await publish(tx, 'schedule', id) // subscribers learn that it is deleted
+  for (const { id } of deleted) await publish(tx, scheduleTopic, id) // subscribers learn that it is deleted
 }

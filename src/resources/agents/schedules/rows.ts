@@ -24,6 +24,9 @@ export type ScheduleRun = Row<
   { status: ScheduleRunStatus; skipReason: SkipReason | null; errorType: StartErrorType | null }
 >
 
+/** The notice that a schedule has a new run, or was changed or deleted; the id is the schedule's. */
+export const scheduleTopic = 'schedule'
+
 /** Queries for schedules. */
 export const scheduleRows = rowsOf<Schedule>('schedule', 'schedules', 'schedule', sql`*`, ['kickoff'])
 

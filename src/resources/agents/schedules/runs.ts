@@ -7,7 +7,7 @@ import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow
 import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
-import { runRows, scheduleRows, type Schedule, type ScheduleRun } from './rows.ts'
+import { runRows, scheduleRows, scheduleTopic, type Schedule, type ScheduleRun } from './rows.ts'
 
 /** The runs of these stored ids, of the caller's schedules. */
 export async function findScheduleRuns(call: Call, ids: readonly string[]): Promise<ScheduleRun[]> {
@@ -66,7 +66,7 @@ export async function followScheduleRuns(
   const scope = allow(call.caller, 'schedules:read')
   const { id, runPosition } = await scheduleRows.read(call.db, publicId, ownedByCaller(scope))
   return eventsAfter(call, id, after ? eventPosition(after) : runPosition - 1, {
-    topic: 'schedule',
+    topic: scheduleTopic,
     isLast: () => false,
     read: (position, most) =>
       findAll<ScheduleRun>(

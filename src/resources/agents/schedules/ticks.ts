@@ -6,7 +6,7 @@ import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { noticeOf } from '#src/platform/pubsub.ts'
 import { isLastingError, type StartError } from '#src/resources/agents/starts.ts'
-import type { Schedule, SkipReason } from './rows.ts'
+import { scheduleTopic, type Schedule, type SkipReason } from './rows.ts'
 
 type NewRun = { at: Date } & (
   | { status: 'started'; sessionId: string }
@@ -101,7 +101,7 @@ export async function recordTicks(tx: Tx, ticks: readonly Tick[]): Promise<void>
         last_error = t.last_error, failures = t.failures, run_position = t.run_position, updated_at = case when t.enabled then s.updated_at else now() end
       from jsonb_to_recordset(${JSON.stringify(ticks.map(scheduleRowOf))}::jsonb) as t(id uuid, next_run_at timestamptz, enabled boolean, last_run_at timestamptz, last_session_id uuid, last_error text, failures integer, run_position bigint)
       where s.id = t.id returning s.id)
-    select ${noticeOf('schedule', sql`moved.id`)} from moved`,
+    select ${noticeOf(scheduleTopic, sql`moved.id`)} from moved`,
   )
 }
 

@@ -23,6 +23,7 @@ import {
   lockPending,
   ofOwnTriggers,
   triggerRows,
+  triggerTopic,
   type FireStatus,
   type Trigger,
   type TriggerFire,
@@ -115,7 +116,7 @@ async function finish(
       position = ${next?.eventPosition ?? 0}, finished_at = now(), shown = ${routed !== null}, ref = ${routed?.ref ?? null}, sha = ${routed?.sha ?? null},
       number = ${routed?.number ?? null}, sender = ${routed && JSON.stringify(routed.sender)}::jsonb`,
   )
-  await publish(tx, 'trigger', trigger.id)
+  await publish(tx, triggerTopic, trigger.id)
   if (status !== 'failed')
     await emitWebhookEvent(tx, trigger.organizationId, {
       type: status === 'started' ? 'trigger.fired' : 'trigger.skipped',
@@ -207,7 +208,7 @@ export async function followFires(
   const scope = allow(call.caller, 'triggers:read')
   const { id, eventPosition: latest } = await triggerRows.read(call.db, publicId, ownedByCaller(scope))
   return eventsAfter<DecidedFire>(call, id, after ? eventPosition(after) : latest - 1, {
-    topic: 'trigger',
+    topic: triggerTopic,
     isLast: () => false,
     read: (position, most) =>
       findAll<DecidedFire>(

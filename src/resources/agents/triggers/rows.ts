@@ -45,6 +45,9 @@ export type SkipReason =
 export type FireStatus = 'pending' | 'started' | 'skipped' | 'failed'
 /** Why a fire failed. */
 export type FireError = { type: string; message: string }
+/** The notice that a fire of a trigger was decided, or the trigger deleted; the id is the trigger's. */
+export const triggerTopic = 'trigger'
+
 /** A trigger as it is stored; times are RFC 3339 text, ids are uuids. */
 export type Trigger = Row<'triggers', { events: string[]; filters: TriggerFilters; repositoryId: number | null }>
 /** A fire as it is stored. */
