@@ -4,7 +4,7 @@ import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { change as changeRows, findAll, sql } from '#src/platform/postgres.ts'
 import type { RawBuilder } from 'kysely'
-import { fireSchedules, forgetSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
+import { fireBackupSchedules, forgetBackupSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
 import { forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
 import type { Backup } from '#src/resources/infra/database-backups/rows.ts'
 import { until } from '../support/until.ts'
@@ -124,7 +124,7 @@ test('each moment makes one backup, however many workers look at once', async ()
   const { schedule } = await change('createBackupSchedule', { databaseId, cron: '0 3 * * *' })
   const id = schedule?.id ?? ''
   await makeDue(id)
-  await Promise.all(Array.from({ length: 6 }, () => fireSchedules(world.berth.services)))
+  await Promise.all(Array.from({ length: 6 }, () => fireBackupSchedules(world.berth.services)))
   expect(await made(id)).toMatchObject([{ triggeredBy: 'schedule' }])
   const after = await shown(id)
   expect(after).toMatchObject({ nextRunAt: schedule?.nextRunAt, lastError: null, lastRunAt: expect.any(String) })
@@ -137,7 +137,7 @@ test('a moment that nobody saw for five minutes is skipped, and the reason is ke
   const { schedule } = await change('createBackupSchedule', { databaseId, cron: '0 3 * * *' })
   const id = schedule?.id ?? ''
   await makeDue(id, sql`now() - interval '6 minutes'`)
-  await fireSchedules(world.berth.services)
+  await fireBackupSchedules(world.berth.services)
   expect(await made(id)).toEqual([])
   expect(await shown(id)).toMatchObject({
     lastError: expect.stringContaining('skipped'),
@@ -153,7 +153,7 @@ test('beside a backup that is being made it makes none', async () => {
   server.dumps = 'hang'
   const running = await world.backUp(databaseId)
   await makeDue(id)
-  await fireSchedules(world.berth.services)
+  await fireBackupSchedules(world.berth.services)
   expect((await shown(id)).lastError).toContain('A backup of this database is being made')
   await world.call('DELETE', `${databaseId}/backups/${running.id}`)
 })
@@ -165,7 +165,7 @@ test('it keeps as many completed backups as it says, the newest', async () => {
   const ids: string[] = []
   for (let round = 1; round <= 4; round++) {
     await makeDue(id)
-    await fireSchedules(world.berth.services)
+    await fireBackupSchedules(world.berth.services)
     const newest = (await made(id)).at(-1)
     ids.push(newest?.id ?? '')
     await until('it is complete', async () => (await made(id)).at(-1)?.status === 'completed')
@@ -186,7 +186,7 @@ test('schedules and backups of a database are gone once its data is', async () =
   await world.whenBackup(databaseId, id, 'completed')
   const { services } = world.berth
   const left = async (): Promise<number> => {
-    await forgetSchedules(services.db)
+    await forgetBackupSchedules(services.db)
     await forgetOldBackups(services)
     const rows = await findAll(
       services.db,

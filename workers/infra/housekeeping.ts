@@ -10,7 +10,7 @@ import { forgetScheduleRuns } from '#src/resources/agents/schedules/runs.ts'
 import { replanAfterClockChange } from '#src/resources/agents/schedules/ticks.ts'
 import { requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
 import { purgeDatabases, requeueStalledDatabases } from '#src/resources/infra/databases/upkeep.ts'
-import { fireSchedules, forgetSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
+import { fireBackupSchedules, forgetBackupSchedules } from '#src/resources/infra/backup-schedules/firing.ts'
 import { endLostBackups, forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
 import { requeueBackups } from '#src/resources/infra/database-backups/states.ts'
 import { requeueRestores } from '#src/resources/infra/database-restores/states.ts'
@@ -75,7 +75,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     ),
     every('*/20 * * * * *', 'looking whether the clock was set back', () => replanAfterClockChange(services.db)),
     every('7 * * * *', 'removing the data of deleted databases', () => purgeDatabases(services)),
-    every('*/5 * * * * *', 'starting scheduled backups', () => fireSchedules(services)),
+    every('*/5 * * * * *', 'starting scheduled backups', () => fireBackupSchedules(services)),
     every('*/20 * * * * *', 'ending lost backups', () => endLostBackups(services)),
     every('*/20 * * * * *', 'going on with backups', () => requeueBackups(services)),
     every('*/20 * * * * *', 'going on with restores', () => requeueRestores(services)),
@@ -123,7 +123,7 @@ async function forget(services: Background): Promise<void> {
   await forgetFiles(services)
   await forgetSkillArchives(services)
   await forgetOldArtifacts(services)
-  await forgetSchedules(db)
+  await forgetBackupSchedules(db)
   await forgetScheduleRuns(db)
   await forgetCertificateOrders(db)
   await forgetPushes(db)

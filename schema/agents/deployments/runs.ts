@@ -13,7 +13,7 @@ import {
   followRuns,
   getDeploymentRun,
   pageDeploymentRuns,
-  pageRunsOfEach,
+  pageDeploymentRunsOfEach,
 } from '#src/resources/agents/deployments/runs.ts'
 import type { DeploymentRun } from '#src/resources/agents/deployments/rows.ts'
 import { agentType } from '../agents.ts'
@@ -87,9 +87,9 @@ builder.queryFields((t) => ({
   }),
 }))
 
-type OfEachGiven = Parameters<typeof pageRunsOfEach>[2] & { organizationId: string }
+type OfEachGiven = Parameters<typeof pageDeploymentRunsOfEach>[2] & { organizationId: string }
 const runsOfDeployment = pagesOfEach((call, ids, { organizationId, ...window }: OfEachGiven) =>
-  pageRunsOfEach(callIn(call, { id: organizationId }), ids, window),
+  pageDeploymentRunsOfEach(callIn(call, { id: organizationId }), ids, window),
 )
 builder.objectField(deploymentType, 'runs', (t) =>
   t.field({

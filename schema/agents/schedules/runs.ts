@@ -16,7 +16,7 @@ import type { ScheduleRun, ScheduleRunStatus, SkipReason } from '#src/resources/
 import {
   findScheduleRuns,
   followScheduleRuns,
-  pageRunsOfEach,
+  pageScheduleRunsOfEach,
   pageScheduleRuns,
 } from '#src/resources/agents/schedules/runs.ts'
 
@@ -90,9 +90,9 @@ builder.queryFields((t) => ({
   }),
 }))
 
-type RunsGiven = Parameters<typeof pageRunsOfEach>[2] & OrderGiven & { organizationId: string }
+type RunsGiven = Parameters<typeof pageScheduleRunsOfEach>[2] & OrderGiven & { organizationId: string }
 const runsOf = pagesOfEach((call, ids, { organizationId, orderBy, ...window }: RunsGiven) =>
-  pageRunsOfEach(callIn(call, { id: organizationId }), ids, window, orderBy?.direction),
+  pageScheduleRunsOfEach(callIn(call, { id: organizationId }), ids, window, orderBy?.direction),
 )
 builder.objectField(scheduleType, 'runs', (t) =>
   t.field({

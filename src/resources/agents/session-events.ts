@@ -20,7 +20,7 @@ import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postg
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
-import { checkNamedFiles, nameFiles } from './files/contents.ts'
+import { checkNamedFiles, hasNamedFiles } from './files/contents.ts'
 import { readEventBatch } from './sessions/event-shapes.ts'
 import { answerTypes, promptTypes } from './sessions/event-types.ts'
 import { checkOutcomes, definedBy } from './outcomes/rows.ts'
@@ -49,7 +49,7 @@ import { noteVmToken, refuseSecretsToVmTokens } from './sessions/plans.ts'
 export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<SessionEvent[]> {
   const scope = allow(call.caller, 'sessions:write')
   const batch = readEventBatch(given)
-  const namesFiles = nameFiles(batch)
+  const namesFiles = hasNamedFiles(batch)
   if (namesFiles) allow(call.caller, 'files:read')
   const id = decodeId('session', publicId)
   if (id && !scope.vmId && !namesFiles && batch.every(isMessage) && definedBy(batch).length === 0) {

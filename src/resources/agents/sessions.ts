@@ -19,7 +19,7 @@ import { builtinNameOf } from './agents/builtin-agents.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { belongsTo, belongsToEach, type Parent } from './parent-filters.ts'
 import { discardEnvironment } from './environments.ts'
-import { nameFiles } from './files/contents.ts'
+import { hasNamedFiles } from './files/contents.ts'
 import { readInitialEvents } from './sessions/event-shapes.ts'
 import { mergeMetadata, readShape, readText } from './agents/field-rules.ts'
 import { checkHasVm, readResourceOrders } from './session-resources/orders.ts'
@@ -90,7 +90,7 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   const initialEvents = readInitialEvents(order.initialEvents)
   checkOutcomes({ outcomes: [] }, definedBy(initialEvents))
   const resources = readResourceOrders(order.resources)
-  if (nameFiles(initialEvents) || resources.some(({ type }) => type === 'file')) allow(call.caller, 'files:read')
+  if (hasNamedFiles(initialEvents) || resources.some(({ type }) => type === 'file')) allow(call.caller, 'files:read')
   if (order.agentId && order.agent !== undefined && order.agent !== null)
     throw new BerthError('invalid_request', 'Give either agent or agent_id, not both.')
   return transaction(call.db, async (tx) => {

@@ -41,7 +41,7 @@ export async function pageDeploymentRuns(
 }
 
 /** The records of each deployment of these stored ids, newest first. @throws BerthError invalid_request. */
-export async function pageRunsOfEach(
+export async function pageDeploymentRunsOfEach(
   call: Call,
   deploymentIds: readonly string[],
   window: PageWindow,

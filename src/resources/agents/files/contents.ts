@@ -24,7 +24,7 @@ const imageTypes: readonly string[] = ['image/jpeg', 'image/png', 'image/gif', '
 const mebibyte = 1024 * 1024
 
 /** Whether one of these events has a file in its content. */
-export function nameFiles(events: readonly Said[]): boolean {
+export function hasNamedFiles(events: readonly Said[]): boolean {
   return namedIn(events).length > 0
 }
 

@@ -27,7 +27,7 @@ export async function pageScheduleRuns(
 }
 
 /** The runs of each schedule of these stored ids, newest first. @throws BerthError invalid_request. */
-export async function pageRunsOfEach(
+export async function pageScheduleRunsOfEach(
   call: Call,
   scheduleIds: readonly string[],
   window: PageWindow,

@@ -12,7 +12,7 @@ import type { Schedule } from './rows.ts'
 /** Starts it in this transaction, on behalf of the schedule's owner. @returns what startOnBehalf returns. */
 export async function startTarget(services: StartServices, tx: Tx, schedule: Schedule): Promise<Started> {
   const { organizationId, ownerUserId, agentId, agentVersion, deploymentId, kickoff } = schedule
-  if (deploymentId !== null) return runDeployment(services, tx, schedule, deploymentId)
+  if (deploymentId !== null) return startItsDeployment(services, tx, schedule, deploymentId)
   if (agentId === null || kickoff === null) throw new Error('a schedule has neither an agent nor a deployment')
   const agent = { id: agentId, version: agentVersion }
   return startAgent(services, tx, { organizationId, userId: ownerUserId, agent, kickoff, source: 'schedule' })
@@ -24,7 +24,7 @@ export function mustWait({ refusal }: Started): boolean {
 }
 
 /** A run of the deployment; one that has to wait leaves no record. */
-async function runDeployment(
+async function startItsDeployment(
   services: StartServices,
   tx: Tx,
   schedule: Schedule,

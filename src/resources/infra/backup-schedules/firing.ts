@@ -19,7 +19,7 @@ const firedAtOnceMax = 1000
 type Firing = Pick<Background, 'db' | 'jobs'>
 
 /** Starts the backups that are due. For housekeeping, of any number of workers at once. */
-export async function fireSchedules(services: Firing): Promise<void> {
+export async function fireBackupSchedules(services: Firing): Promise<void> {
   for (let fired = 0; fired < firedAtOnceMax; fired++) if (!(await fireNext(services))) return
 }
 
@@ -70,7 +70,7 @@ async function makeBackup(services: Firing, tx: Tx, schedule: BackupSchedule, at
 }
 
 /** Deletes the schedules of databases whose data was deleted for good. For housekeeping. */
-export async function forgetSchedules(db: Db): Promise<void> {
+export async function forgetBackupSchedules(db: Db): Promise<void> {
   await change(
     db,
     sql`delete from backup_schedules s using databases d where d.id = s.database_id and d.status = 'deleted' and d.purge_after is null`,
