@@ -4,6 +4,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { decideFire } from '#src/resources/agents/triggers/fires.ts'
 import { callAgents } from '../../support/agents-service.ts'
+import { until } from '../../support/until.ts'
 import { account, issue, payloads, pullRequest, repository } from '../../support/code-host/deliveries.ts'
 import {
   berth,
@@ -300,11 +301,7 @@ test('an issue whose number is larger than any is decided, and has none', async 
 describe('a fire fails, shows nothing of the event, and says why,', () => {
   const refused = async (as: string, id: string): Promise<Record<string, unknown>> => {
     await sql`update triggers set access_checked_at = now() - interval '6 minutes'`.execute(berth.services.db)
-    const answer = await deliver('workflow_run', payloads.workflow_run())
-    let fires = await firesOf(id, as)
-    const mine = () => fires.find((one) => one['delivery_id'] === answer.body['delivery_id'])
-    for (let tries = 0; mine()?.status === 'pending' && tries < 200; tries++) fires = await firesOf(id, as)
-    return mine() ?? {}
+    return (await fireOf(id, 'workflow_run', payloads.workflow_run(), as)).fire
   }
   const nothing = { status: 'failed', sender: null, ref: null, sha: null, session_id: null }
 
@@ -334,16 +331,17 @@ describe('a fire fails, shows nothing of the event, and says why,', () => {
       berth.services.db,
     )
     const answer = await deliver('workflow_run', payloads.workflow_run())
-    let row: { status: string; error: { message: string } | null } | undefined
-    while (row?.status !== 'failed') {
-      const { rows } = await sql<
-        NonNullable<typeof row>
-      >`select status, error from trigger_fires where trigger_id = ${stored} and delivery = ${answer.body['delivery_id']}`.execute(
+    let reason: string | undefined
+    await until('the fire has failed', async () => {
+      const { rows } = await sql<{
+        reason: string
+      }>`select error ->> 'message' as reason from trigger_fires where trigger_id = ${stored} and delivery = ${answer.body['delivery_id']} and status = 'failed'`.execute(
         berth.services.db,
       )
-      row = rows[0]
-    }
-    expect(row.error?.message).toContain('has left the organization')
+      reason = rows[0]?.reason
+      return reason !== undefined
+    })
+    expect(reason).toContain('has left the organization')
   })
 })
 

@@ -87,11 +87,16 @@ export const deliver = (event: string, payload: object | string, headers: Record
   deliverHook(berth.url, event, payload as Record<string, unknown>, headers)
 
 /** Delivers an event, and waits until the fire of this trigger is decided. */
-export async function fireOf(id: string, event: string, payload: object): Promise<{ answer: HookAnswer; fire: Fire }> {
+export async function fireOf(
+  id: string,
+  event: string,
+  payload: object,
+  as = token,
+): Promise<{ answer: HookAnswer; fire: Fire }> {
   const answer = await deliver(event, payload)
   let fire: Fire | undefined
   await until('the fire is decided', async () => {
-    fire = (await firesOf(id)).find((one) => one['delivery_id'] === answer.body['delivery_id'])
+    fire = (await firesOf(id, as)).find((one) => one['delivery_id'] === answer.body['delivery_id'])
     return fire !== undefined && fire.status !== 'pending'
   })
   return { answer, fire: fire as Fire }
