@@ -1359,6 +1359,19 @@ create table session_secrets (
   constraint session_secrets_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
 );
 
+create table session_skills (
+  session_id uuid not null,
+  skill_version_id uuid not null,
+  vm_id uuid not null,
+  path text not null,
+  placed_at timestamp with time zone,
+  constraint session_skills_pkey PRIMARY KEY (session_id, skill_version_id),
+  constraint session_skills_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE,
+  constraint session_skills_skill_version_id_fkey FOREIGN KEY (skill_version_id) REFERENCES skill_versions(id) ON DELETE CASCADE
+);
+CREATE INDEX session_skills_folder ON public.session_skills USING btree (vm_id, path);
+CREATE INDEX session_skills_version ON public.session_skills USING btree (skill_version_id);
+
 create table sessions (
   id uuid not null,
   organization_id uuid not null,

@@ -183,7 +183,8 @@ async function instructionsOf(
   const hasVm = offers.some(({ kind }) => kind === 'guest')
   const recalls = offers.some(({ name, kind }) => name === 'recall' && kind === 'service')
   const aboutVm = hasVm ? [aboutTheVm, await describeResources(tx, session.id)] : []
-  const parts = [system, await describeSkills(tx, session), ...aboutVm, recalls ? memories : null]
+  const readsFiles = offers.some(({ name, kind }) => kind === 'guest' && (name === 'bash' || name === 'read'))
+  const parts = [system, ...aboutVm, await describeSkills(tx, session, readsFiles), recalls ? memories : null]
   const text = parts.filter((part) => part !== null).join('\n\n')
   return text === '' ? null : text
 }

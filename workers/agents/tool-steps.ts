@@ -16,7 +16,8 @@ import { ClaimLost } from '#src/resources/agents/sessions/claims.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { errorEvent, resultEvent } from '#src/resources/agents/turns/step-events.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
-import { placeResources, type PlacingNote } from '#src/resources/agents/session-resources/placing.ts'
+import { placeInVm } from '#src/resources/agents/session-resources/placing.ts'
+import type { PlacingNote } from '#src/resources/agents/session-resources/putting.ts'
 import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
 import {
   forgetInGuest,
@@ -171,7 +172,7 @@ async function performInGuest(
     await giveVaultVariables(round, vm)
     const found = await guestVm(run.services, vm)
     round.vms.set(vm.id, found)
-    if (!begun) notes.push(...(await putResources(round, found)))
+    if (!begun) notes.push(...(await putIntoVm(round, found)))
     return found
   }
   try {
@@ -222,9 +223,9 @@ function notAvailable(error: unknown): Outcome {
   }
 }
 
-/** Puts the resources of the session into its VM. @returns what is to be said of it. */
-async function putResources({ run: { services, session, log, over } }: Round, vm: GuestVm): Promise<PlacingNote[]> {
-  return placeResources(services, {
+/** Puts the skills and resources of the session into its VM. @returns what is to be said of it. */
+async function putIntoVm({ run: { services, session, log, over } }: Round, vm: GuestVm): Promise<PlacingNote[]> {
+  return placeInVm(services, {
     session,
     turnId: turnIdOf(log),
     vm,

@@ -12,7 +12,8 @@ export const skillLimits = {
   ratioMax: 100, // of what an archive unpacks to, beyond its first mebibyte
   instructionsBytes: 1024 * 1024, // of a SKILL.md
   frontMatterCharacters: 16 * 1024,
-  toldCharacters: 60_000, // of all SKILL.md together that one request to a model has
+  toldCharacters: 60_000, // of all SKILL.md together that one request to a model without a VM has
+  unpackSeconds: 120, // for one version in a VM
   nameLength: 64,
   descriptionLength: 1024,
   receivedAtOnce: 4, // uploads that one process has in memory

@@ -294,6 +294,9 @@ export type Tables = {
   session_secrets: {
     sessionId: string; digest: string; sealedValue: Buffer
   }
+  session_skills: {
+    sessionId: string; skillVersionId: string; vmId: string; path: string; placedAt: string | null
+  }
   sessions: {
     id: string; organizationId: string; ownerUserId: string; agentId: string | null; builtinAgent: string | null
     agentVersion: number; agentDefinition: unknown; environmentId: string | null; deploymentId: string | null

@@ -1,4 +1,4 @@
-/** What becomes of a session whose VM is lost, archived, or given secrets. */
+/** What becomes of a session whose VM is lost, archived, or given secrets; and the files of its skills. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
 import { agentSessions, results, textOf, types, type AgentSessions, type Event } from '../../support/agent-sessions.ts'
@@ -111,4 +111,44 @@ test('variables of the session’s vaults are set before the first call, and new
   expect(await shown()).toBe('first-value')
   await put('TWO_KEY', 'second-value')
   expect(await shown()).toBe('first-value second-value')
+}, 400_000)
+
+test('the files of a session’s skills are in its VM before the first command, in the version that it has', async () => {
+  const environment = await makeEnvironment('skilled')
+  const send = async (path: string, text: string): Promise<string> => {
+    const form = new FormData()
+    const part = (content: string, name: string): void => form.append('files[]', new Blob([content]), name)
+    part(`---\nname: minutes\ndescription: Writes minutes.\n---\n${text}\n`, 'minutes/SKILL.md')
+    part('#!/bin/sh\nwc -w < "$1"\n', 'minutes/tools/count.sh')
+    part('grün\n', 'minutes/Ü [1].txt')
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${berth.url}/agents/v1/skills${path}`, { method: 'POST', headers, body: form })
+    expect(answer.status).toBe(200)
+    return ((await answer.json()) as { id: string }).id
+  }
+  const skill = await send('', 'First write the decisions.')
+  const skilled = await sessions.agent({
+    tools: [{ type: 'agent_toolset_20260401' }],
+    skills: [{ type: 'custom', skill_id: skill }],
+  })
+  const look = 'cd ~/.skills && tail -n 1 minutes/SKILL.md && ls -A . minutes'
+  const say = async (id: string, command: string): Promise<string | undefined> => {
+    const before = results(await sessions.log(id)).length
+    await sessions.say(id, bash(command))
+    await until('it was answered', async () => results(await sessions.log(id)).length > before, vmLimitMs)
+    return results(await sessions.rested(id, vmLimitMs)).at(-1)?.text
+  }
+  const first = await sessions.begin(skilled, null, { environment_id: environment })
+  const listed = '.:\nminutes\n\nminutes:\nSKILL.md\ntools\nÜ [1].txt'
+  expect(await say(first, look)).toBe(`First write the decisions.\n${listed}`)
+  const use =
+    'cat Ü* && tools/count.sh SKILL.md && stat -c "%a %U" SKILL.md tools tools/count.sh && echo mine >> SKILL.md'
+  expect(await say(first, `cd ~/.skills/minutes && ${use}`)).toBe('grün\n11\n644 user\n755 user\n755 user')
+  expect(await say(first, look), 'what the agent changes stays').toBe(`mine\n${listed}`)
+
+  // Another session in the same VM has a newer version; the first one gets its own again.
+  await send(`/${skill}/versions`, 'First write who was there.')
+  const second = await sessions.begin(skilled, null, { environment_id: environment })
+  expect(await say(second, look)).toBe(`First write who was there.\n${listed}`)
+  expect(await say(first, look)).toBe(`First write the decisions.\n${listed}`)
 }, 400_000)

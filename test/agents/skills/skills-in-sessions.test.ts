@@ -103,6 +103,34 @@ test('a session that the token inside a VM begins or writes to is told no skills
   }
 })
 
+test('with tools that read files of a VM, the model is told each skill’s folder instead of its instructions', async () => {
+  const latin = await make('latin', 'Answer in Latin.')
+  const skills = [{ type: 'custom', skill_id: latin.id }]
+  const [own, theirs] = [
+    await client.beta.environments.create({ name: 'own' }),
+    await client.beta.environments.create({ name: 'theirs', config: { type: 'self_hosted' } }),
+  ]
+  const toolset = { type: 'agent_toolset_20260401' }
+  const blind = { ...toolset, default_config: { enabled: false }, configs: [{ name: 'glob', enabled: true }] }
+  const ask = async (tools: object[], environment: string | null): Promise<string> => {
+    const agent = await sessions.agent({ model: 'test/plain', skills, tools })
+    return asked(await sessions.begin(agent, null, environment ? { environment_id: environment } : {}))
+  }
+  const told = await ask([toolset], own.id)
+  for (const text of ['/home/user/.skills/latin', 'What latin is for.', 'SKILL.md']) expect(told).toContain(text)
+  expect(told).not.toContain('Answer in Latin.')
+  for (const [tools, environment] of [
+    [[toolset], null],
+    [[], own.id],
+    [[blind], own.id],
+    [[toolset], theirs.id],
+  ] as const) {
+    const whole = await ask([...tools], environment)
+    expect(whole).toContain('Answer in Latin.')
+    expect(whole).not.toContain('.skills')
+  }
+})
+
 test('instructions that are too long for all skills are left out, and the model is told so', async () => {
   const long = await make('long', 'x'.repeat(skillLimits.toldCharacters + 1))
   const short = await make('short', 'Answer shortly.')

@@ -1,4 +1,4 @@
-/** Skills in sessions: a session keeps the versions that it started with, and its model is told what they say. */
+/** Skills in sessions: a session keeps the versions that it started with, and its model is told what they are for. */
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -6,10 +6,22 @@ import { skillLimits } from '#src/platform/limits/skills.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { AgentSkill } from '#src/resources/agents/agents/rows.ts'
 import { latestVersion } from '#src/resources/agents/agents/wire.ts'
+import { isSelfHosted } from '#src/resources/agents/environments/rows.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
+import { instructionsFile } from './folders.ts'
 import type { SkillVersion } from './rows.ts'
 
-type Told = Pick<SkillVersion, 'id' | 'name' | 'description'> & { instructions: string }
+/** The folder of a VM in which each skill has one of its own. */
+export const skillsFolder = '/home/user/.skills'
+
+type Owned = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'usedByVm'>
+type Found = Pick<SkillVersion, 'id' | 'name' | 'description' | 'archiveBytes'> & {
+  placedPath: string | null
+  placedVmId: string | null
+}
+
+/** A skill of a session: `path` is its folder in a VM, `placedPath` and `placedVmId` where it is at the moment, if anywhere. */
+export type SessionSkill = Found & { path: string }
 
 /**
  * The skills of an agent, each in the version that a session which starts now has. Anthropic's own are left as they are:
@@ -47,32 +59,67 @@ export async function pinSkills(
 }
 
 /**
- * What a session's model is told of its skills: each with its description and instructions, as long as there is room.
- * Versions that were deleted since are left out. A VM's token may not read skills, so a session that it uses is told none.
+ * The skills of a session, in the versions that it has. Versions that were deleted since are left out. A VM's token may
+ * not read skills, so a session that it uses has none.
  */
-export async function describeSkills(
+export async function findSessionSkills(
   db: Db,
-  {
-    organizationId,
-    ownerUserId,
-    agentDefinition,
-    usedByVm,
-  }: Pick<Session, 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'usedByVm'>,
-): Promise<string | null> {
-  if (usedByVm) return null
+  { id, organizationId, ownerUserId, agentDefinition, usedByVm }: Owned,
+): Promise<SessionSkill[]> {
   const ids = agentDefinition.skills.flatMap(({ version }) => decodeId('skillVersion', version ?? '') ?? [])
-  if (ids.length === 0) return null
-  const found = await findAll<Told>(
+  if (usedByVm || ids.length === 0) return []
+  const found = await findAll<Found>(
     db,
     sql`
-    select v.id, v.name, v.description, left(v.instructions, ${skillLimits.toldCharacters + 1}) as instructions
+    select v.id, v.name, v.description, v.archive_bytes, p.path as placed_path, p.vm_id as placed_vm_id
     from skill_versions v join skills s on s.id = v.skill_id
+    left join session_skills p on p.skill_version_id = v.id and p.session_id = ${id} and p.placed_at is not null
     where v.id = any(${ids}::uuid[]) and s.organization_id = ${organizationId} and s.owner_user_id = ${ownerUserId}
     order by array_position(${ids}::uuid[], v.id)`,
   )
-  if (found.length === 0) return null
+  const taken = new Set<string>()
+  return found.map((skill) => {
+    let path = `${skillsFolder}/${skill.name}`
+    for (let count = 2; taken.has(path); count++) path = `${skillsFolder}/${skill.name}-${count}` // two skills may have one name
+    taken.add(path)
+    return { ...skill, path }
+  })
+}
+
+/**
+ * What a session's model is told of its skills.
+ * @param readsFiles whether it has tools that read files of its VM: then each skill is told with its description and its
+ * folder there. Otherwise each is told with its instructions, as long as there is room.
+ */
+export async function describeSkills(
+  db: Db,
+  session: Owned & Pick<Session, 'environmentId'>,
+  readsFiles: boolean,
+): Promise<string | null> {
+  const skills = await findSessionSkills(db, session)
+  if (skills.length === 0) return null
+  const isInVm = readsFiles && session.environmentId !== null && !(await isSelfHosted(db, session.environmentId))
+  return isInVm ? describeFolders(skills) : describeInstructions(db, skills)
+}
+
+function describeFolders(skills: readonly SessionSkill[]): string {
+  const parts = skills.map(
+    ({ name, description, path }) => `<skill name="${name}" folder="${path}">\n${description}\n</skill>`,
+  )
+  return `You have skills: folders in your machine with instructions for particular kinds of work, and the files that they need. They are there before your first command. When a task is what a skill is for, read the ${instructionsFile} in its folder before you begin, and follow it.\n\n${parts.join('\n\n')}`
+}
+
+async function describeInstructions(db: Db, skills: readonly SessionSkill[]): Promise<string> {
+  const rows = await findAll<{ id: string; instructions: string }>(
+    db,
+    sql`
+    select id, left(instructions, ${skillLimits.toldCharacters + 1}) as instructions
+    from skill_versions where id = any(${skills.map(({ id }) => id)}::uuid[])`,
+  )
+  const texts = new Map(rows.map(({ id, instructions }) => [id, instructions]))
   let left: number = skillLimits.toldCharacters
-  const parts = found.map(({ name, description, instructions }) => {
+  const parts = skills.map(({ id, name, description }) => {
+    const instructions = texts.get(id) ?? ''
     const isTold = instructions.length <= left
     if (isTold) left -= instructions.length
     return `<skill name="${name}">\n${description}\n\n${isTold ? instructions : '(Its instructions are too long to be given here.)'}\n</skill>`
