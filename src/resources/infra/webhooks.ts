@@ -37,7 +37,7 @@ export async function createWebhookEndpoint(call: Call, input: EndpointInput): P
   const { organizationId, userId } = allow(call.caller, 'webhooks:write')
   const url = readUrl(call.config, input.url ?? '')
   const [description, eventTypes] = [readDescription(input.description ?? null), readTypes(input.eventTypes ?? null)]
-  const [id, secret, enabled] = [newUuid(), newWebhookSecret(), input.enabled ?? true]
+  const [id, secret, enabled] = [newUuid(), newWebhookSecret(), readEnabled(input.enabled, true)]
   return transaction(call.db, async (tx) => {
     await checkCount(tx, organizationId, {
       rows: sql`webhook_endpoints where organization_id = ${organizationId}`,
@@ -90,7 +90,7 @@ export async function updateWebhookEndpoint(
     const url = input.url === undefined ? before.url : readUrl(call.config, input.url ?? '')
     const description = input.description === undefined ? before.description : readDescription(input.description)
     const eventTypes = input.eventTypes === undefined ? before.eventTypes : readTypes(input.eventTypes)
-    const enabled = input.enabled ?? before.enabled
+    const enabled = readEnabled(input.enabled, before.enabled)
     if (!enabled) await disableEndpoint(tx, before, 'manual')
     const anew = enabled && (!before.enabled || url !== before.url)
     return getOne<WebhookEndpoint>(
@@ -175,6 +175,11 @@ function readDescription(given: string | null): string | null {
     `description must be text of at most ${limits.descriptionLength} characters, or null.`,
     { field: 'description' },
   )
+}
+
+function readEnabled(given: boolean | null | undefined, usual: boolean): boolean {
+  if (given === null) throw new BerthError('invalid_request', 'enabled must be true or false.', { field: 'enabled' })
+  return given ?? usual
 }
 
 /** Each type once. */

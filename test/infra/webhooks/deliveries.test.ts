@@ -124,6 +124,16 @@ test('twenty failures in a row disable an endpoint, and say so', async () => {
   await mine.remove(id)
 })
 
+test('enabled is true or false, and null changes nothing', async () => {
+  const { webhookEndpoint } = await mine.create({ url: receiver.url('/kept') })
+  await expect(mine.update({ id: webhookEndpoint.id, enabled: null })).rejects.toThrow('enabled must be true or false.')
+  await expect(mine.create({ url: receiver.url('/kept'), enabled: null })).rejects.toThrow(
+    'enabled must be true or false.',
+  )
+  expect(await mine.endpoint(webhookEndpoint.id)).toEqual(webhookEndpoint)
+  await mine.remove(webhookEndpoint.id)
+})
+
 test('redirects are not followed, and a private address behind an endpoint is not reached', async () => {
   const { id } = await listening('/moved')
   receiver.answer('/moved', (response) => void response.writeHead(302, { location: '/elsewhere' }).end())
