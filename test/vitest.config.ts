@@ -11,6 +11,7 @@ const vmTests = 'test/**/*.vm.test.ts'
 /** What takes seven seconds or more on a calm machine, and what needs a Debian package beside git: all else is fast. */
 export const slowTests = [
   'test/adding-a-noun.test.ts', // a copy of the checkout, and its types
+  'test/agents/memories/tools.test.ts', // sessions, one after another
   'test/agents/outcomes.test.ts', // sessions that are graded several times
   'test/agents/runs.test.ts', // sessions that end by themselves
   'test/agents/schedules/firing.test.ts', // one session after another
@@ -21,12 +22,15 @@ export const slowTests = [
   'test/agents/sessions/models.test.ts', // many sessions, with their time limits
   'test/agents/sessions/web-tools.test.ts', // arguments whose check takes forever
   'test/agents/triggers/chaos.test.ts', // processes that are killed, and leases that end
+  'test/agents/triggers/fires.test.ts', // sessions, one after another
+  'test/agents/triggers/keeping.test.ts', // more events than are kept
   'test/architecture/tools.test.ts', // the linter and the formatter, on every file
   'test/backup.test.ts', // whole installations, backed up and restored
   'test/contract/agents-hostile.test.ts', // hundreds of attack texts in every field
   'test/contract/answers.test.ts', // the largest answers there may be
   'test/contract/event-streams.test.ts', // every stream, cut and resumed
   'test/contract/hostile.test.ts', // hundreds of attack texts in every argument
+  'test/contract/openapi.test.ts', // every answer against its schema
   'test/contract/persons-own.test.ts', // every operation on what is a colleague’s
   'test/contract/stalls.test.ts', // the largest bodies there may be, in every field
   'test/contract/tenants.test.ts', // every operation on what is another organization’s

@@ -139,7 +139,7 @@ test('the files of a session’s skills are in its VM before the first command, 
     return results(await sessions.rested(id, vmLimitMs)).at(-1)?.text
   }
   const first = await sessions.begin(skilled, null, { environment_id: environment })
-  const listed = '.:\nminutes\n\nminutes:\nSKILL.md\ntools\nÜ [1].txt'
+  const listed = ['.:', 'minutes', '', 'minutes:', 'SKILL.md', 'tools', 'Ü [1].txt'].join('\n')
   expect(await say(first, look)).toBe(`First write the decisions.\n${listed}`)
   const use =
     'cat Ü* && tools/count.sh SKILL.md && stat -c "%a %U" SKILL.md tools tools/count.sh && echo mine >> SKILL.md'
