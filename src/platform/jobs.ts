@@ -45,6 +45,8 @@ export type Jobs = {
     data: Data,
     options?: { startAfterSeconds?: number; priority?: number },
   ): Promise<void>
+  /** The same for several jobs of one kind, in one statement. */
+  enqueueEach<Data extends object>(tx: Tx, kind: Job<Data>, data: readonly Data[]): Promise<void>
   /** Handles jobs of this kind, with this concurrency, until stop. */
   handle<Data extends object>(
     kind: Job<Data>,
@@ -93,14 +95,21 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
       const sending = boss.send(kind.name, data, {
         ...(options.startAfterSeconds ? { startAfter: options.startAfterSeconds } : {}),
         priority: options.priority ?? 0,
-        db: {
-          executeSql: async (text, values) => ({
-            rows: (await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values ?? []))).rows,
-          }),
-        },
+        db: within(tx),
       })
       const [id] = await Promise.all([sending, options.startAfterSeconds ? undefined : publish(tx, topic, kind.name)])
       if (id === null) throw new Error(`the queue ${kind.name} did not take a job`)
+    },
+    async enqueueEach(tx, kind, data) {
+      if (data.length === 0) return
+      if (!queues.has(kind)) await queues.declare(kind)
+      const sending = boss.insert(
+        kind.name,
+        data.map((one) => ({ data: one })),
+        { db: within(tx), returnId: true },
+      )
+      const [ids] = await Promise.all([sending, publish(tx, topic, kind.name)])
+      if (ids?.length !== data.length) throw new Error(`the queue ${kind.name} did not take each of its jobs`)
     },
     async handle<Data extends object>(
       kind: Job<Data>,
@@ -127,6 +136,17 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
         await pool.end()
       })())
     },
+  }
+}
+
+/** Lets pg-boss make its statements in this transaction. */
+function within(tx: Tx): {
+  executeSql: (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>
+} {
+  return {
+    executeSql: async (text, values = []) => ({
+      rows: (await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values))).rows,
+    }),
   }
 }
 

@@ -11,14 +11,8 @@ import { createEphemeralEnvironment } from './environments.ts'
 import { demandVm } from './environments/vms.ts'
 import { messageOf } from './sessions/event-shapes.ts'
 import { readShape } from './agents/field-rules.ts'
-import {
-  beginSession,
-  readLabels,
-  resolveAgent,
-  resolveEnvironment,
-  resolveVaults,
-  type SessionAgent,
-} from './sessions/plans.ts'
+import { beginSession } from './sessions/beginning.ts'
+import { readLabels, resolveAgent, resolveEnvironment, resolveVaults, type SessionAgent } from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 
 /** What to run: exactly one of `agent`, `builtin` and `mode`. */

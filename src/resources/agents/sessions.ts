@@ -27,8 +27,8 @@ import { forgetTokens } from './session-resources/rows.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcomes/rows.ts'
 import { tellOfSession } from './sessions/happenings.ts'
 import { appendEvents, takeEvents } from './sessions/log.ts'
+import { beginSession } from './sessions/beginning.ts'
 import {
-  beginSession,
   noteVmToken,
   readLabels,
   refuseSecretsToVmTokens,

@@ -15,7 +15,8 @@ import type { Metadata } from './agents/field-rules.ts'
 import { createEphemeralEnvironment } from './environments.ts'
 import type { EnvironmentConfig } from './environments/configs.ts'
 import { eventsOf, type Kickoff } from './kickoffs.ts'
-import { beginSession, resolveAgent, resolveEnvironment, resolveVaults, type StartServices } from './sessions/plans.ts'
+import { beginSessions } from './sessions/beginning.ts'
+import { resolveAgent, resolveEnvironment, resolveVaults, type StartServices } from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 
 /** Where a started session works: nowhere, in an environment of the person's (a uuid), or in a fresh one of its own. */
@@ -24,20 +25,25 @@ export type StartEnvironment =
   | { type: 'existing'; environmentId: string }
   | { type: 'ephemeral'; config: EnvironmentConfig | null }
 
-/** What to start, for whom; ids are uuids. An agent's version null: the newest. */
-export type StartOrder = {
+/** What to start, for whom, before it is told anything; ids are uuids. An agent's version null: the newest. */
+type StartPlan = {
   organizationId: string
   userId: string
   agent: { id: string; version: number | null }
   environment: StartEnvironment
   vaultIds: readonly string[]
-  kickoff: Kickoff
   budgetNanoUsd: number | null
   title?: string | null
   metadata: Metadata
   source: 'schedule' | 'trigger' | 'deployment'
   deploymentId: string | null
 }
+
+/** What to start, and what it is told first. */
+export type StartOrder = StartPlan & { kickoff: Kickoff }
+
+/** An agent without a deployment, and so without an environment, vaults or a budget. */
+type AgentAlone = Pick<StartPlan, 'organizationId' | 'userId' | 'agent'> & { source: 'schedule' | 'trigger' }
 
 /** Why nothing was started. The names are those of Anthropic's deployment runs. */
 export type StartErrorType =
@@ -63,13 +69,19 @@ export type Started =
  * Starts a session in the caller's transaction. What keeps it from starting is answered, and leaves nothing behind;
  * faults of Berth itself, such as a database that is away, are thrown.
  */
-export async function startOnBehalf(services: StartServices, tx: Tx, order: StartOrder): Promise<Started> {
+export async function startOnBehalf(
+  services: StartServices,
+  tx: Tx,
+  { kickoff, ...plan }: StartOrder,
+): Promise<Started> {
   return inSavepoint<Started>(
     tx,
     ({ session }) => session !== undefined,
     async () => {
       try {
-        return { session: await start(services, tx, order) }
+        const [session] = await start(services, tx, plan, [kickoff])
+        if (!session) throw new Error('a session was not started')
+        return { session }
       } catch (error) {
         if (!(error instanceof Refused)) throw error
         const { type, refusal } = error
@@ -79,22 +91,49 @@ export async function startOnBehalf(services: StartServices, tx: Tx, order: Star
   )
 }
 
-/**
- * Starts a session of an agent without a deployment, and so without an environment, vaults or a budget, as startOnBehalf.
- */
+/** Starts a session of an agent without a deployment, as startOnBehalf. */
 export async function startAgent(
   services: StartServices,
   tx: Tx,
-  given: Pick<StartOrder, 'organizationId' | 'userId' | 'agent' | 'kickoff'> & { source: 'schedule' | 'trigger' },
+  { kickoff, ...given }: AgentAlone & { kickoff: Kickoff },
 ): Promise<Started> {
-  return startOnBehalf(services, tx, {
+  return startOnBehalf(services, tx, { ...planOf(given), kickoff })
+}
+
+/**
+ * The same for several sessions, in as many statements as for one: all of them, or none when something keeps one from
+ * starting. Then each is to be started alone, to know what.
+ * @returns the sessions in the order of their kickoffs; undefined for none.
+ */
+export async function startAgentTogether(
+  services: StartServices,
+  tx: Tx,
+  given: AgentAlone,
+  kickoffs: readonly Kickoff[],
+): Promise<Session[] | undefined> {
+  return inSavepoint(
+    tx,
+    (sessions) => sessions !== undefined,
+    async () => {
+      try {
+        return await start(services, tx, planOf(given), kickoffs)
+      } catch (error) {
+        if (error instanceof Refused) return undefined
+        throw error
+      }
+    },
+  )
+}
+
+function planOf(given: AgentAlone): StartPlan {
+  return {
     ...given,
     environment: { type: 'none' },
     vaultIds: [],
     budgetNanoUsd: null,
     metadata: {},
     deploymentId: null,
-  })
+  }
 }
 
 /** Whether the next try cannot succeed either, until somebody changes something: not for limits and credits. */
@@ -114,38 +153,33 @@ class Refused extends Error {
   }
 }
 
-async function start(services: StartServices, tx: Tx, order: StartOrder): Promise<Session> {
-  const scope = await readStarter(tx, order)
-  const { id, version } = order.agent
+async function start(
+  services: StartServices,
+  tx: Tx,
+  plan: StartPlan,
+  kickoffs: readonly Kickoff[],
+): Promise<Session[]> {
+  const scope = await readStarter(tx, plan)
+  const { id, version } = plan.agent
   const agent = await refusing(agentErrors, () =>
     resolveAgent(services, tx, scope, { type: 'agent', id: encodeId('agent', id), version }),
   )
   await refusing(creditErrors, () =>
     checkMaySpend(tx, scope.organizationId, isFree(services, agent.definition.model.id)),
   )
-  const environmentId = await refusing(environmentErrors, () => environmentOf(tx, scope, order.environment))
-  const named = order.vaultIds.map((vaultId) => encodeId('vault', vaultId))
+  const environmentId = await refusing(environmentErrors, () => environmentOf(tx, scope, plan.environment))
+  const named = plan.vaultIds.map((vaultId) => encodeId('vault', vaultId))
   const vaultIds = await refusing(vaultErrors, () => resolveVaults(tx, scope, named))
-  return refusing({}, () =>
-    beginSession(services, tx, scope, {
-      agent,
-      environmentId,
-      vaultIds,
-      title: order.title ?? null,
-      metadata: order.metadata,
-      budgetNanoUsd: order.budgetNanoUsd,
-      source: order.source,
-      deploymentId: order.deploymentId,
-      initialEvents: eventsOf(order.kickoff),
-    }),
-  )
+  const { title = null, metadata, budgetNanoUsd, source, deploymentId } = plan
+  const session = { agent, environmentId, vaultIds, title, metadata, budgetNanoUsd, source, deploymentId }
+  return refusing({}, () => beginSessions(services, tx, scope, session, kickoffs.map(eventsOf)))
 }
 
 /**
  * The person as a member of the organization now. The membership is locked, so that whoever leaves meanwhile waits, and
  * then also ends what is started here.
  */
-async function readStarter(tx: Tx, { organizationId, userId }: StartOrder): Promise<Scope> {
+async function readStarter(tx: Tx, { organizationId, userId }: StartPlan): Promise<Scope> {
   const [leastRole] = permissions['sessions:write']
   const organization = await getOne<Pick<Row<'organizations'>, 'deactivatedAt'>>(
     tx,

@@ -12,7 +12,7 @@ import { log } from '#src/platform/log.ts'
 import { findAll, isDatabaseAway, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Schedule } from './rows.ts'
-import { mustWait, startTarget } from './targets.ts'
+import { commonTarget, mustWait, startTarget, startTogether } from './targets.ts'
 import {
   failedTick,
   missedTick,
@@ -80,13 +80,29 @@ async function fireBatch(services: Firing, held: Held): Promise<boolean> {
 /** @returns how many moments were dealt with. */
 async function fireEach(services: Firing, tx: Tx, due: readonly Due[], held: Held): Promise<number> {
   const ticks: Tick[] = []
+  const ready: Due[] = []
   for (const schedule of due) {
     if (isWaiting(held, schedule.organizationId)) continue
-    const tick = await fire(services, tx, schedule, held)
+    const tick = withoutStart(schedule, held)
     if (tick) ticks.push(tick)
+    else ready.push(schedule)
   }
+  for (const alike of Map.groupBy(ready, (schedule) => commonTarget(schedule) ?? schedule.id).values())
+    ticks.push(...(await fireAlike(services, tx, alike, held)))
   await recordTicks(tx, ticks)
   return ticks.length
+}
+
+/** Starts schedules that may be started together; where that fails, each alone. */
+async function fireAlike(services: Firing, tx: Tx, alike: readonly Due[], held: Held): Promise<Tick[]> {
+  const sessions = alike.length > 1 ? await startTogether(services, tx, alike) : undefined
+  if (sessions) return sessions.map(({ id }, at) => startedTick(alike[at]!, id)) // in their order
+  const ticks: Tick[] = []
+  for (const schedule of alike) {
+    const tick = isWaiting(held, schedule.organizationId) ? undefined : await fire(services, tx, schedule, held)
+    if (tick) ticks.push(tick)
+  }
+  return ticks
 }
 
 /** Fires one whose batch failed, so that no schedule can keep others from firing. */
@@ -110,8 +126,8 @@ async function fireAlone(services: Firing, id: string, held: Held): Promise<void
   }
 }
 
-/** Deals with the moment of a schedule. @returns what became of it; undefined when it has to wait. */
-async function fire(services: Firing, tx: Tx, schedule: Due, held: Held): Promise<Tick | undefined> {
+/** What becomes of a moment at which nothing is started; undefined when something is. */
+function withoutStart(schedule: Due, held: Held): Tick | undefined {
   if (schedule.isDone) return passedTick(schedule) // the clock was set back since
   const late = missedTick(schedule)
   if (late) {
@@ -121,6 +137,11 @@ async function fire(services: Firing, tx: Tx, schedule: Due, held: Held): Promis
   if (schedule.isPaused) return skippedTick(schedule, 'deployment_paused', 'Its deployment is paused or archived.')
   if (schedule.overlap === 'skip' && schedule.isAtWork)
     return skippedTick(schedule, 'overlap', 'The session of its previous run was still at work.')
+  return undefined
+}
+
+/** Starts what a schedule is for. @returns what became of it; undefined when it has to wait. */
+async function fire(services: Firing, tx: Tx, schedule: Due, held: Held): Promise<Tick | undefined> {
   const started = await startTarget(services, tx, schedule)
   if (started.session) return startedTick(schedule, started.session.id)
   if (!mustWait(started)) return failedTick(schedule, started.error)
@@ -144,7 +165,7 @@ async function findDueOrganizations(db: Db, except: readonly string[]): Promise<
     db,
     sql`
     select organization_id from (select distinct organization_id from schedules s where ${isDue()} and organization_id <> all(${except}::uuid[])) due
-    order by random() limit ${scheduleLimits.batch}`,
+    order by random() limit ${scheduleLimits.organizationsAtOnce}`,
   )
   return rows.map(({ organizationId }) => organizationId)
 }

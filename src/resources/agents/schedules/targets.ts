@@ -6,7 +6,8 @@ import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import { findDeploymentRow } from '#src/resources/agents/deployments/rows.ts'
 import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
-import { startAgent, type Started } from '#src/resources/agents/starts.ts'
+import type { Session } from '#src/resources/agents/sessions/rows.ts'
+import { startAgent, startAgentTogether, type Started } from '#src/resources/agents/starts.ts'
 import type { Schedule } from './rows.ts'
 
 /** Starts it in this transaction, on behalf of the schedule's owner. @returns what startOnBehalf returns. */
@@ -16,6 +17,31 @@ export async function startTarget(services: StartServices, tx: Tx, schedule: Sch
   if (agentId === null || kickoff === null) throw new Error('a schedule has neither an agent nor a deployment')
   const agent = { id: agentId, version: agentVersion }
   return startAgent(services, tx, { organizationId, userId: ownerUserId, agent, kickoff, source: 'schedule' })
+}
+
+/**
+ * What schedules that can be started together have in common: the owner, and the version of the agent. Undefined for those
+ * of a deployment, whose starts are recorded one by one.
+ */
+export function commonTarget({ organizationId, ownerUserId, agentId, agentVersion }: Schedule): string | undefined {
+  return agentId === null ? undefined : `${organizationId} ${ownerUserId} ${agentId} ${agentVersion}`
+}
+
+/**
+ * Starts schedules of one commonTarget in as many statements as one of them.
+ * @returns the sessions in their order; undefined when something keeps one from starting, so that none has.
+ */
+export async function startTogether(
+  services: StartServices,
+  tx: Tx,
+  schedules: readonly Schedule[],
+): Promise<Session[] | undefined> {
+  const [first] = schedules
+  const kickoffs = schedules.flatMap(({ kickoff }) => kickoff ?? [])
+  if (!first || first.agentId === null) return undefined
+  const agent = { id: first.agentId, version: first.agentVersion }
+  const given = { organizationId: first.organizationId, userId: first.ownerUserId, agent, source: 'schedule' } as const
+  return startAgentTogether(services, tx, given, kickoffs)
 }
 
 /** Whether the start has to wait until the organization has room again: it is tried again soon. */

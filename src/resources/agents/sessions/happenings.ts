@@ -1,7 +1,7 @@
 /** What webhook endpoints are told of sessions: that something happened, never what was said. */
 import { encodeId } from '#src/platform/ids.ts'
 import { sql, type Tx } from '#src/platform/postgres.ts'
-import { emitWebhookEvent, emitWebhookEvents } from '#src/resources/infra/webhooks/emit.ts'
+import { emitWebhookEvent, emitWebhookEvents, type Happening } from '#src/resources/infra/webhooks/emit.ts'
 import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
 import type { Session, SessionEvent } from './rows.ts'
 
@@ -26,23 +26,36 @@ export async function tellOfEvents(
   sessionId: string,
   events: readonly Pick<SessionEvent, 'type' | 'data'>[],
 ): Promise<void> {
-  const types = events.flatMap(({ type, data }) => [told[type] ?? [], reasonOf(type, data) ?? []].flat())
-  if (types.length === 0) return
-  const id = encodeId('session', sessionId)
-  await emitWebhookEvents(
-    tx,
-    sql`(select organization_id from sessions where id = ${sessionId})`,
-    types.map((type) => ({ type, id })),
-  )
+  const organizationId = sql`(select organization_id from sessions where id = ${sessionId})`
+  await emitWebhookEvents(tx, organizationId, happeningsOf(sessionId, events))
+}
+
+/** Tells of sessions of an organization that were just made, and of the first events of each. */
+export async function tellOfNewSessions(
+  tx: Tx,
+  organizationId: string,
+  sessions: readonly { id: string; events: readonly Pick<SessionEvent, 'type' | 'data'>[] }[],
+): Promise<void> {
+  const happenings = sessions.flatMap(({ id, events }): Happening[] => [
+    { type: 'session.created', id: encodeId('session', id) },
+    ...happeningsOf(id, events),
+  ])
+  await emitWebhookEvents(tx, organizationId, happenings)
 }
 
 /** Tells what happened to a whole session. */
 export async function tellOfSession(
   tx: Tx,
   { id, organizationId }: Pick<Session, 'id' | 'organizationId'>,
-  type: `session.${'created' | 'archived' | 'deleted'}`,
+  type: `session.${'archived' | 'deleted'}`,
 ): Promise<void> {
   await emitWebhookEvent(tx, organizationId, { type, id: encodeId('session', id) })
+}
+
+function happeningsOf(sessionId: string, events: readonly Pick<SessionEvent, 'type' | 'data'>[]): Happening[] {
+  const id = encodeId('session', sessionId)
+  const types = events.flatMap(({ type, data }) => [told[type] ?? [], reasonOf(type, data) ?? []].flat())
+  return types.map((type) => ({ type, id }))
 }
 
 function reasonOf(type: string, data: SessionEvent['data']): WebhookEventType | undefined {

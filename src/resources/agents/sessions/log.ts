@@ -64,8 +64,7 @@ async function appendWhere(
   condition: RawBuilder<unknown>,
 ): Promise<SessionEvent[]> {
   if (events.length === 0) return []
-  const rows: NewRow[] = []
-  for (const event of events) rows.push(isLargeJson(event.data) ? await largeRow(event) : newRow(event))
+  const rows = await rowsOf(events)
   const fromService = rows.filter(({ type }) => !isClientType(type)).length
   const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
@@ -86,10 +85,61 @@ async function appendWhere(
     order by place
     returning position, processed_at, created_at, ${noticeOf(sessionTopic, sql`session_id`, entry)} as told`,
   )
-  return stored.map(({ position, processedAt, createdAt }, at) => {
-    const { id, type, data, answers } = rows[at]! // in their order, which is that of the rows
-    return { sessionId, position, id, type, data, answers, processedAt, takenPosition: null, createdAt }
-  })
+  return stored.map((values, at) => eventOf({ sessionId, ...rows[at]! }, values)) // in their order, which is that of the rows
+}
+
+/** The first events of a session. */
+export type Opening = { sessionId: string; events: readonly NewEvent[] }
+
+/**
+ * Begins the logs of sessions that this transaction has made. Nobody knows their ids before it ends, so nobody is notified;
+ * webhook endpoints are told by whoever made the sessions.
+ * @returns the stored events of each, in the order of `openings`.
+ */
+export async function openLogs(tx: Tx, openings: readonly Opening[]): Promise<SessionEvent[][]> {
+  const rows: OpeningRow[] = []
+  for (const { sessionId, events } of openings)
+    for (const [at, row] of (await rowsOf(events)).entries()) rows.push({ ...row, sessionId, position: at + 1 })
+  if (rows.length === 0) return openings.map(() => [])
+  const logs = openings.map(({ sessionId, events }) => ({
+    id: sessionId,
+    events: events.length,
+    service_events: events.filter(({ type }) => !isClientType(type)).length,
+    last_event_id: rows.findLast((row) => row.sessionId === sessionId)?.id ?? null,
+    outcomes: definedBy(events),
+  }))
+  const [stored] = await findAll<Pick<SessionEvent, 'createdAt'>>(
+    tx,
+    sql`
+    with opened as (
+      update sessions s set event_position = log.events, service_events = log.service_events, last_event_id = log.last_event_id, last_event_at = now(), outcomes = log.outcomes
+      from jsonb_to_recordset(${JSON.stringify(logs)}::jsonb) as log(id uuid, events bigint, service_events bigint, last_event_id uuid, outcomes jsonb)
+      where s.id = log.id)
+    insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
+    select new.session_id, new.position, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
+    from unnest(${rows.map(({ sessionId }) => sessionId)}::uuid[], ${rows.map(({ position }) => position)}::bigint[], ${rows.map(({ id }) => id)}::uuid[],
+      ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[], ${rows.map(({ answers }) => answers)}::uuid[],
+      ${rows.map(({ queued }) => queued)}::boolean[]) as new (session_id, position, id, type, data, size_bytes, answers, queued)
+    returning created_at`,
+  )
+  const createdAt = stored?.createdAt ?? '' // every row's: the transaction's time
+  const logged = rows.map((row) =>
+    eventOf(row, { position: row.position, createdAt, processedAt: row.queued ? null : createdAt }),
+  )
+  return openings.map(({ sessionId }) => logged.filter((event) => event.sessionId === sessionId))
+}
+
+function eventOf(
+  { sessionId, id, type, data, answers }: Pick<OpeningRow, 'sessionId' | 'id' | 'type' | 'data' | 'answers'>,
+  { position, processedAt, createdAt }: Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'>,
+): SessionEvent {
+  return { sessionId, position, id, type, data, answers, processedAt, takenPosition: null, createdAt }
+}
+
+async function rowsOf(events: readonly NewEvent[]): Promise<NewRow[]> {
+  const rows: NewRow[] = []
+  for (const event of events) rows.push(isLargeJson(event.data) ? await largeRow(event) : newRow(event))
+  return rows
 }
 
 /**
@@ -114,6 +164,8 @@ type NewRow = {
   queued: boolean
   answers: string | null
 }
+
+type OpeningRow = NewRow & { sessionId: string; position: number }
 
 /** The same for data of many MiB, which is serialized in steps and sent to Postgres as bytes. */
 async function largeRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): Promise<NewRow> {

@@ -1,29 +1,21 @@
-/** Starting a session: finding its agent, environment and vaults, and creating it. */
+/** What a session starts with: its agent, environment and vaults, as a request names them. */
 import { z } from 'zod'
 import { closedToVmTokens, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
-import { checkRoughCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { noMasker } from '#src/platform/masking.ts'
-import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { changeDefinition } from '#src/resources/agents/agents/definitions.ts'
 import { findAgentVersion, readAgent, type AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { environmentArchived, readEnvironment, type Environment } from '#src/resources/agents/environments/rows.ts'
-import { checkNamedFiles } from '#src/resources/agents/files/contents.ts'
-import { insertResources, type ResourceOrder } from '#src/resources/agents/session-resources/orders.ts'
+import type { ResourceOrder } from '#src/resources/agents/session-resources/orders.ts'
 import { readMetadata, readShape, readText, type Metadata } from '#src/resources/agents/agents/field-rules.ts'
 import { pinSkills } from '#src/resources/agents/skills/sessions.ts'
-import { tellOfSession } from './happenings.ts'
-import { stepJob } from './jobs.ts'
-import { appendEvents, type NewEvent } from './log.ts'
-import { checkAtWork, type Session, type SessionSource } from './rows.ts'
-import { maskedEvents, startMasker } from './secrets.ts'
-import { afterAppending, moveSession } from './states.ts'
+import type { Session, SessionSource } from './rows.ts'
 import { vaultArchived } from '#src/resources/agents/vaults/rows.ts'
 
 /** The agent of a session: one of the caller's, or one of Berth's own, by name. */
@@ -47,7 +39,6 @@ export type SessionPlan = {
   budgetNanoUsd: number | null
   source: SessionSource
   deploymentId?: string | null
-  initialEvents: readonly NewEvent[]
   resources?: readonly ResourceOrder[]
 }
 
@@ -179,46 +170,4 @@ export function readLabels(given: { title?: unknown; metadata?: unknown }): {
   metadata: Metadata
 } {
   return { title: readText(given.title, 'title', limits.nameLength), metadata: readMetadata(given.metadata) }
-}
-
-/**
- * Starts a session: idle, or running if it has initial events, which its first step processes.
- * @throws BerthError invalid_request when they name a file that is not there; rate_limited.
- */
-export async function beginSession(
-  { config, jobs, sealer }: StartServices,
-  tx: Tx,
-  { organizationId, userId, vmId }: Scope,
-  plan: SessionPlan,
-): Promise<Session> {
-  const { agent, resources = [] } = plan
-  const tokens = resources.flatMap((one) => (one.type === 'file' ? [] : (one.token ?? [])))
-  await checkNamedFiles(tx, { organizationId, userId }, plan.initialEvents)
-  const masker =
-    userId === null
-      ? noMasker
-      : await startMasker({ db: tx, sealer }, { organizationId, userId }, plan.vaultIds, tokens)
-  const initialEvents = await maskedEvents(masker, plan.initialEvents)
-  await checkRoughCount(tx, organizationId, {
-    rows: sql`sessions where organization_id = ${organizationId}`,
-    nouns: 'sessions',
-    most: limits.sessionsMax,
-    advice: 'Delete those that nobody needs.',
-  })
-  const session = await getOne<Session>(
-    tx,
-    sql`
-    insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition, environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, status, used_by_vm)
-    values (${newUuid()}, ${organizationId}, ${userId}, ${agent.agentId}, ${agent.builtinAgent}, ${agent.version}, ${JSON.stringify(agent.definition)}, ${plan.environmentId}, ${plan.deploymentId ?? null},
-      ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title && masker.text(plan.title)}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle', ${vmId !== null}) returning *`,
-  )
-  await insertResources({ sealer }, tx, { sessionId: session.id, organizationId, userId }, resources)
-  await tellOfSession(tx, session, 'session.created')
-  if (!initialEvents.some(({ type }) => type !== 'system.message'))
-    return afterAppending(session, await appendEvents(tx, session.id, initialEvents))
-  await checkAtWork(config, tx, organizationId)
-  const moved = await moveSession(tx, session.id, { to: 'running', before: initialEvents })
-  if (!moved) throw new Error('a session that was just made could not run')
-  await jobs.enqueue(tx, stepJob, { sessionId: session.id })
-  return moved.session
 }

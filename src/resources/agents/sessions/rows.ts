@@ -112,19 +112,21 @@ export function wireAgent({
 /**
  * Limits an organization's running sessions, because all organizations share the workers. Counted without a lock, so
  * sessions that start at the same moment may exceed the limit.
+ * @param more how many are to start.
  * @throws BerthError rate_limited.
  */
 export async function checkAtWork(
   { rateLimitFactor }: { rateLimitFactor: number },
   tx: Tx,
   organizationId: string,
+  more = 1,
 ): Promise<void> {
   const most = limits.sessionsAtWorkMax * rateLimitFactor
   const { count } = await getOne<{ count: number }>(
     tx,
     sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId}`,
   )
-  if (count >= most)
+  if (count + more > most)
     throw new BerthError(
       'rate_limited',
       `Your organization has ${counted(count, 'running session')}, which is the limit. Try again when one of them is idle, or interrupt one.`,

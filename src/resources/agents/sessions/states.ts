@@ -79,7 +79,8 @@ export function afterAppending(session: Session, events: readonly SessionEvent[]
     : session
 }
 
-function statusEvent(status: SessionStatus, stopReason: StopReason | undefined): NewEvent {
+/** The event that tells of a status. */
+export function statusEvent(status: SessionStatus, stopReason?: StopReason): NewEvent {
   if (status === 'idle') return { type: 'session.status_idle', data: { stop_reason: stopReason, stop_details: null } }
   return { type: status === 'rescheduling' ? 'session.status_rescheduled' : `session.status_${status}` }
 }

@@ -33,6 +33,7 @@ export async function pinSkills(
   { organizationId, userId }: Pick<Scope, 'organizationId' | 'userId'>,
   skills: readonly AgentSkill[],
 ): Promise<AgentSkill[]> {
+  if (skills.length === 0) return []
   const named = skills.flatMap(({ type, skill_id: id }) => (type === 'custom' ? (decodeId('skill', id) ?? []) : []))
   const versions = await findAll<{ skillId: string; id: string; isLatest: boolean }>(
     tx,
