@@ -13,29 +13,30 @@ export type Bodies = {
   read<Result>(headers: IncomingHttpHeaders, from: Readable, work: (body: Buffer) => Promise<Result>): Promise<Result>
 }
 
-/** Makes the places for bodies. */
+/** Makes the places for bodies. A sender that is slow takes none from others but that for its bytes so far. */
 export function createBodies(): Bodies {
-  let taken = 0
-  let takenByLarge = 0
+  const { bodyBytes, usualBodyBytes, heldBytes, bodiesAtOnce, largeBodiesAtOnce, receivedAtOnce } = signedRequestLimits
+  const all = { received: 0, large: 0, bytes: 0, worked: 0 }
   return {
     async read(headers, from, work) {
-      const { bodyBytes, usualBodyBytes, bodiesAtOnce, largeBodiesAtOnce } = signedRequestLimits
       checkHeaders(headers)
-      if (taken >= bodiesAtOnce) throw noPlace()
-      let isLarge = false
-      taken++
+      const own = { received: 0, large: 0, bytes: 0, worked: 0 }
+      const take = (what: keyof typeof own, count: number, most: number): void => {
+        if (all[what] + count > most) throw noPlace()
+        all[what] += count
+        own[what] += count
+      }
       try {
-        const body = await receive(from, (bytes) => {
-          if (bytes > bodyBytes) throw tooLarge()
-          if (isLarge || bytes <= usualBodyBytes) return
-          if (takenByLarge >= largeBodiesAtOnce) throw noPlace()
-          isLarge = true
-          takenByLarge++
+        take('received', 1, receivedAtOnce)
+        const body = await receive(from, (chunkBytes) => {
+          if (own.bytes + chunkBytes > bodyBytes) throw tooLarge()
+          if (own.large === 0 && own.bytes + chunkBytes > usualBodyBytes) take('large', 1, largeBodiesAtOnce)
+          take('bytes', chunkBytes, heldBytes)
         })
+        take('worked', 1, bodiesAtOnce)
         return await work(body)
       } finally {
-        taken--
-        if (isLarge) takenByLarge--
+        for (const what of Object.keys(own) as (keyof typeof own)[]) all[what] -= own[what]
       }
     },
   }
@@ -51,22 +52,20 @@ function checkHeaders(headers: IncomingHttpHeaders): void {
     )
 }
 
-/** @param check is called with the number of bytes so far. */
-async function receive(from: Readable, check: (bytes: number) => void): Promise<Buffer> {
+/** @param take is called with the size of each chunk before it is kept, and throws to refuse it. */
+async function receive(from: Readable, take: (bytes: number) => void): Promise<Buffer> {
   const chunks: Buffer[] = []
-  let bytes = 0
   const late = setTimeout(() => from.destroy(tooSlow()), signedRequestLimits.receiveSeconds * 1000)
   try {
     // A body that is refused must not take the connection with it, which has yet to bring the answer.
     for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      check(bytes)
+      take(chunk.length)
       chunks.push(chunk)
     }
   } finally {
     clearTimeout(late)
   }
-  return Buffer.concat(chunks, bytes)
+  return Buffer.concat(chunks)
 }
 
 function tooLarge(): BerthError {

@@ -4,9 +4,11 @@
 export const signedRequestLimits = {
   bodyBytes: 25 * 1024 * 1024, // GitHub's own limit for what it sends
   usualBodyBytes: 256 * 1024, // a larger body takes one of the places for large ones
-  bodiesAtOnce: 64, // that a process receives or reads
+  heldBytes: 160 * 1024 * 1024, // of all bodies that a process has in memory: a sender that is slow holds what it has sent
+  bodiesAtOnce: 64, // that a process works on, once they are whole
   largeBodiesAtOnce: 4,
-  receiveSeconds: 20, // for the whole body; GitHub itself waits 10 s for the answer
+  receivedAtOnce: 2_000, // that a process receives, however slowly
+  receiveSeconds: 10, // for the whole body; GitHub itself waits no longer for the answer
   retrySeconds: 10, // after how long to try again what found no place
   headerLength: 100, // characters of an event's name, and of a delivery's id
 } as const
