@@ -21,6 +21,7 @@ export const slowTests = [
   'test/agents/sessions/loop.test.ts', // many sessions, with their time limits
   'test/agents/sessions/models.test.ts', // many sessions, with their time limits
   'test/agents/sessions/web-tools.test.ts', // arguments whose check takes forever
+  'test/agents/skills/kills.test.ts', // a process that is killed
   'test/agents/triggers/chaos.test.ts', // processes that are killed, and leases that end
   'test/agents/triggers/fires.test.ts', // sessions, one after another
   'test/agents/triggers/keeping.test.ts', // more events than are kept
