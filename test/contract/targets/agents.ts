@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import { objectStore } from '#src/drivers/objects.ts'
 import { decodeId, encodeId, newId, newUuid } from '#src/platform/ids.ts'
+import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { sealSecrets } from '#src/resources/agents/credentials/rows.ts'
 import { fileKey } from '#src/resources/agents/files/rows.ts'
@@ -165,6 +166,12 @@ export async function makeAgentsTarget(
     insert into triggers (id, organization_id, owner_user_id, agent_id, repo, repo_key, events, filters, event_position)
     values (${triggerId}, ${organizationId}, ${userId}, ${agentId}, ${`octocat/${canary}`}, ${`octocat/${triggerId}`}, '{push}',
       ${JSON.stringify({ branches: [canary], paths: null, labels: null, comment_prefix: null, allow_forks: false, allow_bots: false, author_associations: ['OWNER'] })}, 1)`.execute(
+    db,
+  )
+  // The limit of triggers is lower than the number of targets: those of earlier tests make room.
+  await sql`
+    delete from triggers where organization_id = ${organizationId} and id not in (
+      select id from triggers where organization_id = ${organizationId} order by id desc limit ${triggerLimits.triggersMax / 2})`.execute(
     db,
   )
   await sql`insert into trigger_deliveries (id, organization_id, delivery, event, routed, payload) values (${deliveryId}, ${organizationId}, ${deliveryId}, 'push', '{}', ${Buffer.from(JSON.stringify({ note: canary }))})`.execute(
