@@ -1,7 +1,7 @@
 /** Firing schedules: each moment counts once, and whatever became of it is there to read. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
-import { decodeId } from '#src/platform/ids.ts'
+import { decodeId, newId } from '#src/platform/ids.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { change, getOne, sql } from '#src/platform/postgres.ts'
 import { forgetScheduleRuns } from '#src/resources/agents/schedules/runs.ts'
@@ -9,7 +9,7 @@ import { replanAfterClockChange } from '#src/resources/agents/schedules/ticks.ts
 import { removeMembership } from '#src/resources/identity/members.ts'
 import { callAgents } from '../../support/agents-service.ts'
 import { idsOf } from '../../support/makers.ts'
-import { startScheduleWorld, type ScheduleWorld } from './world.ts'
+import { startScheduleWorld, type Run, type ScheduleWorld } from './world.ts'
 
 let world: ScheduleWorld
 beforeAll(async () => {
@@ -55,6 +55,45 @@ test('each moment starts one session, however many processes look at once', asyn
   await world.fire(6)
   for (const id of ids) expect(await world.runs(id)).toMatchObject([{ status: 'started' }])
   expect((await world.countSessions()) - before).toBe(30)
+})
+
+test('those of one agent start together, each with its own kickoff, and one that cannot start keeps no other from it', async () => {
+  const texts = ['Read.', 'Write.', 'Rest.']
+  const ids: string[] = []
+  for (const kickoff of texts) ids.push((await world.make({ kickoff })).id)
+  const fireAll = async (secondsAgo: number): Promise<Run[]> => {
+    for (const id of ids) await world.makeDue(id, secondsAgo)
+    await world.fire()
+    return Promise.all(ids.map(async (id) => (await world.runs(id))[0]!)) // each has one
+  }
+  const runs = await fireAll(60)
+  const sessions = await Promise.all(
+    runs.map(async ({ session_id: id }) => ({
+      ...(await callAgents<{ created_at: string }>(world.berth, world.token, 'GET', `/sessions/${id}`)).body,
+      events: (
+        await callAgents<{ data: object[] }>(world.berth, world.token, 'GET', `/sessions/${id}/events?order=asc`)
+      ).body.data,
+    })),
+  )
+  expect(new Set(sessions.map((session) => session.created_at)).size).toBe(1)
+  for (const [index, { events }] of sessions.entries())
+    expect(events).toMatchObject([
+      { type: 'user.message', content: [{ type: 'text', text: texts[index] }] },
+      { type: 'session.status_running' },
+    ])
+
+  await world.endTurns()
+  const image = { type: 'image', source: { type: 'file', file_id: newId('file') } } // one that is gone
+  const kickoff = JSON.stringify({ events: [{ type: 'user.message', content: [image] }] })
+  await change(
+    world.berth.services.db,
+    sql`update schedules set kickoff = ${kickoff}::jsonb where id = ${decodeId('schedule', ids[1] ?? '')}`,
+  )
+  expect(await fireAll(50)).toMatchObject([
+    { status: 'started' },
+    { status: 'failed', error: { type: 'session_creation_rejected_error' } },
+    { status: 'started' },
+  ])
 })
 
 test('beside a session that is still at work nothing starts, unless overlap is allowed', async () => {

@@ -45,7 +45,8 @@ const statusesOf = async (ids: readonly string[]): Promise<string[]> =>
   (await Promise.all(ids.map((id) => world.runs(id)))).flat().map(({ status, skip_reason }) => skip_reason ?? status)
 
 test('an organization with many schedules due does not hold back another’s', async () => {
-  await makeDue(3 * scheduleLimits.batch)
+  const many = 1.5 * scheduleLimits.batch
+  await makeDue(many)
   await makeDue(2, { agent: eve.agent }, eve.token)
   await world.fire()
   const batches = await findAll<{ ofEve: number; all: number }>(
@@ -54,9 +55,9 @@ test('an organization with many schedules due does not hold back another’s', a
     select count(*) filter (where organization_id = ${idsOf(eve.token).organizationId}) as of_eve, count(*) as all
     from schedule_runs r join schedules s on s.id = r.schedule_id group by r.created_at order by r.created_at`,
   )
-  expect(batches.reduce((sum, { all }) => sum + all, 0)).toBe(3 * scheduleLimits.batch + 2)
-  expect(batches[0]?.ofEve).toBe(2) // the first of four transactions or more has them
-  expect(batches.length).toBeGreaterThan(3)
+  expect(batches.reduce((sum, { all }) => sum + all, 0)).toBe(many + 2)
+  expect(batches[0]?.ofEve).toBe(2)
+  expect(batches.length, 'not all in one transaction').toBeGreaterThan(1)
 })
 
 test('one that has as many running sessions as it may waits, and nobody else does', async () => {
