@@ -1,7 +1,7 @@
 /**
  * No single input holds a process. Every text field of every operation, found in the schema and in the
  * descriptions, is filled with each of some twenty-five shapes of text, through a web process of its own, whose metrics tell
- * how long its event loop was held. With 128 KiB, because there everything that is not linear takes seconds already;
+ * how long its event loop was held. With 48 KiB, because there everything that is not linear takes a second already;
  * and at the full size of the operation with one shape after the other, so that every surface sees all of them. What
  * seems to have held it is repeated alone, so that a loaded machine fails nothing by accident. Then the named attacks.
  */
@@ -24,7 +24,7 @@ import { startAttackedWeb, type AttackedWeb } from './attacked-web.ts'
 import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 
 const stallMsMax = 50
-const usualBytes = 128 * 1024
+const usualBytes = 48 * 1024
 const repeats = 3
 /** One text is made while another is read: both processors work. */
 const atOnce = 2
