@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import { signedRequestLimits } from '#src/platform/limits/signed-requests.ts'
 
-/** Receives bodies, for one process. */
+/** Receives bodies. */
 export type Bodies = {
   /**
    * Receives a body, and does something with it; its place is free again after that.
@@ -13,8 +13,15 @@ export type Bodies = {
   read<Result>(headers: IncomingHttpHeaders, from: Readable, work: (body: Buffer) => Promise<Result>): Promise<Result>
 }
 
-/** Makes the places for bodies. A sender that is slow takes none from others but that for its bytes so far. */
-export function createBodies(): Bodies {
+/** All signed bodies of this process. */
+export const signedBodies = createBodies()
+
+/** Makes places for bodies. A sender that is slow takes none from others but that for its bytes so far. */
+export function createBodies({
+  receiveSeconds = signedRequestLimits.receiveSeconds,
+}: {
+  receiveSeconds?: number
+} = {}): Bodies {
   const { bodyBytes, usualBodyBytes, heldBytes, bodiesAtOnce, largeBodiesAtOnce, receivedAtOnce } = signedRequestLimits
   const all = { received: 0, large: 0, bytes: 0, worked: 0 }
   return {
@@ -28,7 +35,7 @@ export function createBodies(): Bodies {
       }
       try {
         take('received', 1, receivedAtOnce)
-        const body = await receive(from, (chunkBytes) => {
+        const body = await receive(from, receiveSeconds, (chunkBytes) => {
           if (own.bytes + chunkBytes > bodyBytes) throw tooLarge()
           if (own.large === 0 && own.bytes + chunkBytes > usualBodyBytes) take('large', 1, largeBodiesAtOnce)
           take('bytes', chunkBytes, heldBytes)
@@ -53,19 +60,23 @@ function checkHeaders(headers: IncomingHttpHeaders): void {
 }
 
 /** @param take is called with the size of each chunk before it is kept, and throws to refuse it. */
-async function receive(from: Readable, take: (bytes: number) => void): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  const late = setTimeout(() => from.destroy(tooSlow()), signedRequestLimits.receiveSeconds * 1000)
+async function receive(from: Readable, seconds: number, take: (bytes: number) => void): Promise<Buffer> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(tooSlow()), seconds * 1000)
+  // A body that is refused must not take the connection with it, which has yet to bring the answer.
+  const chunks: AsyncIterator<Buffer> = from.iterator({ destroyOnReturn: false })
+  const received: Buffer[] = []
   try {
-    // A body that is refused must not take the connection with it, which has yet to bring the answer.
-    for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      take(chunk.length)
-      chunks.push(chunk)
+    for (;;) {
+      const next = await Promise.race([chunks.next(), late])
+      if (next.done) return Buffer.concat(received)
+      take(next.value.length)
+      received.push(next.value)
     }
   } finally {
-    clearTimeout(late)
+    clearTimeout(timer)
+    void Promise.resolve(chunks.return?.()).catch(() => undefined) // whoever sent the rest is gone
   }
-  return Buffer.concat(chunks)
 }
 
 function tooLarge(): BerthError {

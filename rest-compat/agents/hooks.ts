@@ -4,7 +4,7 @@ import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { checkSignatureForm, receiveDelivery } from '#src/resources/agents/triggers/deliveries.ts'
 import { lingerAfter, send, setAllowance } from '../answers.ts'
 import type { HandWritten } from '../routes.ts'
-import { createBodies } from '../signed-bodies.ts'
+import { signedBodies } from '../signed-bodies.ts'
 import { countRefusals, describeHeader, readSignedHeaders, signedReason } from '../signed-requests.ts'
 
 /** Takes an event of a repository, which fires triggers. */
@@ -41,7 +41,6 @@ export const hookRoute: HandWritten = {
   takesStream: true,
   open: true,
   make({ services }) {
-    const bodies = createBodies()
     return {
       async admit(request, reply) {
         lingerAfter(request, reply)
@@ -51,7 +50,7 @@ export const hookRoute: HandWritten = {
       },
       async handle(request, reply) {
         const from = (request.body ?? request.raw) as Readable // the parser of streams made it
-        const answer = await bodies.read(request.headers, from, (body) =>
+        const answer = await signedBodies.read(request.headers, from, (body) =>
           countRefusals(services, request, () => {
             const contentType = request.headers['content-type']
             return receiveDelivery(services, { ...readSignedHeaders(request), contentType, body })

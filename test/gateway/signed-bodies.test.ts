@@ -64,3 +64,12 @@ test('so many are worked on at once; the next is to come again', async () => {
   await Promise.all(work)
   expect(await send(bodies, 2)).toBe(2)
 })
+
+test('a body that does not end is refused after its time, and its connection is left for the answer', async () => {
+  const bodies = createBodies({ receiveSeconds: 0.05 })
+  const stream = new PassThrough()
+  stream.write('{')
+  await expect(bodies.read({}, stream, async (body) => body.length)).rejects.toThrow('must arrive within')
+  expect(stream.destroyed).toBe(false)
+  expect(await send(bodies, 2)).toBe(2)
+})

@@ -6,7 +6,7 @@ import { pushLimits } from '#src/platform/limits/pushes.ts'
 import { checkPushAddress, receivePush } from '#src/resources/infra/functions/repositories/pushes.ts'
 import { lingerAfter, send, setAllowance } from '../../answers.ts'
 import type { HandWritten, JsonSchema } from '../../routes.ts'
-import { createBodies } from '../../signed-bodies.ts'
+import { signedBodies } from '../../signed-bodies.ts'
 import { countRefusals, describeHeader, readSignedHeaders, signedReason } from '../../signed-requests.ts'
 
 const push: JsonSchema = {
@@ -57,7 +57,6 @@ export const pushRoute: HandWritten = {
   open: true,
   additive: true,
   make({ services }) {
-    const bodies = createBodies()
     return {
       async admit(request, reply) {
         lingerAfter(request, reply)
@@ -67,7 +66,7 @@ export const pushRoute: HandWritten = {
       async handle(request, reply) {
         await countRefusals(services, request, () => checkPushAddress(services, linkOf(request)))
         const from = (request.body ?? request.raw) as Readable // the parser of streams made it
-        return bodies.read(request.headers, from, async (body) => {
+        return signedBodies.read(request.headers, from, async (body) => {
           const answer = await countRefusals(services, request, () =>
             receivePush(services, { repositoryId: linkOf(request), ...readSignedHeaders(request), body }),
           )
