@@ -130,6 +130,7 @@ async function begin(
             hasEnvironment: session.environmentId !== null,
             canSearch: config.searchUrl !== null,
             usesMemories: memory.isUsed,
+            usedByVm: session.usedByVm,
             mcpTools: listing.tools,
           },
         )

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => berth.stop())
 
 /** A running VM of hers, and its `deploy`. */
-async function makeVm(): Promise<{
+async function makeVm({ usedByVm = false } = {}): Promise<{
   vm: string
   deploy: (name: string, port?: number) => ReturnType<typeof deployPort>
 }> {
@@ -25,7 +25,7 @@ async function makeVm(): Promise<{
   return {
     vm,
     deploy: (serviceName, vmPort = 3000) =>
-      deployPort(berth.services, { organizationId, ownerUserId: userId }, decodeId('vm', vm) ?? '', {
+      deployPort(berth.services, { organizationId, ownerUserId: userId, usedByVm }, decodeId('vm', vm) ?? '', {
         serviceName,
         vmPort,
       }),
@@ -45,6 +45,12 @@ test('a port gets an address, which the same call again answers too, as after a 
   expect([first.isError, url]).toEqual([false, expect.any(String)])
   expect(await deploy('shop')).toEqual(first)
   expect(await proxiesOf(vm)).toEqual({ nodes: [{ serviceName: 'shop', vmPort: 3000, externalUrl: url }] })
+})
+
+test('a session that was used with the token inside a VM publishes nothing, as that token may not', async () => {
+  const { vm, deploy } = await makeVm({ usedByVm: true })
+  expect(await deploy('shop')).toMatchObject({ isError: true, text: expect.stringContaining('token inside a VM') })
+  expect(await proxiesOf(vm)).toEqual({ nodes: [] })
 })
 
 test('calls at once make one address', async () => {

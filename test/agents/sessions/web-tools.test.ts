@@ -236,9 +236,10 @@ describe('the tools that a model is offered', () => {
     facts: Partial<Parameters<typeof offersOf>[1]>,
     tools: Parameters<typeof offersOf>[0]['tools'],
   ): string[] =>
-    offersOf({ tools }, { hasEnvironment: false, canSearch: false, usesMemories: false, mcpTools: none, ...facts }).map(
-      ({ tool }) => tool.name,
-    )
+    offersOf(
+      { tools },
+      { hasEnvironment: false, canSearch: false, usesMemories: false, usedByVm: false, mcpTools: none, ...facts },
+    ).map(({ tool }) => tool.name)
   const standard = { type: 'agent_toolset_20260401' as const, default_config: setting(true), configs: [] }
 
   test('are those that work in the session, and no others', () => {
@@ -261,6 +262,11 @@ describe('the tools that a model is offered', () => {
     expect(
       names({ hasEnvironment: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }]),
     ).toEqual(['ask_user', 'deploy'])
+    expect(
+      names({ hasEnvironment: true, usedByVm: true }, [
+        { type: 'berth_toolset_v1', default_config: setting(true), configs: [] },
+      ]),
+    ).toEqual(['ask_user'])
     expect(
       names({ usesMemories: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }]),
     ).toEqual(['ask_user', 'remember', 'recall'])
@@ -290,7 +296,7 @@ describe('the tools that a model is offered', () => {
   test('answer invalid calls with the error, also for schemas that are invalid', async () => {
     const [bash] = offersOf(
       { tools: [standard] },
-      { hasEnvironment: true, canSearch: false, usesMemories: false, mcpTools: none },
+      { hasEnvironment: true, canSearch: false, usesMemories: false, usedByVm: false, mcpTools: none },
     )
     expect(await readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
     expect(await readArguments('', bash)).toEqual({ input: {}, problem: null })
@@ -306,7 +312,7 @@ describe('the tools that a model is offered', () => {
   test('are not called with arguments whose validation would take forever, and nothing else has to wait', async () => {
     const [bash] = offersOf(
       { tools: [standard] },
-      { hasEnvironment: true, canSearch: false, usesMemories: false, mcpTools: none },
+      { hasEnvironment: true, canSearch: false, usesMemories: false, usedByVm: false, mcpTools: none },
     )
     const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
     const endless = {
@@ -331,7 +337,7 @@ describe('the tools that a model is offered', () => {
   test('may be called after a validation that timed out once, as on a busy host', async () => {
     const [bash] = offersOf(
       { tools: [standard] },
-      { hasEnvironment: true, canSearch: false, usesMemories: false, mcpTools: none },
+      { hasEnvironment: true, canSearch: false, usesMemories: false, usedByVm: false, mcpTools: none },
     )
     const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(b+)+$' } } }
     const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }

@@ -12,16 +12,20 @@ import { lockVmRow } from '#src/resources/infra/vms/rows.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { answered, failed, type ToolResult } from './results.ts'
 
+const closedToVms =
+  'Nothing was published: this session was used with the token inside a VM, which may publish nothing. Ask the user to do it.'
+
 /**
  * Publishes the port. The same again, as after a crash, answers the same address.
  * @returns the address, or why there is none, for the model.
  */
 export async function deployPort(
   { config, db }: { config: Config; db: Db },
-  session: Pick<Session, 'organizationId' | 'ownerUserId'>,
+  session: Pick<Session, 'organizationId' | 'ownerUserId' | 'usedByVm'>,
   vmId: string,
   { serviceName, vmPort }: { serviceName: string; vmPort: number },
 ): Promise<ToolResult> {
+  if (session.usedByVm) return failed(closedToVms)
   try {
     return await transaction(db, async (tx) => {
       const scope = await readOwner(tx, session)

@@ -26,6 +26,7 @@ export type OfferFacts = {
   hasEnvironment: boolean
   canSearch: boolean
   usesMemories: boolean
+  usedByVm: boolean
   mcpTools: ReadonlyMap<string, readonly McpTool[]>
 }
 
@@ -41,7 +42,7 @@ const serviceTools: ReadonlyMap<string, (facts: OfferFacts) => boolean> = new Ma
   ['web_search', ({ canSearch }) => canSearch],
   ['remember', ({ usesMemories }) => usesMemories],
   ['recall', ({ usesMemories }) => usesMemories],
-  ['deploy', ({ hasEnvironment }) => hasEnvironment],
+  ['deploy', ({ hasEnvironment, usedByVm }) => hasEnvironment && !usedByVm],
 ])
 
 /** Every tool that the agent has and that works in this session. */
