@@ -1359,19 +1359,6 @@ create table session_secrets (
   constraint session_secrets_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
 );
 
-create table session_skills (
-  session_id uuid not null,
-  skill_version_id uuid not null,
-  vm_id uuid not null,
-  path text not null,
-  placed_at timestamp with time zone,
-  constraint session_skills_pkey PRIMARY KEY (session_id, skill_version_id),
-  constraint session_skills_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE,
-  constraint session_skills_skill_version_id_fkey FOREIGN KEY (skill_version_id) REFERENCES skill_versions(id) ON DELETE CASCADE
-);
-CREATE INDEX session_skills_folder ON public.session_skills USING btree (vm_id, path);
-CREATE INDEX session_skills_version ON public.session_skills USING btree (skill_version_id);
-
 create table sessions (
   id uuid not null,
   organization_id uuid not null,
@@ -1770,6 +1757,16 @@ create table vm_processes (
 );
 CREATE INDEX vm_processes_finished ON public.vm_processes USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX vm_processes_vm ON public.vm_processes USING btree (vm_id, started_at DESC);
+
+create table vm_skills (
+  vm_id uuid not null,
+  skill_version_id uuid not null,
+  placed_at timestamp with time zone not null default now(),
+  constraint vm_skills_pkey PRIMARY KEY (vm_id, skill_version_id),
+  constraint vm_skills_skill_version_id_fkey FOREIGN KEY (skill_version_id) REFERENCES skill_versions(id) ON DELETE CASCADE,
+  constraint vm_skills_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id) ON DELETE CASCADE
+);
+CREATE INDEX vm_skills_version ON public.vm_skills USING btree (skill_version_id);
 
 create table vms (
   id uuid not null,

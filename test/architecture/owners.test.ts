@@ -69,7 +69,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/agents/environments': ['environment_events', 'environments'],
   'src/resources/agents/files': ['files'],
   'src/resources/agents/session-resources': ['session_resources'],
-  'src/resources/agents/skills': ['skills', 'skill_versions', 'skill_archives', 'session_skills'],
+  'src/resources/agents/skills': ['skills', 'skill_versions', 'skill_archives', 'vm_skills'],
   'src/resources/agents/sessions': [
     'session_calls',
     'session_events',

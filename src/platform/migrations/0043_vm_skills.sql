@@ -1,12 +1,9 @@
--- Where the files of sessions' skills were put: each version that a session has, in the VM that it last worked in.
+-- Which versions of skills are in which VM: each is put there once, for all sessions that work in it.
 
-create table session_skills (
-  session_id uuid not null references sessions (id) on delete cascade,
+create table vm_skills (
+  vm_id uuid not null references vms (id) on delete cascade,
   skill_version_id uuid not null references skill_versions (id) on delete cascade,
-  vm_id uuid not null,                      -- the VM that it was last put into, or is being put into
-  path text not null,                       -- its folder there
-  placed_at timestamptz,                    -- since when it is there; null while it is not
-  primary key (session_id, skill_version_id)
+  placed_at timestamptz not null default now(),
+  primary key (vm_id, skill_version_id)
 );
-create index session_skills_version on session_skills (skill_version_id);
-create index session_skills_folder on session_skills (vm_id, path);
+create index vm_skills_version on vm_skills (skill_version_id);

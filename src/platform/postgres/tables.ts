@@ -294,9 +294,6 @@ export type Tables = {
   session_secrets: {
     sessionId: string; digest: string; sealedValue: Buffer
   }
-  session_skills: {
-    sessionId: string; skillVersionId: string; vmId: string; path: string; placedAt: string | null
-  }
   sessions: {
     id: string; organizationId: string; ownerUserId: string; agentId: string | null; builtinAgent: string | null
     agentVersion: number; agentDefinition: unknown; environmentId: string | null; deploymentId: string | null
@@ -379,6 +376,9 @@ export type Tables = {
   vm_processes: {
     id: string; vmId: string; command: string; status: string; exitCode: number | null; startedAt: string
     finishedAt: string | null
+  }
+  vm_skills: {
+    vmId: string; skillVersionId: string; placedAt: string
   }
   vms: {
     id: string; organizationId: string; userId: string | null; name: string; status: string; desiredStatus: string

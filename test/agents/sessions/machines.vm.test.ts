@@ -115,7 +115,7 @@ test('variables of the session’s vaults are set before the first call, and new
 
 test('the files of a session’s skills are in its VM before the first command, in the version that it has', async () => {
   const environment = await makeEnvironment('skilled')
-  const send = async (path: string, text: string): Promise<string> => {
+  const send = async (path: string, text: string): Promise<Record<string, string>> => {
     const form = new FormData()
     const part = (content: string, name: string): void => form.append('files[]', new Blob([content]), name)
     part(`---\nname: minutes\ndescription: Writes minutes.\n---\n${text}\n`, 'minutes/SKILL.md')
@@ -124,14 +124,15 @@ test('the files of a session’s skills are in its VM before the first command, 
     const headers = { authorization: `Bearer ${token}` }
     const answer = await fetch(`${berth.url}/agents/v1/skills${path}`, { method: 'POST', headers, body: form })
     expect(answer.status).toBe(200)
-    return ((await answer.json()) as { id: string }).id
+    return (await answer.json()) as Record<string, string>
   }
-  const skill = await send('', 'First write the decisions.')
+  const { id: skill, latest_version_id: version } = await send('', 'First write the decisions.')
   const skilled = await sessions.agent({
     tools: [{ type: 'agent_toolset_20260401' }],
     skills: [{ type: 'custom', skill_id: skill }],
   })
-  const look = 'cd ~/.skills && tail -n 1 minutes/SKILL.md && ls -A . minutes'
+  const look = (of = version): string =>
+    `cd ~/.skills/${of} && tail -n 1 minutes/SKILL.md && ls -A . minutes; ls -A .. | grep -v skillver_ || true`
   const say = async (id: string, command: string): Promise<string | undefined> => {
     const before = results(await sessions.log(id)).length
     await sessions.say(id, bash(command))
@@ -140,15 +141,14 @@ test('the files of a session’s skills are in its VM before the first command, 
   }
   const first = await sessions.begin(skilled, null, { environment_id: environment })
   const listed = ['.:', 'minutes', '', 'minutes:', 'SKILL.md', 'tools', 'Ü [1].txt'].join('\n')
-  expect(await say(first, look)).toBe(`First write the decisions.\n${listed}`)
+  expect(await say(first, look())).toBe(`First write the decisions.\n${listed}`)
   const use =
     'cat Ü* && tools/count.sh SKILL.md && stat -c "%a %U" SKILL.md tools tools/count.sh && echo mine >> SKILL.md'
-  expect(await say(first, `cd ~/.skills/minutes && ${use}`)).toBe('grün\n11\n644 user\n755 user\n755 user')
-  expect(await say(first, look), 'what the agent changes stays').toBe(`mine\n${listed}`)
+  expect(await say(first, `cd ~/.skills/${version}/minutes && ${use}`)).toBe('grün\n11\n644 user\n755 user\n755 user')
+  expect(await say(first, look()), 'what the agent changes stays').toBe(`mine\n${listed}`)
 
-  // Another session in the same VM has a newer version; the first one gets its own again.
-  await send(`/${skill}/versions`, 'First write who was there.')
+  // Another session in the same VM has a newer version beside it.
+  const { id: newer } = await send(`/${skill}/versions`, 'First write who was there.')
   const second = await sessions.begin(skilled, null, { environment_id: environment })
-  expect(await say(second, look)).toBe(`First write who was there.\n${listed}`)
-  expect(await say(first, look)).toBe(`First write the decisions.\n${listed}`)
+  expect(await say(second, look(newer))).toBe(`First write who was there.\n${listed}`)
 }, 400_000)

@@ -117,7 +117,8 @@ test('with tools that read files of a VM, the model is told each skill’s folde
     return asked(await sessions.begin(agent, null, environment ? { environment_id: environment } : {}))
   }
   const told = await ask([toolset], own.id)
-  for (const text of ['/home/user/.skills/latin', 'What latin is for.', 'SKILL.md']) expect(told).toContain(text)
+  for (const text of [`/home/user/.skills/${latin.latest_version_id}/latin`, 'What latin is for.', 'SKILL.md'])
+    expect(told).toContain(text)
   expect(told).not.toContain('Answer in Latin.')
   for (const [tools, environment] of [
     [[toolset], null],

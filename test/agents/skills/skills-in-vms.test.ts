@@ -11,6 +11,7 @@ import { placeInVm } from '#src/resources/agents/session-resources/placing.ts'
 import type { PlacingNote } from '#src/resources/agents/session-resources/putting.ts'
 import { findSessionRow } from '#src/resources/agents/sessions/rows.ts'
 import { readZip } from '#src/resources/agents/skills/zip.ts'
+import { makeSilentNode, makeVmRow } from '../../support/makers.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 
@@ -18,12 +19,15 @@ let berth: Berth
 let client: Anthropic
 let sessions: AgentSessions
 let environment: string
+let token: string
+let node: string
 let people = 0
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+  node = await makeSilentNode(berth.services.db)
 })
 beforeEach(async () => {
-  const token = await berth.token(`person${people++}`)
+  token = await berth.token(`person${people++}`)
   client = new Anthropic({ baseURL: `${berth.url}/agents`, apiKey: null, authToken: token, maxRetries: 0 })
   sessions = agentSessions(berth, token)
   environment = (await client.beta.environments.create({ name: 'place' })).id
@@ -42,14 +46,15 @@ const begin = async (...skills: Anthropic.Beta.BetaSkill[]): Promise<string> =>
     environment_id: environment,
   })
 
-/** What was unpacked: where, and what the archive had. */
+/** What was unpacked: where, what the archive had, and the last line of its instructions. */
 type Put = { path: string; files: string[]; text: string }
 /** A VM whose node does as it is told; it refuses what `refuse` returns an error for, and its scripts end with `exit`. */
 type Guest = { id: string; node: NodeClient; put: Put[]; tries: number; refuse: () => Error | null; exit: number }
 
-function makeGuest(): Guest {
+async function makeGuest(): Promise<Guest> {
   const sent = new Map<string, Buffer>()
-  const guest: Guest = { id: newUuid(), node: {} as NodeClient, put: [], tries: 0, refuse: () => null, exit: 0 } // set below
+  const id = decodeId('vm', await makeVmRow(berth.services.db, token, node)) ?? ''
+  const guest: Guest = { id, node: {} as NodeClient, put: [], tries: 0, refuse: () => null, exit: 0 } // set below
   guest.node = {
     async sendFile({ path, totalBytes }: { path: string; totalBytes: number }, body: NodeJS.ReadableStream) {
       guest.tries++
@@ -61,7 +66,7 @@ function makeGuest(): Guest {
     },
     async call(operation: string, { args = [] }: { args?: string[] }) {
       if (operation !== 'startProcess' || guest.exit !== 0) return {}
-      const [archive = '', name = '', path = ''] = args.slice(-3)
+      const [archive = '', path = ''] = args.slice(-2)
       const unpacked = await readZip(
         sent.get(archive) ?? Buffer.alloc(0),
         () => true,
@@ -70,7 +75,13 @@ function makeGuest(): Guest {
       guest.put.push({
         path,
         files: unpacked.map((file) => `${file.path}${file.isExecutable ? '*' : ''}`),
-        text: unpacked.find((file) => file.path === `${name}/SKILL.md`)?.bytes.toString() ?? '',
+        text:
+          unpacked
+            .find((file) => file.path.endsWith('SKILL.md'))
+            ?.bytes.toString()
+            .trim()
+            .split('\n')
+            .at(-1) ?? '',
       })
       return {}
     },
@@ -95,95 +106,75 @@ async function place(session: string, guest: Guest, turnId = newUuid()): Promise
     signal: new AbortController().signal,
   })
 }
-const pathsIn = (guest: Guest): string[] => guest.put.map(({ path }) => path)
+const textsIn = (guest: Guest): string[] => guest.put.map(({ text }) => text)
+const folderOf = ({ latest_version_id: id }: Anthropic.Beta.BetaSkill): string => `/home/user/.skills/${id}`
 
 test('each skill is put into the VM once, in the version that the session has, and again into another VM', async () => {
   const [latin, verse] = [await make('latin', 'Answer in Latin.'), await make('verse', 'Answer in verse.')]
   const session = await begin(latin, verse)
   await client.beta.skills.versions.create(latin.id, { files: await files('latin', 'Answer in Greek.') })
-  const first = makeGuest()
+  const first = await makeGuest()
   expect(await place(session, first)).toEqual([])
   expect(first.put).toEqual([
-    {
-      path: '/home/user/.skills/latin',
-      files: ['latin/SKILL.md', 'latin/tools/greet.sh*'],
-      text: expect.stringContaining('Answer in Latin.'),
-    },
-    {
-      path: '/home/user/.skills/verse',
-      files: ['verse/SKILL.md', 'verse/tools/greet.sh*'],
-      text: expect.stringContaining('Answer in verse.'),
-    },
+    { path: folderOf(latin), files: ['latin/SKILL.md', 'latin/tools/greet.sh*'], text: 'Answer in Latin.' },
+    { path: folderOf(verse), files: ['verse/SKILL.md', 'verse/tools/greet.sh*'], text: 'Answer in verse.' },
   ])
   await place(session, first)
   expect(first.tries, 'once').toBe(2)
-  const second = makeGuest()
+  const second = await makeGuest()
   await place(session, second)
   expect(second.put).toEqual(first.put)
 })
 
 test('calls of tools that come at once wait for the same work', async () => {
-  const session = await begin(await make('latin', 'x'))
-  const guest = makeGuest()
+  const session = await begin(await make('latin', 'one'))
+  const guest = await makeGuest()
   await Promise.all([place(session, guest), place(session, guest), place(session, guest)])
-  expect(pathsIn(guest)).toEqual(['/home/user/.skills/latin'])
+  expect(textsIn(guest)).toEqual(['one'])
 })
 
 test('a skill that cannot be placed is told, does not keep others away, and is tried again in the next turn', async () => {
-  const session = await begin(await make('latin', 'x'), await make('verse', 'x'))
-  const guest = makeGuest()
+  const [latin, verse] = [await make('latin', 'one'), await make('verse', 'two')]
+  const session = await begin(latin, verse)
+  const guest = await makeGuest()
   const full = new BerthError('request_too_large', 'The VM’s disk has no room for this.')
   guest.refuse = () => (guest.tries === 1 ? full : null)
   const turnId = newUuid()
-  expect(await place(session, guest, turnId)).toEqual([
-    { text: '/home/user/.skills/latin is not there: The VM’s disk has no room for this.', isThere: false },
-  ])
-  expect(pathsIn(guest)).toEqual(['/home/user/.skills/verse'])
+  const notThere = (reason: string): PlacingNote[] => [
+    { text: `${folderOf(latin)}/latin is not there: ${reason}`, isThere: false },
+  ]
+  expect(await place(session, guest, turnId)).toEqual(notThere('The VM’s disk has no room for this.'))
+  expect(textsIn(guest)).toEqual(['two'])
   expect(await place(session, guest, turnId), 'once in a turn').toEqual([])
   expect(guest.tries).toBe(2)
   guest.exit = 20
-  expect(await place(session, guest)).toEqual([
-    { text: '/home/user/.skills/latin is not there: the disk of it is full', isThere: false },
-  ])
+  expect(await place(session, guest)).toEqual(notThere('the disk of it is full'))
   guest.exit = 0
   expect(await place(session, guest)).toEqual([])
-  expect(pathsIn(guest)).toEqual(['/home/user/.skills/verse', '/home/user/.skills/latin'])
+  expect(textsIn(guest)).toEqual(['two', 'one'])
 })
 
-test('two sessions in one VM have their own version of a skill there, whichever works', async () => {
+test('sessions in one VM have each their own version of a skill, and share the folder of the same one', async () => {
   const latin = await make('latin', 'Answer in Latin.')
   const older = await begin(latin)
   await client.beta.skills.versions.create(latin.id, { files: await files('latin', 'Answer in Greek.') })
   const newer = await begin(latin)
-  const guest = makeGuest()
-  for (const session of [older, newer, newer, older, older]) await place(session, guest)
-  expect(guest.put.map(({ text }) => /in (\w+)\./.exec(text)?.[1])).toEqual(['Latin', 'Greek', 'Latin'])
-})
-
-test('two skills of one name have two folders', async () => {
-  const session = await begin(await make('latin', 'one'), await make('latin', 'two'), await make('latin-2', 'three'))
-  const guest = makeGuest()
-  await place(session, guest)
-  expect(guest.put.map(({ path, text }) => [path, text.trim().split('\n').at(-1)])).toEqual([
-    ['/home/user/.skills/latin', 'one'],
-    ['/home/user/.skills/latin-2', 'two'],
-    ['/home/user/.skills/latin-2-2', 'three'],
-  ])
+  const guest = await makeGuest()
+  for (const session of [older, newer, newer, older, await begin(latin)]) await place(session, guest)
+  expect(textsIn(guest)).toEqual(['Answer in Latin.', 'Answer in Greek.'])
 })
 
 test('nothing is put for a session that a VM’s token uses, nor of a version that was deleted', async () => {
-  const [latin, verse] = [await make('latin', 'x'), await make('verse', 'x')]
+  const [latin, verse] = [await make('latin', 'one'), await make('verse', 'two')]
   const [session, used] = [await begin(latin, verse), await begin(latin)]
   await sql`update sessions set used_by_vm = true where id = ${decodeId('session', used)}`.execute(berth.services.db)
   await client.beta.skills.delete(verse.id)
-  const guest = makeGuest()
+  const guest = await makeGuest()
   await place(used, guest)
   expect(guest.tries).toBe(0)
   await place(session, guest)
-  expect(pathsIn(guest)).toEqual(['/home/user/.skills/latin'])
+  expect(textsIn(guest)).toEqual(['one'])
   await client.beta.skills.delete(latin.id)
-  const { rows } = await sql`select from session_skills where session_id = ${decodeId('session', session)}`.execute(
-    berth.services.db,
-  )
+  const { rows } = await sql`select from vm_skills where vm_id = ${guest.id}`.execute(berth.services.db)
   expect(rows, 'nobody remembers where a deleted one was').toEqual([])
 })

@@ -11,17 +11,18 @@ import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { instructionsFile } from './folders.ts'
 import type { SkillVersion } from './rows.ts'
 
-/** The folder of a VM in which each skill has one of its own. */
+/** The folder of a VM in which each version of a skill has one of its own. */
 export const skillsFolder = '/home/user/.skills'
 
-type Owned = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'usedByVm'>
-type Found = Pick<SkillVersion, 'id' | 'name' | 'description' | 'archiveBytes'> & {
-  placedPath: string | null
-  placedVmId: string | null
+/** Where the files of a skill are in a VM: the folder is called as the skill, as those who write skills expect. */
+export function folderOf({ id, name }: Pick<SkillVersion, 'id' | 'name'>): string {
+  return `${skillsFolder}/${encodeId('skillVersion', id)}/${name}`
 }
 
-/** A skill of a session: `path` is its folder in a VM, `placedPath` and `placedVmId` where it is at the moment, if anywhere. */
-export type SessionSkill = Found & { path: string }
+type Owned = Pick<Session, 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'usedByVm'>
+
+/** A skill of a session, in the version that it has. */
+export type SessionSkill = Pick<SkillVersion, 'id' | 'name' | 'description' | 'archiveBytes'>
 
 /**
  * The skills of an agent, each in the version that a session which starts now has. Anthropic's own are left as they are:
@@ -65,26 +66,17 @@ export async function pinSkills(
  */
 export async function findSessionSkills(
   db: Db,
-  { id, organizationId, ownerUserId, agentDefinition, usedByVm }: Owned,
+  { organizationId, ownerUserId, agentDefinition, usedByVm }: Owned,
 ): Promise<SessionSkill[]> {
   const ids = agentDefinition.skills.flatMap(({ version }) => decodeId('skillVersion', version ?? '') ?? [])
   if (usedByVm || ids.length === 0) return []
-  const found = await findAll<Found>(
+  return findAll<SessionSkill>(
     db,
     sql`
-    select v.id, v.name, v.description, v.archive_bytes, p.path as placed_path, p.vm_id as placed_vm_id
-    from skill_versions v join skills s on s.id = v.skill_id
-    left join session_skills p on p.skill_version_id = v.id and p.session_id = ${id} and p.placed_at is not null
+    select v.id, v.name, v.description, v.archive_bytes from skill_versions v join skills s on s.id = v.skill_id
     where v.id = any(${ids}::uuid[]) and s.organization_id = ${organizationId} and s.owner_user_id = ${ownerUserId}
     order by array_position(${ids}::uuid[], v.id)`,
   )
-  const taken = new Set<string>()
-  return found.map((skill) => {
-    let path = `${skillsFolder}/${skill.name}`
-    for (let count = 2; taken.has(path); count++) path = `${skillsFolder}/${skill.name}-${count}` // two skills may have one name
-    taken.add(path)
-    return { ...skill, path }
-  })
 }
 
 /**
@@ -105,7 +97,7 @@ export async function describeSkills(
 
 function describeFolders(skills: readonly SessionSkill[]): string {
   const parts = skills.map(
-    ({ name, description, path }) => `<skill name="${name}" folder="${path}">\n${description}\n</skill>`,
+    (skill) => `<skill name="${skill.name}" folder="${folderOf(skill)}">\n${skill.description}\n</skill>`,
   )
   return `You have skills: folders in your machine with instructions for particular kinds of work, and the files that they need. They are there before your first command. When a task is what a skill is for, read the ${instructionsFile} in its folder before you begin, and follow it.\n\n${parts.join('\n\n')}`
 }
