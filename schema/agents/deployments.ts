@@ -260,7 +260,10 @@ mutationOf(
     ...fields(t),
     metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
   }),
-  (call, { id, status }, wired) => updateDeployment(call, id, { ...wired(), status }),
+  (call, { id, status }, wired) => {
+    const { id: _id, ...changes } = wired()
+    return updateDeployment(call, id, { ...changes, status })
+  },
 )
 actionOn(
   'pauseDeployment',

@@ -73,7 +73,7 @@ const changes: Readonly<Record<string, () => Promise<string[]>>> = {
     const { id } = await call('POST', '/deployments', { name: 'one', agent, kickoff: 'Go.' })
     await call('POST', `/deployments/${id}`, { name: 'two' })
     await call('POST', `/deployments/${id}/pause`)
-    await call('POST', `/deployments/${id}/unpause`)
+    await mutate(`updateDeployment(input: { id: "${id}", status: ACTIVE }) { deployment { id } }`)
     await call('POST', `/deployments/${id}/archive`)
     await call('DELETE', `/deployments/${id}`)
     return ['created', 'updated', 'paused', 'unpaused', 'archived', 'deleted']
