@@ -46,7 +46,11 @@ export type Jobs = {
     options?: { startAfterSeconds?: number; priority?: number },
   ): Promise<void>
   /** The same for several jobs of one kind, in one statement. */
-  enqueueEach<Data extends object>(tx: Tx, kind: Job<Data>, data: readonly Data[]): Promise<void>
+  enqueueEach<Data extends object>(
+    tx: Tx,
+    kind: Job<Data>,
+    jobs: readonly { data: Data; priority?: number }[],
+  ): Promise<void>
   /** Handles jobs of this kind, with this concurrency, until stop. */
   handle<Data extends object>(
     kind: Job<Data>,
@@ -100,16 +104,16 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
       const [id] = await Promise.all([sending, options.startAfterSeconds ? undefined : publish(tx, topic, kind.name)])
       if (id === null) throw new Error(`the queue ${kind.name} did not take a job`)
     },
-    async enqueueEach(tx, kind, data) {
-      if (data.length === 0) return
+    async enqueueEach(tx, kind, all) {
+      if (all.length === 0) return
       if (!queues.has(kind)) await queues.declare(kind)
       const sending = boss.insert(
         kind.name,
-        data.map((one) => ({ data: one })),
+        all.map(({ data, priority = 0 }) => ({ data, priority })),
         { db: within(tx), returnId: true },
       )
       const [ids] = await Promise.all([sending, publish(tx, topic, kind.name)])
-      if (ids?.length !== data.length) throw new Error(`the queue ${kind.name} did not take each of its jobs`)
+      if (ids?.length !== all.length) throw new Error(`the queue ${kind.name} did not take each of its jobs`)
     },
     async handle<Data extends object>(
       kind: Job<Data>,

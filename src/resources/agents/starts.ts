@@ -60,10 +60,14 @@ export type StartErrorType =
 /** The error of a start, as callers see it. */
 export type StartError = { type: StartErrorType; message: string }
 
-/** What became of a start: `refusal` is the same error as a request would have got it. */
-export type Started =
-  | { session: Session; error?: never; refusal?: never }
-  | { session?: never; error: StartError; refusal: BerthError }
+/** Why nothing was started: `refusal` is the same error as a request would have got it. */
+type NotStarted = { error: StartError; refusal: BerthError }
+
+/** What became of a start. */
+export type Started = { session: Session; error?: never; refusal?: never } | ({ session?: never } & NotStarted)
+
+/** What became of several that start together. */
+export type StartedAll = { sessions: Session[]; error?: never; refusal?: never } | ({ sessions?: never } & NotStarted)
 
 /**
  * Starts a session in the caller's transaction. What keeps it from starting is answered, and leaves nothing behind;
@@ -74,21 +78,11 @@ export async function startOnBehalf(
   tx: Tx,
   { kickoff, ...plan }: StartOrder,
 ): Promise<Started> {
-  return inSavepoint<Started>(
-    tx,
-    ({ session }) => session !== undefined,
-    async () => {
-      try {
-        const [session] = await start(services, tx, plan, [kickoff])
-        if (!session) throw new Error('a session was not started')
-        return { session }
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error
-        const { type, refusal } = error
-        return { error: { type, message: refusal.message }, refusal }
-      }
-    },
-  )
+  const started = await startAll(services, tx, plan, [kickoff])
+  if (!started.sessions) return { error: started.error, refusal: started.refusal }
+  const [session] = started.sessions
+  if (!session) throw new Error('a session was not started')
+  return { session }
 }
 
 /** Starts a session of an agent without a deployment, as startOnBehalf. */
@@ -102,27 +96,42 @@ export async function startAgent(
 
 /**
  * The same for several sessions, in as many statements as for one: all of them, or none when something keeps one from
- * starting. Then each is to be started alone, to know what.
- * @returns the sessions in the order of their kickoffs; undefined for none.
+ * starting.
+ * @returns the sessions in the order of their kickoffs.
  */
 export async function startAgentTogether(
   services: StartServices,
   tx: Tx,
   given: AgentAlone,
   kickoffs: readonly Kickoff[],
-): Promise<Session[] | undefined> {
-  return inSavepoint(
+): Promise<StartedAll> {
+  return startAll(services, tx, planOf(given), kickoffs)
+}
+
+async function startAll(
+  services: StartServices,
+  tx: Tx,
+  plan: StartPlan,
+  kickoffs: readonly Kickoff[],
+): Promise<StartedAll> {
+  return inSavepoint<StartedAll>(
     tx,
-    (sessions) => sessions !== undefined,
+    ({ sessions }) => sessions !== undefined,
     async () => {
       try {
-        return await start(services, tx, planOf(given), kickoffs)
+        return { sessions: await start(services, tx, plan, kickoffs) }
       } catch (error) {
-        if (error instanceof Refused) return undefined
-        throw error
+        if (!(error instanceof Refused)) throw error
+        const { type, refusal } = error
+        return { error: { type, message: refusal.message }, refusal }
       }
     },
   )
+}
+
+/** Whether a start has to wait until the organization has room again: it is tried again soon. */
+export function mustWait({ refusal }: Started): boolean {
+  return refusal?.code === 'rate_limited' || refusal?.code === 'capacity_unavailable'
 }
 
 function planOf(given: AgentAlone): StartPlan {

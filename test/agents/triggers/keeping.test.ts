@@ -97,6 +97,21 @@ test('a fire waits while the code host does not answer, and fails after an hour 
   await call('DELETE', `/${id}`)
 })
 
+test('a fire waits while its organization has as many running sessions as it may', async () => {
+  const { id } = await create({ events: ['push'] })
+  const { fire } = await fireOf(id, 'push', payloads.push())
+  const fireId = decodeId('triggerFire', fire.id) ?? ''
+  await sql`update trigger_fires set status = 'pending', session_id = null, finished_at = null where id = ${fireId}`.execute(
+    berth.services.db,
+  )
+  const config = { ...berth.services.config, rateLimitFactor: 0 } // nobody may have a running session
+  await expect(decideFire({ ...berth.services, config }, fireId)).rejects.toThrow('running session')
+  expect((await firesOf(id))[0]).toMatchObject({ status: 'pending', session_id: null })
+  await decideFire(berth.services, fireId)
+  expect((await firesOf(id))[0]).toMatchObject({ status: 'started', session_id: expect.any(String) })
+  await call('DELETE', `/${id}`)
+})
+
 test('payloads are forgotten after 7 days, and fires after 30 with what was delivered', async () => {
   const { id } = await create({ events: ['push'] })
   const { fire: old } = await fireOf(id, 'push', payloads.push())

@@ -10,24 +10,23 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
-import { isLastingError, startOnBehalf, type Started, type StartError } from '#src/resources/agents/starts.ts'
+import {
+  isLastingError,
+  startOnBehalf,
+  type Started,
+  type StartError,
+  type StartOrder,
+} from '#src/resources/agents/starts.ts'
 import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
 import { emitWebhookEvents } from '#src/resources/infra/webhooks/emit.ts'
-import {
-  environmentOf,
-  findDeploymentRow,
-  type Deployment,
-  type DeploymentRun,
-  type PausedReason,
-  type RunTrigger,
-} from './rows.ts'
+import { environmentOf, type Deployment, type DeploymentRun, type PausedReason, type RunTrigger } from './rows.ts'
 import { pauseIfActive } from './states.ts'
 
 /** The notice that a deployment has a new run; the id is the deployment's. */
 export const deploymentTopic = 'deployment'
 
-/** What starts a run. `kickoff`: what the session is told, where that is not the deployment's alone. */
-export type RunStart = { trigger: RunTrigger; kickoff?: Kickoff }
+/** What starts a run. `agent` and `kickoff`: a trigger's own, in place of the deployment's. */
+export type RunStart = { trigger: RunTrigger; agent?: StartOrder['agent']; kickoff?: Kickoff }
 
 /** What became of it: the record, and the session or the error as startOnBehalf answers them. */
 export type StartedRun = Started & { run: DeploymentRun }
@@ -42,16 +41,25 @@ export async function startDeployment(
   services: StartServices,
   tx: Tx,
   deployment: Deployment,
-  { trigger, kickoff = deployment.kickoff }: RunStart,
+  {
+    trigger,
+    agent = { id: deployment.agentId, version: deployment.agentVersion },
+    kickoff = deployment.kickoff,
+  }: RunStart,
 ): Promise<StartedRun | undefined> {
   // Nothing starts for one that is gone.
   const started = await inSavepoint(
     tx,
     (result) => result !== undefined,
-    () => startRecorded(services, tx, deployment, { trigger, kickoff }),
+    () => startRecorded(services, tx, deployment, { trigger, agent, kickoff }),
   )
-  if (started?.error && trigger.type !== 'manual' && isLastingError(started.error.type))
-    await pauseByError(tx, deployment, started.error)
+  if (
+    started?.error &&
+    trigger.type !== 'manual' &&
+    isLastingError(started.error.type) &&
+    (agent.id === deployment.agentId || placeErrors.includes(started.error.type))
+  )
+    await pauseByError(tx, deployment.id, started.error)
   return started
 }
 
@@ -59,12 +67,12 @@ async function startRecorded(
   services: StartServices,
   tx: Tx,
   deployment: Deployment,
-  { trigger, kickoff }: Required<RunStart>,
+  { trigger, agent, kickoff }: Required<RunStart>,
 ): Promise<StartedRun | undefined> {
   const started = await startOnBehalf(services, tx, {
     organizationId: deployment.organizationId,
     userId: deployment.ownerUserId,
-    agent: { id: deployment.agentId, version: deployment.agentVersion },
+    agent,
     environment: environmentOf(deployment),
     vaultIds: deployment.vaultIds,
     kickoff,
@@ -74,17 +82,17 @@ async function startRecorded(
     source: trigger.type === 'manual' ? 'deployment' : trigger.type,
     deploymentId: deployment.id,
   })
-  const run = await recordRun(tx, deployment, trigger, started)
+  const run = await recordRun(tx, deployment.id, { trigger, agent }, started)
   return run && { ...started, run }
 }
 
 async function recordRun(
   tx: Tx,
-  { id, agentId, agentVersion }: Deployment,
-  trigger: RunTrigger,
+  id: string,
+  { trigger, agent }: Pick<Required<RunStart>, 'trigger' | 'agent'>,
   { session, error }: Started,
 ): Promise<DeploymentRun | undefined> {
-  const version = session?.agentVersion ?? agentVersion ?? (await newestVersion(tx, agentId))
+  const version = session?.agentVersion ?? agent.version ?? (await newestVersion(tx, agent.id))
   const run = await findOne<DeploymentRun>(
     tx,
     sql`
@@ -92,7 +100,7 @@ async function recordRun(
       update deployments set run_position = run_position + 1, last_run_at = case when ${session !== undefined} then now() else last_run_at end
       where id = ${id} returning id, organization_id, owner_user_id, run_position)
     insert into deployment_runs (id, deployment_id, organization_id, owner_user_id, position, agent_id, agent_version, session_id, error, trigger)
-    select ${newUuid()}::uuid, id, organization_id, owner_user_id, run_position, ${agentId}, ${version}, ${session?.id ?? null}, ${error ? JSON.stringify(error) : null}::jsonb, ${JSON.stringify(trigger)}::jsonb
+    select ${newUuid()}::uuid, id, organization_id, owner_user_id, run_position, ${agent.id}, ${version}, ${session?.id ?? null}, ${error ? JSON.stringify(error) : null}::jsonb, ${JSON.stringify(trigger)}::jsonb
     from counted returning *`,
   )
   if (!run) return undefined
@@ -118,14 +126,21 @@ async function newestVersion(tx: Tx, agentId: string): Promise<number> {
   return agent?.version ?? 1 // one that is deleted takes its deployments with it
 }
 
-/** Pauses a deployment that failed by itself; not when it was the agent that a trigger of its own brings. */
-async function pauseByError(tx: Tx, { id, agentId }: Deployment, { type }: StartError): Promise<void> {
+/** Errors that are of the deployment, also where a trigger brings an agent of its own. */
+const placeErrors: readonly StartError['type'][] = [
+  'environment_archived_error',
+  'environment_not_found_error',
+  'vault_archived_error',
+  'vault_not_found_error',
+]
+
+/** Pauses a deployment that failed by itself. */
+async function pauseByError(tx: Tx, id: string, { type }: StartError): Promise<void> {
   if (type === 'session_rate_limited_error') throw new Error('limits never pause a deployment')
   const reason: PausedReason = {
     type: 'error',
     error: { type: type === 'session_creation_rejected_error' ? 'unknown_error' : type },
   }
-  if (type === 'agent_archived_error' && (await findDeploymentRow(tx, id))?.agentId !== agentId) return
   await pauseIfActive(tx, id, reason)
 }
 

@@ -7,7 +7,7 @@ import { findDeploymentRow } from '#src/resources/agents/deployments/rows.ts'
 import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
-import { startAgent, startAgentTogether, type Started } from '#src/resources/agents/starts.ts'
+import { mustWait, startAgent, startAgentTogether, type Started } from '#src/resources/agents/starts.ts'
 import type { Schedule } from './rows.ts'
 
 /** Starts it in this transaction, on behalf of the schedule's owner. @returns what startOnBehalf returns. */
@@ -38,15 +38,10 @@ export async function startTogether(
 ): Promise<Session[] | undefined> {
   const [first] = schedules
   const kickoffs = schedules.flatMap(({ kickoff }) => kickoff ?? [])
-  if (!first || first.agentId === null) return undefined
+  if (!first || first.agentId === null || kickoffs.length < schedules.length) return undefined
   const agent = { id: first.agentId, version: first.agentVersion }
   const given = { organizationId: first.organizationId, userId: first.ownerUserId, agent, source: 'schedule' } as const
-  return startAgentTogether(services, tx, given, kickoffs)
-}
-
-/** Whether the start has to wait until the organization has room again: it is tried again soon. */
-export function mustWait({ refusal }: Started): boolean {
-  return refusal?.code === 'rate_limited' || refusal?.code === 'capacity_unavailable'
+  return (await startAgentTogether(services, tx, given, kickoffs)).sessions
 }
 
 /** A run of the deployment; one that has to wait leaves no record. */

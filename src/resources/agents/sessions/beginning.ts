@@ -76,7 +76,7 @@ export async function beginSessions(
   await jobs.enqueueEach(
     tx,
     stepJob,
-    working.map(({ sessionId }) => ({ sessionId })),
+    working.map(({ sessionId }) => ({ data: { sessionId } })),
   )
   return sessions
 }

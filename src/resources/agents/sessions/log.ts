@@ -97,15 +97,16 @@ export type Opening = { sessionId: string; events: readonly NewEvent[] }
  * @returns the stored events of each, in the order of `openings`.
  */
 export async function openLogs(tx: Tx, openings: readonly Opening[]): Promise<SessionEvent[][]> {
-  const rows: OpeningRow[] = []
+  const rowsOfEach: OpeningRow[][] = []
   for (const { sessionId, events } of openings)
-    for (const [at, row] of (await rowsOf(events)).entries()) rows.push({ ...row, sessionId, position: at + 1 })
+    rowsOfEach.push((await rowsOf(events)).map((row, at) => ({ ...row, sessionId, position: at + 1 })))
+  const rows = rowsOfEach.flat()
   if (rows.length === 0) return openings.map(() => [])
-  const logs = openings.map(({ sessionId, events }) => ({
+  const logs = openings.map(({ sessionId, events }, at) => ({
     id: sessionId,
     events: events.length,
     service_events: events.filter(({ type }) => !isClientType(type)).length,
-    last_event_id: rows.findLast((row) => row.sessionId === sessionId)?.id ?? null,
+    last_event_id: rowsOfEach[at]?.at(-1)?.id ?? null,
     outcomes: definedBy(events),
   }))
   const [stored] = await findAll<Pick<SessionEvent, 'createdAt'>>(
@@ -123,10 +124,9 @@ export async function openLogs(tx: Tx, openings: readonly Opening[]): Promise<Se
     returning created_at`,
   )
   const createdAt = stored?.createdAt ?? '' // every row's: the transaction's time
-  const logged = rows.map((row) =>
-    eventOf(row, { position: row.position, createdAt, processedAt: row.queued ? null : createdAt }),
+  return rowsOfEach.map((log) =>
+    log.map((row) => eventOf(row, { position: row.position, createdAt, processedAt: row.queued ? null : createdAt })),
   )
-  return openings.map(({ sessionId }) => logged.filter((event) => event.sessionId === sessionId))
 }
 
 function eventOf(

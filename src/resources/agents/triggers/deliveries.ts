@@ -112,6 +112,11 @@ async function findListening(db: Db, { event, action, repo, routed: { repository
     where (repository_id = ${repositoryId}::bigint or (repository_id is null and repo_key = ${repo.toLowerCase()})) and events && ${names}::text[]
     order by id limit ${triggerLimits.firesPerDelivery}`,
   )
+  if (found.length === triggerLimits.firesPerDelivery)
+    log.warn(
+      { repo, most: found.length },
+      'an event may be for more triggers than one delivery fires; the newest hear nothing',
+    )
   return found.filter((trigger) => listens(trigger, event, action))
 }
 
@@ -173,8 +178,11 @@ async function recordFires(services: Services, tx: Tx, given: Recorded): Promise
   )
   const fresh = fires.filter(({ isNew }) => isNew)
   // Organizations take turns: everybody's first fire that waits is before anybody's second.
-  for (const [index, fire] of fresh.entries())
-    await services.jobs.enqueue(tx, fireJob, { fireId: fire.id }, { priority: -(waiting + index) })
+  await services.jobs.enqueueEach(
+    tx,
+    fireJob,
+    fresh.map((fire, index) => ({ data: { fireId: fire.id }, priority: -(waiting + index) })),
+  )
   return fresh.length
 }
 

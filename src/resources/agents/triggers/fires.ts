@@ -40,7 +40,7 @@ const movedAway = 'The trigger is for another repository since, so this event is
 
 /**
  * Decides a fire, once, however often this runs: its session and its status are committed together.
- * @throws BerthError when the code host does not answer: then it is tried again.
+ * @throws BerthError when the code host does not answer, or the organization has no room now: then it is tried again.
  */
 export async function decideFire(services: Services, fireId: string): Promise<void> {
   const fire = await findFireRow(services.db, fireId)
@@ -72,7 +72,9 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
         return null
       }
       if (!isDeepStrictEqual(held.trigger.filters, filters)) return held.trigger.filters
-      await finish(tx, held, await startFire(services, tx, held, delivery, { mismatch, isTooOften }), delivery.routed)
+      const outcome = await startFire(services, tx, held, delivery, { mismatch, isTooOften })
+      if (outcome.error && outcome.mustWait) throw outcome.mustWait
+      await finish(tx, held, outcome, delivery.routed)
       return null
     })
     if (changed === null) return
@@ -125,7 +127,7 @@ async function finish(
     })
 }
 
-/** Fires that could not be decided for long have failed: the code host did not answer. For housekeeping. */
+/** Fires that could not be decided for long have failed. For housekeeping. */
 export async function giveUpFires(db: Db): Promise<void> {
   const left = await findAll<Pick<TriggerFire, 'id'>>(
     db,
@@ -134,7 +136,7 @@ export async function giveUpFires(db: Db): Promise<void> {
   const error = {
     type: 'upstream_error',
     message:
-      'The code host did not say whether you may see this event. Deliver it again from the settings of its webhook.',
+      'For an hour, the code host did not say whether you may see this event, or your organization had no room for another session. Start the agent yourself; what is delivered again fires nothing.',
   }
   for (const { id } of left) {
     await transaction(db, async (tx) => {

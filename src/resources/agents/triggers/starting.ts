@@ -1,21 +1,25 @@
 /** What an event starts: whether it does, with what, and what became of it. */
+import type { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Db, Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findDeploymentRow, type Deployment } from '#src/resources/agents/deployments/rows.ts'
 import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
-import { startAgent } from '#src/resources/agents/starts.ts'
+import { mustWait, startAgent } from '#src/resources/agents/starts.ts'
 import { kickoffOf } from './kickoff-text.ts'
 import { whySkipped, type Mismatch } from './matching.ts'
 import type { Routed } from './payloads.ts'
 import type { FireError, SkipReason, Trigger, TriggerFire } from './rows.ts'
 
-/** What became of a fire: exactly one of these; with a session, what it was told. */
+/**
+ * What became of a fire: exactly one of these; with a session, what it was told.
+ * @property mustWait why it could not start now, where it can soon.
+ */
 export type Outcome =
   | { sessionId: string; kickoff: Kickoff; skipReason?: never; error?: never }
   | { skipReason: SkipReason; sessionId?: never; error?: never }
-  | { error: FireError; sessionId?: never; skipReason?: never }
+  | { error: FireError; mustWait?: BerthError | null; sessionId?: never; skipReason?: never }
 
 /** A trigger, locked in the transaction, and the event that came for it. */
 type Held = { trigger: Trigger; fire: Pick<TriggerFire, 'event' | 'action' | 'repo' | 'delivery'> }
@@ -39,30 +43,18 @@ export async function startFire(
     (isTooOften ? 'rate_limited' : null)
   if (skipReason !== null) return { skipReason }
   const kickoff = kickoffOf(fire, delivery.routed, deployment?.kickoff)
-  const { organizationId, ownerUserId: userId, agentId, agentVersion } = trigger
+  const { organizationId, ownerUserId: userId } = trigger
+  const agent = { id: trigger.agentId, version: trigger.agentVersion }
   const started = deployment
-    ? await startDeployment(
-        services,
-        tx,
-        { ...deployment, agentId, agentVersion },
-        {
-          trigger: {
-            type: 'trigger',
-            trigger_id: encodeId('trigger', trigger.id),
-            delivery_id: fire.delivery,
-          },
-          kickoff,
-        },
-      )
-    : await startAgent(services, tx, {
-        organizationId,
-        userId,
-        agent: { id: agentId, version: agentVersion },
+    ? await startDeployment(services, tx, deployment, {
+        trigger: { type: 'trigger', trigger_id: encodeId('trigger', trigger.id), delivery_id: fire.delivery },
+        agent,
         kickoff,
-        source: 'trigger',
       })
+    : await startAgent(services, tx, { organizationId, userId, agent, kickoff, source: 'trigger' })
   if (!started) throw new Error('a deployment with a locked trigger is gone')
-  return started.session ? { sessionId: started.session.id, kickoff } : { error: started.error }
+  if (started.session) return { sessionId: started.session.id, kickoff }
+  return { error: started.error, mustWait: mustWait(started) ? started.refusal : null }
 }
 
 /** The deployment that a trigger names. */
