@@ -12,7 +12,8 @@ import { log } from '#src/platform/log.ts'
 import { findAll, isDatabaseAway, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Schedule } from './rows.ts'
-import { commonTarget, mustWait, startTarget, startTogether } from './targets.ts'
+import { mustWait } from '#src/resources/agents/starts.ts'
+import { commonTarget, startTarget, startTogether } from './targets.ts'
 import {
   failedTick,
   missedTick,
@@ -67,7 +68,7 @@ async function fireBatch(services: Firing, held: Held): Promise<boolean> {
     return await transaction(services.db, async (tx) => {
       const due = await lockDue(tx, organizationIds, share)
       locked = due.map(({ id }) => id)
-      return (await fireEach(services, tx, due, held)) > 0
+      return fireEach(services, tx, due, held)
     })
   } catch (error) {
     if (isDatabaseAway(error) || locked.length === 0) throw error
@@ -77,8 +78,9 @@ async function fireBatch(services: Firing, held: Held): Promise<boolean> {
   }
 }
 
-/** @returns how many moments were dealt with. */
-async function fireEach(services: Firing, tx: Tx, due: readonly Due[], held: Held): Promise<number> {
+/** @returns whether anything became of a moment, or of an organization that has to wait now: there may be more. */
+async function fireEach(services: Firing, tx: Tx, due: readonly Due[], held: Held): Promise<boolean> {
+  const waitingBefore = waiting(held).length
   const ticks: Tick[] = []
   const ready: Due[] = []
   for (const schedule of due) {
@@ -90,7 +92,7 @@ async function fireEach(services: Firing, tx: Tx, due: readonly Due[], held: Hel
   for (const alike of Map.groupBy(ready, (schedule) => commonTarget(schedule) ?? schedule.id).values())
     ticks.push(...(await fireAlike(services, tx, alike, held)))
   await recordTicks(tx, ticks)
-  return ticks.length
+  return ticks.length > 0 || waiting(held).length > waitingBefore
 }
 
 /** Starts schedules that may be started together; where that fails, each alone. */

@@ -46,7 +46,7 @@ export function overloadedTick(schedule: Schedule, refusal: string): Tick {
 /** The moments that passed too long ago while no worker was running; undefined when this one is still to be fired. */
 export function missedTick(schedule: Schedule): Tick | undefined {
   if (momentOf(schedule) >= tooLate()) return undefined
-  return missed(schedule, 'missed', `No worker was running within ${lateMinutes} minutes of its moment.`)
+  return missed(schedule, 'missed', `No worker started it within ${lateMinutes} minutes of its moment.`)
 }
 
 const lateMinutes = scheduleLimits.lateSeconds / 60

@@ -6,6 +6,7 @@ import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { signedRequestLimits } from '#src/platform/limits/signed-requests.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
+import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { eventOf } from './events.ts'
@@ -47,16 +48,6 @@ export async function tryTrigger(call: Call, publicId: string, input: TrialInput
   return describe(await startAndTakeBack(call, scope, publicId, tried, mismatch), tried, mismatch)
 }
 
-/** Takes a transaction back, and takes what would have become of it out. */
-class TakenBack extends Error {
-  readonly outcome: Outcome
-
-  constructor(outcome: Outcome) {
-    super('this transaction only tried something')
-    this.outcome = outcome
-  }
-}
-
 /** Everything that a start writes is in its transaction: rows, jobs, notices and webhooks. */
 async function startAndTakeBack(
   call: Call,
@@ -65,15 +56,14 @@ async function startAndTakeBack(
   tried: Tried,
   mismatch: Mismatch,
 ): Promise<Outcome> {
-  try {
-    return await transaction(call.db, async (tx) => {
-      const trigger = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for no key update`)
-      throw new TakenBack(await startFire(call, tx, { trigger, fire: tried }, tried, { mismatch, isTooOften: false }))
-    })
-  } catch (error) {
-    if (error instanceof TakenBack) return error.outcome
-    throw error
-  }
+  return transaction(call.db, async (tx) => {
+    const trigger = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for no key update`)
+    return inSavepoint(
+      tx,
+      () => false,
+      () => startFire(call, tx, { trigger, fire: tried }, tried, { mismatch, isTooOften: false }),
+    )
+  })
 }
 
 function describe(outcome: Outcome, tried: Tried, mismatch: Mismatch): Trial {
