@@ -6,8 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { issueToken } from '#src/identity/issuer.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
-import { decodeId } from '#src/platform/ids.ts'
-import { findAll, getOne, sql } from '#src/platform/postgres.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
 import { insertSchedule } from '#src/resources/agents/schedules/making.ts'
 import { until } from '../../support/until.ts'
@@ -67,7 +67,7 @@ async function measureMinute(world: World, effort: Effort, say: (line: string) =
     shown(Math.max(...times)),
   ]
   return {
-    how: `One web process and two workers on one machine with a Postgres that waits for its disk. ${total.toLocaleString('en-US')} schedules of ${organizations} organizations have the same moment; each fires up to ten seconds later, always as long (the last ${shown(jittered)} s). Each starts a session, whose turn with the built-in model the same workers work on at once. Measured from the moment until the last is committed. Meanwhile, and for ${idleSeconds[size]} s before it, a client reads one schedule every ${betweenRequestsMs} ms, whether the one before was answered or not.`,
+    how: `One web process and two workers on one machine with a Postgres that waits for its disk. ${total.toLocaleString('en-US')} schedules of ${organizations} organizations have the same moment, half of those of an organization for one agent, the others each for its own; each fires up to ten seconds later, always as long (the last ${shown(jittered)} s). Each starts a session, whose turn with the built-in model the same workers work on at once. Measured from the moment until the last is committed. Meanwhile, and for ${idleSeconds[size]} s before it, a client reads one schedule every ${betweenRequestsMs} ms, whether the one before was answered or not.`,
     tables: [
       {
         title: 'Fires',
@@ -107,7 +107,10 @@ async function openSecondFolder(world: World): Promise<string> {
 
 type Asked = { path: string; token: string }
 
-/** Agents of several organizations, each with as many schedules for New Year. @returns what the client reads. */
+/**
+ * Several organizations, each with as many schedules for New Year: every other one is of the same agent, the others each
+ * of one of their own. @returns what the client reads.
+ */
 async function makeSchedules(world: World, each: number): Promise<Asked> {
   const { config, database, dataDir } = world
   const services = { db: database.db, sealer: loadSealer(config.secretKey, dataDir), config }
@@ -138,11 +141,23 @@ async function makeSchedules(world: World, each: number): Promise<Asked> {
         tx,
         sql`select * from schedules where id = ${decodeId('schedule', first.id)}`,
       )
-      for (let more = 1; more < each; more++) await insertSchedule(tx, { ...like, userId: like.ownerUserId })
+      for (let more = 1; more < each; more++) {
+        const agentId = more % 2 === 0 ? like.agentId : await copyAgent(tx, like.agentId)
+        await insertSchedule(tx, { ...like, agentId, userId: like.ownerUserId })
+      }
     })
   }
   if (!asked) throw new Error('no organization was made')
   return asked
+}
+
+async function copyAgent(tx: Tx, id: string | null): Promise<string> {
+  const copy = newUuid()
+  await sql`insert into agents (id, organization_id, owner_user_id, version, definition)
+    select ${copy}::uuid, organization_id, owner_user_id, version, definition from agents where id = ${id}`.execute(tx)
+  await sql`insert into agent_versions (agent_id, version, definition)
+    select ${copy}::uuid, version, definition from agent_versions where agent_id = ${id}`.execute(tx)
+  return copy
 }
 
 /** Makes all of them due at one moment; until the last has fired. */
