@@ -6,7 +6,7 @@ import { isAtLeast, permissions, type Role, type Scope } from '#src/platform/acc
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { startLimits } from '#src/platform/limits/deployments.ts'
-import { findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import { checkMaySpend } from '#src/resources/llm/billing.ts'
@@ -190,24 +190,22 @@ async function start(
  */
 async function readStarter(tx: Tx, { organizationId, userId }: StartPlan): Promise<Scope> {
   const [leastRole] = permissions['sessions:write']
-  const organization = await getOne<Pick<Row<'organizations'>, 'deactivatedAt'>>(
+  const { deactivatedAt, role } = await getOne<Pick<Row<'organizations'>, 'deactivatedAt'> & { role: Role | null }>(
     tx,
-    sql`select deactivated_at from organizations where id = ${organizationId}`,
+    sql`
+    select deactivated_at, (
+      select role from memberships where organization_id = o.id and user_id = ${userId} and deactivated_at is null for share) as role
+    from organizations o where id = ${organizationId}`,
   )
-  if (organization.deactivatedAt !== null)
+  if (deactivatedAt !== null)
     throw new Refused('organization_disabled_error', new BerthError('forbidden', 'The organization is deactivated.'))
-  const member = await findOne<Pick<Row<'memberships', { role: Role }>, 'role'>>(
-    tx,
-    sql`select role from memberships where organization_id = ${organizationId} and user_id = ${userId} and deactivated_at is null for share`,
-  )
-  if (!member)
+  if (role === null)
     throw rejected(
       new BerthError(
         'forbidden',
         'Whoever this runs for has left the organization. Have a member of it create one of their own.',
       ),
     )
-  const { role } = member
   if (!isAtLeast(role, leastRole))
     throw rejected(
       new BerthError(
