@@ -9,7 +9,7 @@ export const scheduleLimits = {
   missedMax: 10, // missed moments that are recorded one by one, of one time that nobody was there
   failuresMax: 20, // in a row; then a schedule is disabled
   batch: 100, // schedules that are fired in one transaction
-  organizationsAtOnce: 4, // whose schedules are in one batch: those of one agent cost little more than one
+  organizationsAtOnce: 4, // whose schedules are in one batch: those of one owner cost little more than one
   heldSeconds: 2, // how long an organization that has too many running sessions waits for its next try
   clockBackSeconds: 60, // a clock that was set back by more makes schedules look for their next moment again
   replannedAtOnce: 500, // of those

@@ -11,12 +11,28 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import { checkMaySpend } from '#src/resources/llm/billing.ts'
 import { findModel } from '#src/resources/llm/models.ts'
+import {
+  agentErrors,
+  creditErrors,
+  environmentErrors,
+  Refused,
+  refusing,
+  rejected,
+  vaultErrors,
+  type StartError,
+} from './starts/errors.ts'
 import type { Metadata } from './agents/field-rules.ts'
 import { createEphemeralEnvironment } from './environments.ts'
 import type { EnvironmentConfig } from './environments/configs.ts'
 import { eventsOf, type Kickoff } from './kickoffs.ts'
-import { beginSessions } from './sessions/beginning.ts'
-import { resolveAgent, resolveEnvironment, resolveVaults, type StartServices } from './sessions/plans.ts'
+import { beginSessions, type Beginning } from './sessions/beginning.ts'
+import {
+  resolveAgent,
+  resolveEnvironment,
+  resolveVaults,
+  type SessionAgent,
+  type StartServices,
+} from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 
 /** Where a started session works: nowhere, in an environment of the person's (a uuid), or in a fresh one of its own. */
@@ -25,11 +41,10 @@ export type StartEnvironment =
   | { type: 'existing'; environmentId: string }
   | { type: 'ephemeral'; config: EnvironmentConfig | null }
 
-/** What to start, for whom, before it is told anything; ids are uuids. An agent's version null: the newest. */
+/** Whom to start something for, and with what, besides the agent; ids are uuids. */
 type StartPlan = {
   organizationId: string
   userId: string
-  agent: { id: string; version: number | null }
   environment: StartEnvironment
   vaultIds: readonly string[]
   budgetNanoUsd: number | null
@@ -39,26 +54,14 @@ type StartPlan = {
   deploymentId: string | null
 }
 
-/** What to start, and what it is told first. */
-export type StartOrder = StartPlan & { kickoff: Kickoff }
+/** An agent to start, and what it is told first. Version null: the newest. */
+export type AgentStart = { agent: { id: string; version: number | null }; kickoff: Kickoff }
 
-/** An agent without a deployment, and so without an environment, vaults or a budget. */
-type AgentAlone = Pick<StartPlan, 'organizationId' | 'userId' | 'agent'> & { source: 'schedule' | 'trigger' }
+/** What to start. */
+export type StartOrder = StartPlan & AgentStart
 
-/** Why nothing was started. The names are those of Anthropic's deployment runs. */
-export type StartErrorType =
-  | 'agent_archived_error'
-  | 'environment_archived_error'
-  | 'environment_not_found_error'
-  | 'vault_archived_error'
-  | 'vault_not_found_error'
-  | 'organization_disabled_error'
-  | 'session_rate_limited_error'
-  | 'session_creation_rejected_error'
-  | 'unknown_error'
-
-/** The error of a start, as callers see it. */
-export type StartError = { type: StartErrorType; message: string }
+/** A plan without a deployment, and so without an environment, vaults or a budget. */
+type PlanAlone = Pick<StartPlan, 'organizationId' | 'userId'> & { source: 'schedule' | 'trigger' }
 
 /** Why nothing was started: `refusal` is the same error as a request would have got it. */
 type NotStarted = { error: StartError; refusal: BerthError }
@@ -76,9 +79,9 @@ export type StartedAll = { sessions: Session[]; error?: never; refusal?: never }
 export async function startOnBehalf(
   services: StartServices,
   tx: Tx,
-  { kickoff, ...plan }: StartOrder,
+  { agent, kickoff, ...plan }: StartOrder,
 ): Promise<Started> {
-  const started = await startAll(services, tx, plan, [kickoff])
+  const started = await startAll(services, tx, plan, [{ agent, kickoff }])
   if (!started.sessions) return { error: started.error, refusal: started.refusal }
   const [session] = started.sessions
   if (!session) throw new Error('a session was not started')
@@ -89,37 +92,37 @@ export async function startOnBehalf(
 export async function startAgent(
   services: StartServices,
   tx: Tx,
-  { kickoff, ...given }: AgentAlone & { kickoff: Kickoff },
+  { agent, kickoff, ...given }: PlanAlone & AgentStart,
 ): Promise<Started> {
-  return startOnBehalf(services, tx, { ...planOf(given), kickoff })
+  return startOnBehalf(services, tx, { ...planOf(given), agent, kickoff })
 }
 
 /**
- * The same for several sessions, in as many statements as for one: all of them, or none when something keeps one from
- * starting.
- * @returns the sessions in the order of their kickoffs.
+ * The same for several sessions, with one statement for each agent and else as many as for one session: all of them, or
+ * none when something keeps one from starting.
+ * @returns the sessions in the order of `starts`.
  */
-export async function startAgentTogether(
+export async function startAgentsTogether(
   services: StartServices,
   tx: Tx,
-  given: AgentAlone,
-  kickoffs: readonly Kickoff[],
+  given: PlanAlone,
+  starts: readonly AgentStart[],
 ): Promise<StartedAll> {
-  return startAll(services, tx, planOf(given), kickoffs)
+  return startAll(services, tx, planOf(given), starts)
 }
 
 async function startAll(
   services: StartServices,
   tx: Tx,
   plan: StartPlan,
-  kickoffs: readonly Kickoff[],
+  starts: readonly AgentStart[],
 ): Promise<StartedAll> {
   return inSavepoint<StartedAll>(
     tx,
     ({ sessions }) => sessions !== undefined,
     async () => {
       try {
-        return { sessions: await start(services, tx, plan, kickoffs) }
+        return { sessions: await start(services, tx, plan, starts) }
       } catch (error) {
         if (!(error instanceof Refused)) throw error
         const { type, refusal } = error
@@ -134,7 +137,7 @@ export function mustWait({ refusal }: Started): boolean {
   return refusal?.code === 'rate_limited' || refusal?.code === 'capacity_unavailable'
 }
 
-function planOf(given: AgentAlone): StartPlan {
+function planOf(given: PlanAlone): StartPlan {
   return {
     ...given,
     environment: { type: 'none' },
@@ -145,43 +148,38 @@ function planOf(given: AgentAlone): StartPlan {
   }
 }
 
-/** Whether the next try cannot succeed either, until somebody changes something: not for limits and credits. */
-export function isLastingError(type: StartErrorType): boolean {
-  return type !== 'session_rate_limited_error'
-}
-
-/** A refusal of one of the parts, with its type. */
-class Refused extends Error {
-  readonly type: StartErrorType
-  readonly refusal: BerthError
-
-  constructor(type: StartErrorType, refusal: BerthError) {
-    super(refusal.message)
-    this.type = type
-    this.refusal = refusal
-  }
-}
-
 async function start(
   services: StartServices,
   tx: Tx,
   plan: StartPlan,
-  kickoffs: readonly Kickoff[],
+  starts: readonly AgentStart[],
 ): Promise<Session[]> {
   const scope = await readStarter(tx, plan)
-  const { id, version } = plan.agent
-  const agent = await refusing(agentErrors, () =>
-    resolveAgent(services, tx, scope, { type: 'agent', id: encodeId('agent', id), version }),
-  )
-  await refusing(creditErrors, () =>
-    checkMaySpend(tx, scope.organizationId, isFree(services, agent.definition.model.id)),
-  )
+  const resolved = new Map<string, SessionAgent>()
+  const beginnings: Beginning[] = []
+  for (const { agent: named, kickoff } of starts) {
+    const key = `${named.id} ${named.version}`
+    const agent = resolved.get(key) ?? (await refusing(agentErrors, () => resolve(services, tx, scope, named)))
+    resolved.set(key, agent)
+    beginnings.push({ agent, initialEvents: eventsOf(kickoff) })
+  }
+  const areFree = beginnings.every(({ agent }) => isFree(services, agent.definition.model.id))
+  await refusing(creditErrors, () => checkMaySpend(tx, scope.organizationId, areFree))
   const environmentId = await refusing(environmentErrors, () => environmentOf(tx, scope, plan.environment))
   const named = plan.vaultIds.map((vaultId) => encodeId('vault', vaultId))
   const vaultIds = await refusing(vaultErrors, () => resolveVaults(tx, scope, named))
   const { title = null, metadata, budgetNanoUsd, source, deploymentId } = plan
-  const session = { agent, environmentId, vaultIds, title, metadata, budgetNanoUsd, source, deploymentId }
-  return refusing({}, () => beginSessions(services, tx, scope, session, kickoffs.map(eventsOf)))
+  const session = { environmentId, vaultIds, title, metadata, budgetNanoUsd, source, deploymentId }
+  return refusing({}, () => beginSessions(services, tx, scope, session, beginnings))
+}
+
+function resolve(
+  services: StartServices,
+  tx: Tx,
+  scope: Scope,
+  { id, version }: AgentStart['agent'],
+): Promise<SessionAgent> {
+  return resolveAgent(services, tx, scope, { type: 'agent', id: encodeId('agent', id), version })
 }
 
 /**
@@ -245,45 +243,4 @@ async function checkPace(tx: Tx, organizationId: string): Promise<void> {
 function isFree({ config }: Pick<StartServices, 'config'>, modelId: string): boolean {
   const pricing = findModel(config, modelId)?.pricing
   return pricing !== undefined && Object.values(pricing).every((price) => price === 0)
-}
-
-/** What a code of a refusal means where it came from. */
-type ErrorTypes = Readonly<Partial<Record<string, StartErrorType>>>
-
-const agentErrors: ErrorTypes = { resource_archived: 'agent_archived_error', not_found: 'unknown_error' }
-const environmentErrors: ErrorTypes = {
-  resource_archived: 'environment_archived_error',
-  not_found: 'environment_not_found_error',
-}
-const vaultErrors: ErrorTypes = { vault_archived: 'vault_archived_error', not_found: 'vault_not_found_error' }
-/** No plan: the operator has taken it away. Credits and budgets come back without a change of what is started. */
-const creditErrors: ErrorTypes = {
-  no_active_plan: 'organization_disabled_error',
-  insufficient_credits: 'session_rate_limited_error',
-  budget_exceeded: 'session_rate_limited_error',
-}
-const passing: ErrorTypes = {
-  rate_limited: 'session_rate_limited_error',
-  capacity_unavailable: 'session_rate_limited_error',
-}
-
-const unusableVault = new BerthError(
-  'vault_archived',
-  'A vault of this is archived, so its credentials cannot be used. Name another one, or none.',
-)
-
-async function refusing<Result>(types: ErrorTypes, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof BerthError)) throw error
-    const type = types[error.code] ?? passing[error.code]
-    if (type === 'vault_archived_error') throw new Refused(type, unusableVault)
-    if (type) throw new Refused(type, error)
-    throw error.status < 500 ? rejected(error) : error
-  }
-}
-
-function rejected(error: BerthError): Refused {
-  return new Refused('session_creation_rejected_error', error)
 }

@@ -57,7 +57,7 @@ test('each moment starts one session, however many processes look at once', asyn
   expect((await world.countSessions()) - before).toBe(30)
 })
 
-test('those of one agent start each with its own kickoff, and one that cannot start keeps no other from it', async () => {
+test('those of one person start each with its own kickoff, and one that cannot start keeps no other from it', async () => {
   const texts = ['Read.', 'Write.', 'Rest.']
   const ids: string[] = []
   for (const kickoff of texts) ids.push((await world.make({ kickoff })).id)

@@ -8,7 +8,8 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 import type { EnvironmentConfig } from '#src/resources/agents/environments/configs.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
-import type { StartEnvironment, StartError, StartErrorType } from '#src/resources/agents/starts.ts'
+import type { StartEnvironment } from '#src/resources/agents/starts.ts'
+import type { StartError, StartErrorType } from '#src/resources/agents/starts/errors.ts'
 
 /** Archived ones are `active`, as in Anthropic's API. */
 export type DeploymentStatus = 'active' | 'paused'

@@ -10,13 +10,8 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
-import {
-  isLastingError,
-  startOnBehalf,
-  type Started,
-  type StartError,
-  type StartOrder,
-} from '#src/resources/agents/starts.ts'
+import { startOnBehalf, type Started, type StartOrder } from '#src/resources/agents/starts.ts'
+import { isLastingError, type StartError } from '#src/resources/agents/starts/errors.ts'
 import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
 import { emitWebhookEvents } from '#src/resources/infra/webhooks/emit.ts'
 import { environmentOf, type Deployment, type DeploymentRun, type PausedReason, type RunTrigger } from './rows.ts'

@@ -13,7 +13,7 @@ import { findAll, isDatabaseAway, sql, transaction, type Db, type Tx } from '#sr
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Schedule } from './rows.ts'
 import { mustWait } from '#src/resources/agents/starts.ts'
-import { commonTarget, startTarget, startTogether } from './targets.ts'
+import { commonOwner, startTarget, startTogether } from './targets.ts'
 import {
   failedTick,
   missedTick,
@@ -89,7 +89,7 @@ async function fireEach(services: Firing, tx: Tx, due: readonly Due[], held: Hel
     if (tick) ticks.push(tick)
     else ready.push(schedule)
   }
-  for (const alike of Map.groupBy(ready, (schedule) => commonTarget(schedule) ?? schedule.id).values())
+  for (const alike of Map.groupBy(ready, (schedule) => commonOwner(schedule) ?? schedule.id).values())
     ticks.push(...(await fireAlike(services, tx, alike, held)))
   await recordTicks(tx, ticks)
   return ticks.length > 0 || waiting(held).length > waitingBefore

@@ -4,7 +4,7 @@ import { rowsOf } from '#src/platform/nouns.ts'
 import { sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
-import type { StartErrorType } from '#src/resources/agents/starts.ts'
+import type { StartErrorType } from '#src/resources/agents/starts/errors.ts'
 
 /** What happens at a moment when the session of the run before is still at work. */
 export type Overlap = 'skip' | 'allow'

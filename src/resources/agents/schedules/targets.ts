@@ -7,7 +7,7 @@ import { findDeploymentRow } from '#src/resources/agents/deployments/rows.ts'
 import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
-import { mustWait, startAgent, startAgentTogether, type Started } from '#src/resources/agents/starts.ts'
+import { mustWait, startAgent, startAgentsTogether, type Started } from '#src/resources/agents/starts.ts'
 import type { Schedule } from './rows.ts'
 
 /** Starts it in this transaction, on behalf of the schedule's owner. @returns what startOnBehalf returns. */
@@ -20,15 +20,15 @@ export async function startTarget(services: StartServices, tx: Tx, schedule: Sch
 }
 
 /**
- * What schedules that can be started together have in common: the owner, and the version of the agent. Undefined for those
- * of a deployment, whose starts are recorded one by one.
+ * What schedules that can be started together have in common: their owner. Undefined for those of a deployment, whose
+ * starts are recorded one by one.
  */
-export function commonTarget({ organizationId, ownerUserId, agentId, agentVersion }: Schedule): string | undefined {
-  return agentId === null ? undefined : `${organizationId} ${ownerUserId} ${agentId} ${agentVersion}`
+export function commonOwner({ organizationId, ownerUserId, agentId }: Schedule): string | undefined {
+  return agentId === null ? undefined : `${organizationId} ${ownerUserId}`
 }
 
 /**
- * Starts schedules of one commonTarget in as many statements as one of them.
+ * Starts the agents of schedules of one commonOwner, with few statements for all of them.
  * @returns the sessions in their order; undefined when something keeps one from starting, so that none has.
  */
 export async function startTogether(
@@ -37,11 +37,12 @@ export async function startTogether(
   schedules: readonly Schedule[],
 ): Promise<Session[] | undefined> {
   const [first] = schedules
-  const kickoffs = schedules.flatMap(({ kickoff }) => kickoff ?? [])
-  if (!first || first.agentId === null || kickoffs.length < schedules.length) return undefined
-  const agent = { id: first.agentId, version: first.agentVersion }
-  const given = { organizationId: first.organizationId, userId: first.ownerUserId, agent, source: 'schedule' } as const
-  return (await startAgentTogether(services, tx, given, kickoffs)).sessions
+  const starts = schedules.flatMap(({ agentId, agentVersion, kickoff }) =>
+    agentId === null || kickoff === null ? [] : { agent: { id: agentId, version: agentVersion }, kickoff },
+  )
+  if (!first || starts.length < schedules.length) return undefined
+  const given = { organizationId: first.organizationId, userId: first.ownerUserId, source: 'schedule' } as const
+  return (await startAgentsTogether(services, tx, given, starts)).sessions
 }
 
 /** A run of the deployment; one that has to wait leaves no record. */

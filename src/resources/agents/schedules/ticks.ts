@@ -5,7 +5,7 @@ import { nextMoment } from '#src/platform/jobs/cron.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { noticeOf } from '#src/platform/pubsub.ts'
-import { isLastingError, type StartError } from '#src/resources/agents/starts.ts'
+import { isLastingError, type StartError } from '#src/resources/agents/starts/errors.ts'
 import { scheduleTopic, type Schedule, type SkipReason } from './rows.ts'
 
 type NewRun = { at: Date } & (

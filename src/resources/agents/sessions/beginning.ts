@@ -9,11 +9,14 @@ import { checkNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { insertResources } from '#src/resources/agents/session-resources/orders.ts'
 import { tellOfNewSessions } from './happenings.ts'
 import { stepJob } from './jobs.ts'
-import { openLogs, type NewEvent } from './log.ts'
-import type { SessionPlan, StartServices } from './plans.ts'
+import { openLogs, type NewEvent, type Opening } from './log.ts'
+import type { SessionAgent, SessionPlan, StartServices } from './plans.ts'
 import { checkAtWork, type Session } from './rows.ts'
 import { maskedEvents, startMasker } from './secrets.ts'
 import { afterAppending, statusEvent } from './states.ts'
+
+/** A session that is to begin: its agent, and what it is told first. */
+export type Beginning = { agent: SessionAgent; initialEvents: readonly NewEvent[] }
 
 /**
  * Starts a session: idle, or running if it has initial events, which its first step processes.
@@ -23,37 +26,39 @@ export async function beginSession(
   services: StartServices,
   tx: Tx,
   scope: Scope,
-  plan: SessionPlan & { initialEvents: readonly NewEvent[] },
+  plan: SessionPlan & Beginning,
 ): Promise<Session> {
-  const [session] = await beginSessions(services, tx, scope, plan, [plan.initialEvents])
+  const [session] = await beginSessions(services, tx, scope, plan, [plan])
   if (!session) throw new Error('a session was not made')
   return session
 }
 
-/**
- * The same for several sessions of one plan, in as many statements as for one.
- * @param beginnings the initial events of each.
- */
+/** The same for several sessions of one plan, in as many statements as for one. @returns them in the order of `beginnings`. */
 export async function beginSessions(
   { config, jobs, sealer }: StartServices,
   tx: Tx,
   scope: Scope,
   plan: SessionPlan,
-  beginnings: readonly (readonly NewEvent[])[],
+  beginnings: readonly Beginning[],
 ): Promise<Session[]> {
   const { organizationId, userId } = scope
   const { resources = [] } = plan
   const tokens = resources.flatMap((one) => (one.type === 'file' ? [] : (one.token ?? [])))
-  await checkNamedFiles(tx, { organizationId, userId }, beginnings.flat())
+  await checkNamedFiles(
+    tx,
+    { organizationId, userId },
+    beginnings.flatMap(({ initialEvents }) => initialEvents),
+  )
   const masker =
     userId === null
       ? noMasker
       : await startMasker({ db: tx, sealer }, { organizationId, userId }, plan.vaultIds, tokens)
-  const openings = []
-  for (const given of beginnings) {
-    const isWork = given.some(({ type }) => type !== 'system.message')
-    const events = await maskedEvents(masker, given)
-    openings.push({ sessionId: newUuid(), isWork, events: isWork ? [...events, statusEvent('running')] : events })
+  const openings: (Opening & { agent: SessionAgent; isWork: boolean })[] = []
+  for (const { agent, initialEvents } of beginnings) {
+    const isWork = initialEvents.some(({ type }) => type !== 'system.message')
+    const events = await maskedEvents(masker, initialEvents)
+    if (isWork) events.push(statusEvent('running'))
+    openings.push({ sessionId: newUuid(), agent, isWork, events })
     await checkRoughCount(tx, organizationId, {
       rows: sql`sessions where organization_id = ${organizationId}`,
       nouns: 'sessions',
@@ -85,17 +90,19 @@ export async function beginSessions(
 async function insertSessions(
   tx: Tx,
   { organizationId, userId, vmId }: Scope,
-  { agent, environmentId, deploymentId = null, source, title, metadata, vaultIds, budgetNanoUsd }: SessionPlan,
-  openings: readonly { sessionId: string; isWork: boolean }[],
+  { environmentId, deploymentId = null, source, title, metadata, vaultIds, budgetNanoUsd }: SessionPlan,
+  openings: readonly { sessionId: string; agent: SessionAgent; isWork: boolean }[],
 ): Promise<Session[]> {
   const rows = await findAll<Session>(
     tx,
     sql`
     insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition, environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, used_by_vm, status, running_since)
-    select new.id, ${organizationId}::uuid, ${userId}::uuid, ${agent.agentId}::uuid, ${agent.builtinAgent}::text, ${agent.version}::integer, ${JSON.stringify(agent.definition)}::jsonb, ${environmentId}::uuid, ${deploymentId}::uuid,
+    select new.id, ${organizationId}::uuid, ${userId}::uuid, new.agent_id, new.builtin_agent, new.version, new.definition::jsonb, ${environmentId}::uuid, ${deploymentId}::uuid,
       ${environmentId ? 'computer' : 'chat'}, ${source}, ${title}::text, ${JSON.stringify(metadata)}::jsonb, ${vaultIds}::uuid[], ${budgetNanoUsd}::bigint, ${vmId !== null}::boolean,
       case when new.is_work then 'running' else 'idle' end, case when new.is_work then now() end
-    from unnest(${openings.map(({ sessionId }) => sessionId)}::uuid[], ${openings.map(({ isWork }) => isWork)}::boolean[]) as new (id, is_work) returning *`,
+    from unnest(${openings.map(({ sessionId }) => sessionId)}::uuid[], ${openings.map(({ isWork }) => isWork)}::boolean[], ${openings.map(({ agent }) => agent.agentId)}::uuid[],
+      ${openings.map(({ agent }) => agent.builtinAgent)}::text[], ${openings.map(({ agent }) => agent.version)}::integer[], ${openings.map(({ agent }) => JSON.stringify(agent.definition))}::text[])
+      as new (id, is_work, agent_id, builtin_agent, version, definition) returning *`,
   )
   const byId = new Map(rows.map((row) => [row.id, row]))
   return openings.map(({ sessionId }) => byId.get(sessionId)!) // each was inserted

@@ -29,9 +29,8 @@ export type SessionAgent = {
 /** What starting a session needs of a process. */
 export type StartServices = Pick<Services, 'config' | 'jobs' | 'sealer'>
 
-/** What a session starts with; ids are uuids. */
+/** What a session starts with, besides its agent; ids are uuids. */
 export type SessionPlan = {
-  agent: SessionAgent
   environmentId: string | null
   vaultIds: string[]
   title: string | null
