@@ -12,7 +12,7 @@ const busy = 'Too many deliveries arrive at once.'
 const stall = async (bodies: Bodies, count: number, bytes: number): Promise<() => Promise<unknown>> => {
   const streams = Array.from({ length: count }, () => new PassThrough({ highWaterMark: 1 }))
   const read = Promise.allSettled(streams.map((stream) => bodies.read({}, stream, async (body) => body.length)))
-  await Promise.all(streams.map((stream) => stream.write(Buffer.alloc(bytes)) || once(stream, 'drain')))
+  for (const stream of streams) if (!stream.write(Buffer.alloc(bytes))) await once(stream, 'drain')
   return () => {
     for (const stream of streams) stream.end()
     return read

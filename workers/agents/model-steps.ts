@@ -108,9 +108,7 @@ async function begin(
   step: AskStep,
   listing: McpListing,
 ): Promise<Asking> {
-  const {
-    agentDefinition: { model: wanted, tools },
-  } = session
+  const { model: wanted, tools } = session.agentDefinition
   const taken = await takeEvents(
     tx,
     session.id,

@@ -76,10 +76,10 @@ describe('a failure', () => {
   test('of the agent that a trigger brings does not pause, and an archived deployment stays as it is', async () => {
     const other = await make('/agents', { name: 'other', model: 'berth/demo' })
     await callAgents(berth, token, 'POST', `/agents/${other}/archive`)
-    const brought = { ...deployment, agentId: decodeId('agent', other) ?? '' }
+    const brought = { id: decodeId('agent', other) ?? '', version: null }
     const fired: RunTrigger = { type: 'trigger', trigger_id: 'trg_1', delivery_id: 'd' }
     const started = await transaction(berth.services.db, (tx) =>
-      startDeployment(berth.services, tx, brought, { trigger: fired }),
+      startDeployment(berth.services, tx, deployment, { trigger: fired, agent: brought }),
     )
     expect(started?.error?.type).toBe('agent_archived_error')
     expect((await now())?.status).toBe('active')

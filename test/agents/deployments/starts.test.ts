@@ -202,7 +202,7 @@ test('whoever removes its owner meanwhile waits, and the session that has starte
 test('a fault of ours is thrown, and is not the answer', async () => {
   const broken = {
     ...berth.services,
-    jobs: { ...berth.services.jobs, enqueue: () => Promise.reject(databaseAway()) },
+    jobs: { ...berth.services.jobs, enqueueEach: () => Promise.reject(databaseAway()) },
   }
   await expect(transaction(berth.services.db, (tx) => startOnBehalf(broken, tx, order))).rejects.toThrow(
     'The database is not reachable',

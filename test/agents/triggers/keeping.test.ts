@@ -101,7 +101,7 @@ test('a fire waits while its organization has as many running sessions as it may
   const { id } = await create({ events: ['push'] })
   const { fire } = await fireOf(id, 'push', payloads.push())
   const fireId = decodeId('triggerFire', fire.id) ?? ''
-  await sql`update trigger_fires set status = 'pending', session_id = null, finished_at = null where id = ${fireId}`.execute(
+  await sql`update trigger_fires set status = 'pending', session_id = null, finished_at = null, position = null, shown = false where id = ${fireId}`.execute(
     berth.services.db,
   )
   const config = { ...berth.services.config, rateLimitFactor: 0 } // nobody may have a running session
