@@ -2,6 +2,7 @@
  * The worker process. `npm start` and the Procfile start it; it ends within ten seconds after a signal; VMs continue.
  */
 import { flushCompileCache } from 'node:module'
+import { getPriority, setPriority } from 'node:os'
 import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
 import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
@@ -12,6 +13,8 @@ import { modelTable } from '#src/resources/llm/models/table.ts'
 import { replaceWorker } from './predecessor.ts'
 import { startWorker } from './worker.ts'
 
+/** The nice value of a worker: Postgres and the web process go first when processors are busy, so that nobody who waits for an answer waits for work that nobody waits for. */
+const niceness = 5
 const stopLimitMs = 9_000 // the supervisor waits 11 s
 
 try {
@@ -21,6 +24,7 @@ try {
   modelTable(config) // its errors are reported now, not in the middle of a job
   if (!config.databaseUrl)
     throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
+  if (getPriority() < niceness) setPriority(niceness)
   await replaceWorker(config.dataDir)
   const services = await openServices(config, config.databaseUrl, 'worker')
   reportConnections(services.database)

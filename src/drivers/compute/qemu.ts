@@ -57,7 +57,7 @@ const consoleBytes = 64 * 1024
  * The nice value of machines (0 to 19): Postgres, the web process and workers go first when processors are busy, so that
  * computing guests do not slow down requests. Among themselves machines are equal, and on an idle host they get everything.
  */
-const niceness = 10
+const niceness = 15
 /** How much of QEMU's standard error is kept, in characters; after so many in all it is no longer read. */
 const errorsKept = 2_000
 const errorsHeard = 64 * 1024
