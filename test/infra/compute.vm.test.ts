@@ -137,7 +137,7 @@ test('a machine has a lower priority than the processes of the host, with all it
   const [pid] = [...(await node.qemus()).values()]
   const niceness = readdirSync(`/proc/${pid}/task`).map((thread) => getPriority(Number(thread)))
   expect(niceness.length).toBeGreaterThan(1)
-  expect(new Set(niceness)).toEqual(new Set([10]))
+  expect(new Set(niceness)).toEqual(new Set([15]))
   await node.compute.destroy(spec.id)
 }, 90_000)
 
