@@ -6,7 +6,7 @@
 import { fetch, type Agent } from 'undici'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { guardedAgent, isOpened, OutboundError } from './outbound.ts'
+import { guardedAgent, isOpened, isOpenedUrl, OutboundError } from './outbound.ts'
 
 /** The standard `fetch`, guarded. Its errors' `cause` is an OutboundError when a connection was not made. */
 export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
@@ -86,8 +86,8 @@ export async function readBeginning(
   return { text: Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8'), truncated: bytes > bytesMax }
 }
 
-function mayBeAsked(privateHosts: readonly string[], { protocol, hostname, port }: URL): boolean {
-  return protocol === 'https:' || (protocol === 'http:' && privateHosts.includes(`${hostname}:${port || 80}`))
+function mayBeAsked(privateHosts: readonly string[], url: URL): boolean {
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isOpenedUrl(privateHosts, url))
 }
 
 function agentOf(privateHosts: readonly string[]): Agent {

@@ -89,6 +89,12 @@ export function isOpened(privateHosts: readonly string[], host: string, port: nu
   return privateHosts.includes(`${host.includes(':') ? `[${host}]` : host}:${port}`)
 }
 
+/** The same for the host and port of a URL. */
+export function isOpenedUrl(privateHosts: readonly string[], { protocol, hostname, port }: URL): boolean {
+  const usualPort = protocol === 'https:' ? 443 : 80
+  return isOpened(privateHosts, hostname.replace(/^\[|\]$/g, ''), port === '' ? usualPort : Number(port))
+}
+
 /**
  * An undici Agent whose every connection is guarded, redirects' included. Use it with undici's own `fetch`: the global
  * one refuses it. In an error of fetch, `cause` is the OutboundError.

@@ -13,6 +13,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import { newWebhookSecret } from '#src/platform/secrets/webhook-signatures.ts'
 import type { Call } from '#src/platform/services.ts'
 import { normalHost, refusalOf } from '#src/drivers/addresses.ts'
+import { isOpenedUrl } from '#src/drivers/outbound.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import type { WebhookEventType } from './webhooks/event-types.ts'
 import { attemptsTopic, disableEndpoint } from './webhooks/queue.ts'
@@ -149,11 +150,10 @@ export async function deleteWebhookEndpoint(call: Call, publicId: string): Promi
 /** An address that may be posted to. What a name resolves to is looked at again before every connection. */
 function readUrl(config: Config, given: string): string {
   const { text } = readServerUrl(config, given, 'url')
-  const { hostname, port, protocol } = new URL(text)
-  const isOpen = config.privateHosts.includes(`${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`)
-  const host = normalHost(hostname)
+  const url = new URL(text)
+  const host = normalHost(url.hostname)
   const rule = host === null || host === 'localhost' || host.endsWith('.localhost') ? 'loopback' : ruleOf(host)
-  if (rule !== null && !isOpen)
+  if (rule !== null && !isOpenedUrl(config.privateHosts, url))
     throw new BerthError(
       'invalid_request',
       'url must lead to a public address; this one is private. An operator can open a host in BERTH_PRIVATE_HOSTS.',
