@@ -9,7 +9,7 @@ import { log } from '#src/platform/log.ts'
 import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
 import { change, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { useUpload } from '#src/resources/infra/uploads.ts'
+import { useFinishedUpload } from '#src/resources/infra/uploads.ts'
 import { discardFile, readExpiry, receiveFile } from './files/receiving.ts'
 import { readFileName, readMediaType } from './files/names.ts'
 import { fileKey, fileRows, readFile, theirFiles, type StoredFile } from './files/rows.ts'
@@ -35,15 +35,8 @@ export async function createFile(call: Call, input: FileInput): Promise<StoredFi
   readFileName(filename)
   readMediaType(mimeType)
   readExpiry(expiresInSeconds)
-  const key = await useUpload(call, organizationId, input.binaryUrl)
-  const found = key && (await objectStore(call).find(key))
-  if (!key || !found)
-    throw new BerthError(
-      'invalid_request',
-      'binary_url names no finished upload of your organization. Create an upload, PUT the file to its upload_url, then pass its binary_url.',
-      { field: 'binary_url' },
-    )
-  return receiveFile(call, found.sizeBytes, async (store) => {
+  const { key, sizeBytes } = await useFinishedUpload(call, organizationId, input.binaryUrl, 'the file')
+  return receiveFile(call, sizeBytes, async (store) => {
     await store(await objectStore(call).read(key))
     return { filename, mediaType: mimeType, expiresInSeconds }
   })

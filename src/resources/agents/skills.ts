@@ -11,7 +11,7 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { useUpload } from '#src/resources/infra/uploads.ts'
+import { useFinishedUpload } from '#src/resources/infra/uploads.ts'
 import { discardArchive } from './skills/archives.ts'
 import { insertVersion, receiveVersion, type SentSkill } from './skills/receiving.ts'
 import {
@@ -94,20 +94,13 @@ export async function createSkillVersion(call: Call, publicId: string, arrive: A
 export function arrivalOfUpload(call: Call, binaryUrl: string, displayName: string | null = null): Arrival {
   return async () => {
     const { organizationId } = allow(call.caller, 'skills:write')
-    const key = await useUpload(call, organizationId, binaryUrl)
-    const found = key && (await objectStore(call).find(key))
-    if (!key || !found)
-      throw new BerthError(
-        'invalid_request',
-        'binary_url names no finished upload of your organization. Create an upload, PUT a zip of the skill to its upload_url, then pass its binary_url.',
-        { field: 'binary_url' },
-      )
-    if (found.sizeBytes > skillLimits.bytes) throw skillTooLarge()
+    const { key, sizeBytes } = await useFinishedUpload(call, organizationId, binaryUrl, 'a zip of the skill')
+    if (sizeBytes > skillLimits.bytes) throw skillTooLarge()
     const receive = async (): Promise<SentSkill> => ({
       files: [{ path: 'skill.zip', bytes: await buffer(await objectStore(call).read(key)) }],
       displayName,
     })
-    return { bytesMax: found.sizeBytes, receive }
+    return { bytesMax: sizeBytes, receive }
   }
 }
 

@@ -56,6 +56,27 @@ export async function useUpload(
 }
 
 /**
+ * The same for an upload that must be there as a whole, with its size.
+ * @param contents what is uploaded, as the error names it.
+ * @throws BerthError invalid_request.
+ */
+export async function useFinishedUpload(
+  services: Pick<Background, 'config' | 'db' | 'sealer'>,
+  organizationId: string,
+  binaryUrl: string,
+  contents: string,
+): Promise<{ key: string; sizeBytes: number }> {
+  const key = await useUpload(services, organizationId, binaryUrl)
+  const found = key && (await objectStore(services).find(key))
+  if (key && found) return { key, sizeBytes: found.sizeBytes }
+  throw new BerthError(
+    'invalid_request',
+    `binary_url names no finished upload of your organization. Create an upload, PUT ${contents} to its upload_url, then pass its binary_url.`,
+    { field: 'binary_url' },
+  )
+}
+
+/**
  * Checks the number of an organization's uploads, and that it may store more at all. Requests of one organization are
  * serialized here, so that the counts are exact.
  */
