@@ -10,8 +10,7 @@ import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
 import { change, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { useFinishedUpload } from '#src/resources/infra/uploads.ts'
-import { discardFile, readExpiry, receiveFile } from './files/receiving.ts'
-import { readFileName, readMediaType } from './files/names.ts'
+import { discardFile, readFacts, receiveFile } from './files/receiving.ts'
 import { fileKey, fileRows, readFile, theirFiles, type StoredFile } from './files/rows.ts'
 
 /** Which files a list shows. */
@@ -31,14 +30,12 @@ export type FileInput = {
  */
 export async function createFile(call: Call, input: FileInput): Promise<StoredFile> {
   const { organizationId } = allow(call.caller, 'files:write')
-  const { filename = null, mimeType = null, expiresInSeconds = null } = input
-  readFileName(filename)
-  readMediaType(mimeType)
-  readExpiry(expiresInSeconds)
+  const { filename = null, mimeType: mediaType = null, expiresInSeconds = null } = input
+  const facts = readFacts({ filename, mediaType, expiresInSeconds }) // before anything is copied
   const { key, sizeBytes } = await useFinishedUpload(call, organizationId, input.binaryUrl, 'the file')
   return receiveFile(call, sizeBytes, async (store) => {
     await store(await objectStore(call).read(key))
-    return { filename, mediaType: mimeType, expiresInSeconds }
+    return facts
   })
 }
 

@@ -97,22 +97,30 @@ async function finish(
   { sizeBytes, sha256 }: StoredObject,
   facts: FileFacts,
 ): Promise<StoredFile> {
-  const name = readFileName(facts.filename)
-  const mediaType = mediaTypeOf(readMediaType(facts.mediaType), name, await beginningOf(call, draft, sizeBytes))
-  const expiresIn = readExpiry(facts.expiresInSeconds)
+  const { filename: name, mediaType: said, expiresInSeconds } = readFacts(facts)
+  const mediaType = mediaTypeOf(said, name, await beginningOf(call, draft, sizeBytes))
   const file = await findOne<StoredFile>(
     call.db,
     sql`
     update files set filename = ${name ?? unnamed(mediaType)}, mime_type = ${mediaType}, size_bytes = ${sizeBytes}, sha256 = ${sha256}, stored_at = now(),
-      expires_at = now() + ${expiresIn}::int * interval '1 second', reserved_bytes = 0, writing_until = null
+      expires_at = now() + ${expiresInSeconds}::int * interval '1 second', reserved_bytes = 0, writing_until = null
     where id = ${draft.id} and stored_at is null and deleted_at is null returning *`,
   )
   if (!file) throw new BerthError('timeout', 'This upload took too long, so it was ended. Send the file again.')
   return file
 }
 
-/** The seconds until a file expires; null for never. @throws BerthError invalid_request. */
-export function readExpiry(seconds: number | null): number | null {
+/** What is said about a file, checked, and as it is kept. @throws BerthError invalid_request. */
+export function readFacts({ filename, mediaType, expiresInSeconds }: FileFacts): FileFacts {
+  return {
+    filename: readFileName(filename),
+    mediaType: readMediaType(mediaType),
+    expiresInSeconds: readExpiry(expiresInSeconds),
+  }
+}
+
+/** The seconds until a file expires; null for never. */
+function readExpiry(seconds: number | null): number | null {
   const { expirySecondsMin, expirySecondsMax } = agentFileLimits
   if (seconds === null) return null
   if (Number.isInteger(seconds) && seconds >= expirySecondsMin && seconds <= expirySecondsMax) return seconds
