@@ -1,15 +1,14 @@
 /** Requests whose bodies or answers are bytes: who may send them, and how they are answered. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Readable } from 'node:stream'
+import type { IncomingHttpHeaders } from 'node:http'
 import { bearerOf } from '#schema/context.ts'
-import { watchPace } from '#src/drivers/node/files.ts'
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { fileLimits } from '#src/platform/limits/files.ts'
 import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Call } from '#src/platform/services.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { contextOf, setAllowance } from '../answers.ts'
+import { attachmentOf } from '../byte-streams.ts'
 import type { SurfaceParts } from '../routes.ts'
 import { ignoredParameters, refuseWorkspace } from '../variables.ts'
 
@@ -29,11 +28,17 @@ export async function admitted(
   return contextOf(services, caller, request.id)
 }
 
-/** The call of a request that was admitted. */
-export function admittedCall(calls: WeakMap<FastifyRequest, Call>, request: FastifyRequest): Call {
-  const call = calls.get(request)
-  if (!call) throw new Error('a request for bytes was not admitted')
-  return call
+/**
+ * Refuses the key of a request that is not repeated by it.
+ * @param advice what to do instead.
+ * @throws BerthError invalid_request.
+ */
+export function refuseIdempotencyKey(headers: IncomingHttpHeaders, advice: string): void {
+  if (headers['idempotency-key'] !== undefined)
+    throw new BerthError(
+      'invalid_request',
+      `An upload is not repeated by its Idempotency-Key. Leave the header out; ${advice}`,
+    )
 }
 
 /** The headers of a file that is sent as an attachment. */
@@ -41,28 +46,11 @@ export function attach(
   reply: FastifyReply,
   { filename, mimeType, sizeBytes }: { filename: string; mimeType: string; sizeBytes: number },
 ): void {
-  const plain = filename.replaceAll(/[^\w .-]/g, '_')
-  const encoded = encodeURIComponent(filename).replaceAll(
-    /['()*]/g,
-    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`, // as RFC 8187 wants it
-  )
   reply
     .header('content-type', mimeType)
     .header('content-length', sizeBytes)
-    .header('content-disposition', `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`)
+    .header('content-disposition', attachmentOf(filename))
     .header('cache-control', 'private, no-store')
     .header('x-content-type-options', 'nosniff')
     .header('content-security-policy', 'sandbox') // a file that is opened in a browser must not get the rights of this origin
-}
-
-/** Cuts a reader that takes next to nothing: it would keep its connection and the file open for ever. */
-export function cutSlowReader(request: FastifyRequest, reply: FastifyReply, body: Readable): void {
-  const { socket } = request.raw
-  const before = socket.bytesWritten
-  const timer = watchPace(
-    () => socket.bytesWritten - before,
-    () => reply.raw.destroy(),
-    fileLimits.stalledSeconds,
-  )
-  body.once('close', () => clearInterval(timer))
 }

@@ -1,17 +1,15 @@
 /** Files of the agents service over REST, as Anthropic's client asks for them. */
-import type { FastifyRequest } from 'fastify'
-import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
-import type { Call } from '#src/platform/services.ts'
 import { openFile } from '#src/resources/agents/files.ts'
 import { receiveFile } from '#src/resources/agents/files/receiving.ts'
 import type { StoredFile } from '#src/resources/agents/files/rows.ts'
 import { lingerAfter, send } from '../answers.ts'
+import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'
 import { pageInfo } from '../lists.ts'
 import type { HandWritten, JsonSchema, Routes } from '../routes.ts'
-import { admitted, admittedCall, attach, cutSlowReader } from './byte-streams.ts'
+import { admitted, attach, refuseIdempotencyKey } from './byte-streams.ts'
 import { readFileForm } from './file-forms.ts'
 
 const fields =
@@ -91,42 +89,29 @@ export const uploadFileRoute: HandWritten = {
   headers: {},
   takesStream: true,
   additive: true,
-  make(parts) {
-    const calls = new WeakMap<FastifyRequest, Call>()
-    return {
-      async admit(request, reply) {
+  make: (parts) =>
+    handleAdmitted(
+      async (request, reply) => {
         lingerAfter(request, reply)
         const call = await admitted(parts, request, reply, 'files:write')
         const { headers } = request
-        if (headers['idempotency-key'] !== undefined)
-          throw new BerthError(
-            'invalid_request',
-            'An upload is not repeated by its Idempotency-Key. Leave the header out; delete a file that was stored twice.',
-          )
-        const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-        if (encoding !== '' && encoding !== 'identity')
-          throw new BerthError(
-            'unsupported_encoding',
-            'A file is stored as it is sent. Send it without a content-encoding.',
-          )
+        refuseIdempotencyKey(headers, 'delete a file that was stored twice.')
+        refuseEncoding(headers, 'A file is stored as it is sent. Send it without a content-encoding.')
         if (Number(headers['content-length'] ?? 0) > agentFileLimits.bytes + agentFileLimits.formBytes)
           throw new BerthError(
             'request_too_large',
             `A file may have at most ${agentFileLimits.bytes / 1024 / 1024} MiB. Send a smaller one.`,
           )
-        calls.set(request, call)
+        return call
       },
-      async handle(request, reply) {
-        const call = admittedCall(calls, request)
-        const body = (request.body ?? request.raw) as Readable // what the parser of streams made
+      async (call, request, reply) => {
         const length = request.headers['content-length']
         const file = await receiveFile(call, length === undefined ? agentFileLimits.bytes : Number(length), (store) =>
-          readFileForm(body, request.headers['content-type'] ?? '', store),
+          readFileForm(streamOf(request), request.headers['content-type'] ?? '', store),
         )
         return send(reply, 200, JSON.stringify(shown(file)))
       },
-    }
-  },
+    ),
 }
 
 /** Gets the bytes of a file. */
@@ -140,20 +125,18 @@ export const downloadFileRoute: HandWritten = {
   responses: { 'application/octet-stream': bytes },
   headers: { 'Content-Disposition': '`attachment`, with the file’s name.' },
   additive: true,
-  make(parts) {
-    const calls = new WeakMap<FastifyRequest, Call>()
-    return {
-      admit: async (request, reply) => void calls.set(request, await admitted(parts, request, reply, 'files:read')),
-      async handle(request, reply) {
+  make: (parts) =>
+    handleAdmitted(
+      (request, reply) => admitted(parts, request, reply, 'files:read'),
+      async (call, request, reply) => {
         const { id = '' } = request.params as { id?: string } // the route's pattern has it
-        const { file, body } = await openFile(admittedCall(calls, request), id, request.method === 'HEAD')
+        const { file, body } = await openFile(call, id, request.method === 'HEAD')
         attach(reply, file)
         if (body === null) return reply.send()
         cutSlowReader(request, reply, body)
         return reply.send(body)
       },
-    }
-  },
+    ),
 }
 
 function shown(file: StoredFile): Record<string, unknown> {

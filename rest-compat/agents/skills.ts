@@ -1,7 +1,5 @@
 /** Skills over REST, as Anthropic's client asks for them. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Readable } from 'node:stream'
-import { BerthError } from '#src/platform/errors.ts'
+import type { FastifyRequest } from 'fastify'
 import { encodeId } from '#src/platform/ids.ts'
 import { skillLimits } from '#src/platform/limits/skills.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -14,9 +12,10 @@ import {
 } from '#src/resources/agents/skills.ts'
 import type { Skill, SkillVersion } from '#src/resources/agents/skills/rows.ts'
 import { lingerAfter, send } from '../answers.ts'
+import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'
 import { pageInfo } from '../lists.ts'
 import type { HandWritten, JsonSchema, Routes, SurfaceParts } from '../routes.ts'
-import { admitted, admittedCall, attach, cutSlowReader } from './byte-streams.ts'
+import { admitted, attach, refuseIdempotencyKey } from './byte-streams.ts'
 import { readSkillForm } from './skill-forms.ts'
 
 const skill =
@@ -141,21 +140,18 @@ export const downloadSkillVersionRoute: HandWritten = {
   responses: { 'application/zip': bytes },
   headers: { 'Content-Disposition': '`attachment`, with the skill’s name.' },
   additive: true,
-  make(parts) {
-    const calls = new WeakMap<FastifyRequest, Call>()
-    return {
-      admit: async (request, reply) => void calls.set(request, await admitted(parts, request, reply, 'skills:read')),
-      async handle(request, reply) {
+  make: (parts) =>
+    handleAdmitted(
+      (request, reply) => admitted(parts, request, reply, 'skills:read'),
+      async (call, request, reply) => {
         const { id = '', vid = '' } = request.params as Parameters // the route's pattern has them
-        const call = admittedCall(calls, request)
         const { version: found, body } = await openSkillVersion(call, id, vid, request.method === 'HEAD')
         attach(reply, { filename: `${found.name}.zip`, mimeType: 'application/zip', sizeBytes: found.archiveBytes })
         if (body === null) return reply.send()
         cutSlowReader(request, reply, body)
         return reply.send(body)
       },
-    }
-  },
+    ),
 }
 
 type Parameters = { id?: string; vid?: string }
@@ -184,39 +180,27 @@ function receiver(
   isNew: boolean,
   make: (call: Call, arrival: Arrival, parameters: Parameters) => Promise<Record<string, unknown>>,
 ): ReturnType<HandWritten['make']> {
-  const calls = new WeakMap<FastifyRequest, Call>()
-  return {
-    async admit(request: FastifyRequest, reply: FastifyReply) {
+  return handleAdmitted(
+    async (request, reply) => {
       lingerAfter(request, reply)
       const call = await admitted(parts, request, reply, 'skills:write')
       refuseHeaders(request)
-      calls.set(request, call)
+      return call
     },
-    async handle(request: FastifyRequest, reply: FastifyReply) {
+    async (call, request, reply) => {
       const { headers } = request
-      const body = (request.body ?? request.raw) as Readable // what the parser of streams made
       const length = headers['content-length']
       const bytesMax = length === undefined ? skillLimits.bytes : Number(length)
-      const receive = () => readSkillForm(body, headers['content-type'] ?? '', isNew)
+      const receive = () => readSkillForm(streamOf(request), headers['content-type'] ?? '', isNew)
       const arrival: Arrival = () => Promise.resolve({ bytesMax, receive })
-      return send(
-        reply,
-        200,
-        JSON.stringify(await make(admittedCall(calls, request), arrival, request.params as Parameters)), // as above
-      )
+      return send(reply, 200, JSON.stringify(await make(call, arrival, request.params as Parameters))) // as above
     },
-  }
+  )
 }
 
 function refuseHeaders({ headers }: FastifyRequest): void {
-  if (headers['idempotency-key'] !== undefined)
-    throw new BerthError(
-      'invalid_request',
-      'An upload is not repeated by its Idempotency-Key. Leave the header out; delete a skill that was made twice.',
-    )
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (encoding !== '' && encoding !== 'identity')
-    throw new BerthError('unsupported_encoding', 'A skill is read as it is sent. Send it without a content-encoding.')
+  refuseIdempotencyKey(headers, 'delete a skill that was made twice.')
+  refuseEncoding(headers, 'A skill is read as it is sent. Send it without a content-encoding.')
   if (Number(headers['content-length'] ?? 0) > skillLimits.bytes + skillLimits.formBytes) throw skillTooLarge()
 }
 

@@ -10,6 +10,7 @@ import type { Call } from '#src/platform/services.ts'
 import type { FileAddress } from '#src/resources/infra/vm-files/streams.ts'
 import { callerOfUrl, notSigned, signedParameters, type FileUrlMethod } from '#src/resources/infra/vm-files/urls.ts'
 import { contextOf, setAllowance } from '../../answers.ts'
+import { refuseEncoding } from '../../byte-streams.ts'
 import type { SurfaceParts } from '../../routes.ts'
 
 /** A request for a file: `method` is what a signed URL was made for, null with a token. */
@@ -124,9 +125,7 @@ export function readUpload({
   for (const [name, advice] of Object.entries(refusedHeaders))
     if (headers[name] !== undefined)
       throw new BerthError('invalid_request', `The header ${name} is not supported here. ${advice}`)
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (encoding !== '' && encoding !== 'identity')
-    throw new BerthError('unsupported_encoding', 'A file is stored as it is sent. Send it without a content-encoding.')
+  refuseEncoding(headers, 'A file is stored as it is sent. Send it without a content-encoding.')
   const length = headers['content-length'] === undefined ? null : Number(headers['content-length'])
   const range = headers['content-range']
   if (range === undefined) return { offset: 0, lengthBytes: length, totalBytes: length, isLast: true }

@@ -1,8 +1,6 @@
 /** Files and folders of a VM as streams: `GET`, `HEAD` and `PUT /api/v1/vms/{vm_id}/files`. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Readable } from 'node:stream'
 import type { FileAnswer } from '#src/drivers/node/file-transfers.ts'
-import { watchPace } from '#src/drivers/node/files.ts'
 import { momentAt } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { fileLimits } from '#src/platform/limits/files.ts'
@@ -15,6 +13,7 @@ import {
 } from '#src/resources/infra/vm-files/streams.ts'
 import { notSigned } from '#src/resources/infra/vm-files/urls.ts'
 import { lingerAfter, send } from '../../answers.ts'
+import { attachmentOf, cutSlowReader, handleAdmitted, streamOf } from '../../byte-streams.ts'
 import type { HandWritten, JsonSchema } from '../../routes.ts'
 import { readFileRequest, readUpload, type FileRequest } from './requests.ts'
 
@@ -79,17 +78,11 @@ export const getFileRoute: HandWritten = {
   takesStream: true,
   takesSignedUrls: true,
   additive: true,
-  make(parts) {
-    const requests = new WeakMap<FastifyRequest, FileRequest>()
-    return {
-      admit: async (request, reply) => void requests.set(request, await readFileRequest(parts, request, reply)),
-      async handle(request, reply) {
-        const asked = requests.get(request)
-        if (!asked) throw new Error('a request for a file was not admitted')
-        return hidingVm(asked, () => sendFile(asked, request, reply))
-      },
-    }
-  },
+  make: (parts) =>
+    handleAdmitted(
+      (request, reply) => readFileRequest(parts, request, reply),
+      (asked, request, reply) => hidingVm(asked, () => sendFile(asked, request, reply)),
+    ),
 }
 
 /** Puts a file, or what is in a tar archive into a folder. */
@@ -124,23 +117,17 @@ export const putFileRoute: HandWritten = {
   takesStream: true,
   takesSignedUrls: true,
   additive: true,
-  make(parts) {
-    const requests = new WeakMap<FastifyRequest, FileRequest>()
-    return {
-      async admit(request, reply) {
+  make: (parts) =>
+    handleAdmitted(
+      async (request, reply) => {
         lingerAfter(request, reply)
         const asked = await readFileRequest(parts, request, reply)
         readUpload(request)
         await hidingVm(asked, () => checkUpload(asked.call, asked.address))
-        requests.set(request, asked)
+        return asked
       },
-      async handle(request, reply) {
-        const asked = requests.get(request)
-        if (!asked) throw new Error('an upload of a file was not admitted')
-        return hidingVm(asked, () => takeFile(asked, request, reply))
-      },
-    }
-  },
+      (asked, request, reply) => hidingVm(asked, () => takeFile(asked, request, reply)),
+    ),
 }
 
 /** For a signed URL, a VM that is gone is a URL that is no longer valid. */
@@ -192,45 +179,25 @@ async function sendFile(asked: FileRequest, request: FastifyRequest, reply: Fast
   if (part.status === 206)
     reply.header('content-range', `bytes ${part.startByte}-${part.startByte + part.lengthBytes - 1}/${facts.sizeBytes}`)
   if (headOnly || body === null) return reply.send()
-  cutSlowReader(request, reply, body, format === 'tar' && part.startByte > 0)
+  const startsLate = format === 'tar' && part.startByte > 0
+  cutSlowReader(request, reply, body, startsLate ? fileLimits.firstByteSeconds : fileLimits.stalledSeconds)
   return reply.send(body)
 }
 
 function describe(reply: FastifyReply, { path, format }: FileAddress, { facts }: FileAnswer): void {
   const name = `${path.split('/').findLast((part) => part !== '') ?? 'root'}${format === 'tar' ? '.tar' : ''}`
-  const plain = name.replaceAll(/[^\w .-]/g, '_')
   reply
     .header('accept-ranges', 'bytes')
     .header('etag', facts?.etag)
     .header('last-modified', momentAt(facts?.modifiedMs ?? 0).toUTCString())
     .header('content-type', format === 'tar' ? 'application/x-tar' : 'application/octet-stream')
     .header('cache-control', 'private, no-cache')
-    .header('content-disposition', `attachment; filename="${plain}"; filename*=UTF-8''${encodeName(name)}`)
+    .header('content-disposition', attachmentOf(name))
     .header('content-security-policy', 'sandbox') // a file that is opened in a browser must not get the rights of this origin
-}
-
-/** As RFC 8187 wants it. */
-function encodeName(name: string): string {
-  return encodeURIComponent(name.toWellFormed()).replaceAll(
-    /['()*]/g,
-    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
 }
 
 function textOf(header: string | string[] | undefined): string | null {
   return typeof header === 'string' ? header : null
-}
-
-/** A reader that takes next to nothing would keep one of its organization's transfers for ever. */
-function cutSlowReader(request: FastifyRequest, reply: FastifyReply, body: Readable, startsLate: boolean): void {
-  const { socket } = request.raw
-  const before = socket.bytesWritten
-  const timer = watchPace(
-    () => socket.bytesWritten - before,
-    () => reply.raw.destroy(),
-    startsLate ? fileLimits.firstByteSeconds : fileLimits.stalledSeconds,
-  )
-  body.once('close', () => clearInterval(timer))
 }
 
 async function takeFile(
@@ -238,8 +205,7 @@ async function takeFile(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const body = (request.body ?? request.raw) as Readable // what the parser of streams made
-  const result = await putVmFile(call, address, readUpload(request), body)
+  const result = await putVmFile(call, address, readUpload(request), streamOf(request))
   if ('aheadOf' in result) {
     reply.header(offsetHeader, result.aheadOf)
     throw new BerthError(
