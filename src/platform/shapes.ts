@@ -1,5 +1,6 @@
 /** Exact zod schemas for callers' JSON, and the error sentence for a value that does not match. */
 import { z } from 'zod'
+import { BerthError } from './errors.ts'
 import { unknownKeySentence } from './shapes/unknown-keys.ts'
 
 /**
@@ -22,6 +23,17 @@ export function exact<Shape extends z.core.$ZodLooseShape>(
         : `${placeMark}${key} ${refusal}`
     },
   })
+}
+
+/**
+ * Refuses null in fields where there is nothing that it could mean.
+ * @param given the fields by their names in requests.
+ * @throws BerthError invalid_request.
+ */
+export function refuseNulls(given: Readonly<Record<string, unknown>>): void {
+  for (const [field, value] of Object.entries(given))
+    if (value === null)
+      throw new BerthError('invalid_request', `${field} cannot be null. Leave it out, or send a value.`, { field })
 }
 
 /** A placeholder for the caller's name of the object: the schema does not know where it is used. */

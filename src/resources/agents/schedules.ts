@@ -8,6 +8,7 @@ import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.t
 import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import { refuseNulls } from '#src/platform/shapes.ts'
 import { readStartAgent, readStartDeployment } from './deployments/fields.ts'
 import { readKickoff, type Kickoff } from './kickoffs.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
@@ -92,8 +93,7 @@ export async function pageSchedulesOfEach(
  */
 export async function updateSchedule(call: Call, publicId: string, given: ScheduleChange): Promise<Schedule> {
   const scope = allow(call.caller, 'schedules:write')
-  const cleared = Object.entries(given).find(([, value]) => value === null)
-  if (cleared) throw new BerthError('invalid_request', `${cleared[0]} cannot be null. Leave it out to keep it.`)
+  refuseNulls(given)
   return transaction(call.db, async (tx) => {
     const before = await lockSchedule(tx, scope, publicId)
     const { cron, timezone } = readCron(given.cron ?? before.cron, given.timezone ?? before.timezone)

@@ -12,6 +12,7 @@ import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { newWebhookSecret } from '#src/platform/secrets/webhook-signatures.ts'
 import type { Call } from '#src/platform/services.ts'
+import { refuseNulls } from '#src/platform/shapes.ts'
 import { normalHost, refusalOf } from '#src/drivers/addresses.ts'
 import { isOpenedUrl } from '#src/drivers/outbound.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
@@ -177,9 +178,9 @@ function readDescription(given: string | null): string | null {
   )
 }
 
-function readEnabled(given: boolean | null | undefined, usual: boolean): boolean {
-  if (given === null) throw new BerthError('invalid_request', 'enabled must be true or false.', { field: 'enabled' })
-  return given ?? usual
+function readEnabled(enabled: boolean | null | undefined, usual: boolean): boolean {
+  refuseNulls({ enabled })
+  return enabled ?? usual
 }
 
 /** Each type once. */
