@@ -4,7 +4,7 @@ import { momentAt } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { momentsFrom, readCron } from '#src/platform/jobs/cron.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
-import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { isGiven, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
 import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -150,8 +150,4 @@ async function resolveTarget(call: Call, tx: Tx, scope: Scope, { agent, deployme
   }
   const { id } = await readStartDeployment(tx, scope, deployment)
   return { agentId: null, agentVersion: null, deploymentId: id }
-}
-
-function isGiven<Value>(value: Value): value is NonNullable<Value> {
-  return value !== undefined && value !== null
 }
