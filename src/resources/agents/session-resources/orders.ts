@@ -5,7 +5,7 @@ import type { Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
-import { findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import { exact } from '#src/platform/shapes.ts'
@@ -16,7 +16,7 @@ import type { Environment } from '#src/resources/agents/environments/rows.ts'
 import { isThere } from '#src/resources/agents/files/rows.ts'
 import { readResourcesOf, sealToken, type Checkout, type SessionResource } from './rows.ts'
 
-/** A resource that is asked for. A file's id is its stored one; null where the text is no id. */
+/** A resource that is asked for. A file's id is its stored one. */
 export type ResourceOrder =
   | { type: 'file'; fileId: string; mountPath: string }
   | { type: 'github_repository'; url: string; checkout: Checkout | null; token: string | null; mountPath: string }
@@ -109,7 +109,7 @@ export function readToken(given: string | null | undefined, place: string): stri
 
 /**
  * Writes resources of a session, which is locked by this transaction. The files must be its owner's.
- * @throws BerthError invalid_request; rate_limited for too many.
+ * @throws BerthError invalid_request, also for too many.
  */
 export async function insertResources(
   { sealer }: { sealer: Sealer },
@@ -131,22 +131,29 @@ export async function insertResources(
     sql`select id from files where id = any(${fileIds}::uuid[]) and organization_id = ${organizationId} and owner_user_id = ${userId} and ${isThere}`,
   )
   if (new Set(fileIds).size !== files.length) throw noSuchFile('')
-  const resources: SessionResource[] = []
   const ids = orders.map(() => newUuid()).toSorted() // their order is that of the resources, also within a millisecond
-  for (const [index, id] of ids.entries()) {
-    const order = orders[index]! // there are as many
-    const [url, checkout, token] = order.type === 'file' ? [null, null, null] : [order.url, order.checkout, order.token]
-    resources.push(
-      await getOne<SessionResource>(
-        tx,
-        sql`
-        insert into session_resources (id, session_id, type, mount_path, file_id, url, checkout, sealed_token)
-        values (${id}, ${sessionId}, ${order.type}, ${order.mountPath}, ${order.type === 'file' ? order.fileId : null}, ${url},
-          ${checkout && JSON.stringify(checkout)}::jsonb, ${token && sealToken(sealer, id, token)}) returning *`,
-      ),
-    )
+  const rows = orders.map((order, index) => rowOf(sealer, ids[index]!, order)) // there are as many
+  return findAll<SessionResource>(
+    tx,
+    sql`
+    with added as (
+      insert into session_resources (id, session_id, type, mount_path, file_id, url, checkout, sealed_token)
+      select id, ${sessionId}, type, mount_path, file_id, url, checkout, decode(sealed_token, 'base64') from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+        as r(id uuid, type text, mount_path text, file_id uuid, url text, checkout jsonb, sealed_token text) returning *)
+    select * from added order by id`,
+  )
+}
+
+function rowOf(sealer: Sealer, id: string, order: ResourceOrder): object {
+  const row = { id, type: order.type, mount_path: order.mountPath }
+  if (order.type === 'file') return { ...row, file_id: order.fileId }
+  const { url, checkout, token } = order
+  return {
+    ...row,
+    url,
+    checkout,
+    sealed_token: token && sealToken(sealer, id, token).toString('base64'),
   }
-  return resources
 }
 
 /** Each resource has a path of its own, and none is below a file. */
