@@ -7,7 +7,7 @@ import { getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { discardArchive, keepArchive, reserveArchive, storeArchive, type Archive } from './archives.ts'
 import { readSkillFolder, type SentFile, type SkillFolder } from './folders.ts'
-import type { SkillVersion } from './rows.ts'
+import { versionColumns, type SkillVersion } from './rows.ts'
 import { writeZip } from './zip.ts'
 
 /** What was sent: the files, and what else was said. */
@@ -69,7 +69,7 @@ export async function insertVersion(
     tx,
     sql`insert into skill_versions (id, skill_id, name, description, instructions, files, unpacked_bytes, archive_bytes)
     values (${archive.id}, ${skillId}, ${folder.name}, ${folder.description}, ${folder.instructions}, ${JSON.stringify(files)}::jsonb, ${unpackedBytes}, ${sizeBytes})
-    returning *`,
+    returning ${versionColumns}`,
   )
 }
 

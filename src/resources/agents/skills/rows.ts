@@ -4,7 +4,7 @@ import { ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
-import { findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** A skill as it is stored; times are RFC 3339 text, ids are uuids. */
@@ -19,12 +19,15 @@ export type SkillVersion = Omit<Row<'skill_versions', { files: SkillFile[] }>, '
 /** Skills as they are found. */
 export const skillRows = rowsOf<Skill>('skill', 'skills', 'skill')
 
+/** The columns of a version: not what models are told, which has up to a mebibyte. */
+export const versionColumns = sql`id, skill_id, name, description, files, unpacked_bytes, archive_bytes, created_at`
+
 /** Versions as they are found. */
 export const skillVersionRows = rowsOf<SkillVersion>(
   'skillVersion',
   'skill_versions',
   'version of this skill',
-  sql`id, skill_id, name, description, files, unpacked_bytes, archive_bytes, created_at`, // not what models are told
+  versionColumns,
   ['files'],
 )
 
@@ -40,17 +43,9 @@ export async function readSkill(db: Db, scope: Scope, publicId: string, lock = s
 
 /** The version of the caller's skill. @throws BerthError not_found. */
 export async function readSkillVersion(db: Db, scope: Scope, skillId: string, publicId: string): Promise<SkillVersion> {
-  const ids = { skill: decodeId('skill', skillId), version: decodeId('skillVersion', publicId) }
-  const version =
-    ids.skill &&
-    ids.version &&
-    (await findOne<SkillVersion>(
-      db,
-      sql`select v.* from skill_versions v join skills s on s.id = v.skill_id
-      where v.id = ${ids.version} and s.id = ${ids.skill} and ${ownedByCaller(scope)}`,
-    ))
-  if (!version) throw notFound('version of this skill')
-  return version
+  const id = decodeId('skill', skillId)
+  if (!id) throw notFound('version of this skill')
+  return skillVersionRows.read(db, publicId, sql`skill_id = ${id} and ${ofTheirSkills(scope)}`)
 }
 
 /** A version's key in the object store. */
