@@ -15,7 +15,7 @@ import {
 import { ofTheirSessions, resourceRows, sealToken, type SessionResource } from './session-resources/rows.ts'
 import { appendEvents } from './sessions/log.ts'
 import { readSession, sessionOver, type Session } from './sessions/rows.ts'
-import { sessionMasker } from './sessions/secrets.ts'
+import { rememberSecrets } from './sessions/secrets.ts'
 
 /**
  * Adds a resource. It is in the VM from the next command of the agent on.
@@ -85,7 +85,7 @@ export async function updateSessionResource(
     checkMayHaveToken(before.url ?? '', '')
     const token = readToken(authorizationToken, '')
     if (token === null) throw new BerthError('invalid_request', 'authorization_token must not be empty.')
-    await sessionMasker({ db: tx, sealer: call.sealer }, session) // what was used so far stays masked
+    await rememberSecrets({ db: tx, sealer: call.sealer }, session)
     return getOne<SessionResource>(
       tx,
       // Git in a clone that was made without a token does not ask for one yet, so it is put there again.
@@ -104,7 +104,7 @@ export async function deleteSessionResource(call: Call, sessionId: string, id: s
   const scope = allow(call.caller, 'sessions:write')
   await changeSession(call, scope, sessionId, async (tx, session) => {
     const before = await resourceRows.read(tx, id, sql`session_id = ${session.id}`, sql`for update`)
-    await sessionMasker({ db: tx, sealer: call.sealer }, session) // what was used so far stays masked
+    await rememberSecrets({ db: tx, sealer: call.sealer }, session)
     await change(tx, sql`delete from session_resources where id = ${before.id}`)
     return before
   })

@@ -61,7 +61,18 @@ export async function sessionMasker({ db, sealer }: Opened, session: SecretSessi
   return keptMasker(secrets)
 }
 
-/** The same for a step of the loop, which must not fail: if there are too many secrets, everything is masked. */
+/**
+ * Remembers the secrets that a session can use now: they stay masked in it once it cannot use them any more.
+ * @throws BerthError invalid_request when these, and those before them, are too many.
+ */
+export async function rememberSecrets(opened: Opened, session: SecretSession): Promise<void> {
+  await sessionMasker(opened, session)
+}
+
+/**
+ * The same as `sessionMasker` for a step of the loop, which must not fail: if there are too many secrets, everything is
+ * masked.
+ */
 export async function stepMasker(opened: Opened, session: SecretSession): Promise<Masker> {
   try {
     return await sessionMasker(opened, session)
@@ -71,7 +82,7 @@ export async function stepMasker(opened: Opened, session: SecretSession): Promis
   }
 }
 
-/** The same for a session that is about to start with these vaults, and with these tokens of its resources. */
+/** That of a session that is about to start with these vaults, and with these tokens of its resources. */
 export async function startMasker(
   opened: Opened,
   owner: { organizationId: string; userId: string },
