@@ -2,7 +2,7 @@
  * Memories: short texts that a person keeps for their agents, or that an organization shares with all of its members'
  * agents. Every change names the revision that it changes.
  */
-import { allow, allowIn, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, allowIn, ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
@@ -13,7 +13,6 @@ import { addMemoryEvent, ownerOf } from './memories/events.ts'
 import {
   memoryColumns,
   memoryRows,
-  reachOf,
   readBody,
   readKey,
   readMemory,
@@ -104,12 +103,12 @@ export async function addMemory(tx: Tx, added: NewMemory): Promise<CreatedMemory
 
 /** The memory of this id. @throws BerthError not_found. */
 export async function getMemory(call: Call, publicId: string): Promise<Memory> {
-  return readMemory(call.db, reachOf(call.caller, 'memories:read'), publicId)
+  return readMemory(call.db, allowAnywhere(call.caller, 'memories:read'), publicId)
 }
 
 /** The memories of these stored ids that the caller may read. */
 export async function findMemories(call: Call, ids: readonly string[]): Promise<Memory[]> {
-  return memoryRows.find(call.db, ids, ownedByCaller(reachOf(call.caller, 'memories:read')))
+  return memoryRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'memories:read')))
 }
 
 /** The caller's memories, or those that an organization shares, newest first. @throws BerthError invalid_request, forbidden. */
@@ -132,15 +131,15 @@ export async function pageMemories(
  * that a colleague wrote; invalid_request.
  */
 export async function updateMemory(call: Call, publicId: string, input: MemoryChange): Promise<Memory> {
+  const reach = allowAnywhere(call.caller, 'memories:write')
   const { body, category, revision } = input
-  reachOf(call.caller, 'memories:write')
   if (body === undefined && category === undefined)
     throw new BerthError('invalid_request', 'Send body, category, or both: there is nothing to change.', {
       field: 'body',
     })
   const changed = body === undefined ? undefined : readBody(body)
   return transaction(call.db, async (tx) => {
-    const before = await lockMemory(call, tx, publicId, revision)
+    const before = await lockMemory(call, tx, reach, { id: publicId, revision })
     const memory = await getOne<Memory>(
       tx,
       sql`
@@ -153,9 +152,10 @@ export async function updateMemory(call: Call, publicId: string, input: MemoryCh
 }
 
 /** Deletes a revision. @throws BerthError as updateMemory. */
-export async function deleteMemory(call: Call, { id, revision }: { id: string; revision: number }): Promise<void> {
+export async function deleteMemory(call: Call, revised: { id: string; revision: number }): Promise<void> {
+  const reach = allowAnywhere(call.caller, 'memories:write')
   await transaction(call.db, async (tx) => {
-    const memory = await lockMemory(call, tx, id, revision)
+    const memory = await lockMemory(call, tx, reach, revised)
     await change(tx, sql`delete from memories where id = ${memory.id}`)
     await addToCount(tx, memory.spaceId, -1)
     await addMemoryEvent(tx, memory, 'memory.deleted')
@@ -163,9 +163,13 @@ export async function deleteMemory(call: Call, { id, revision }: { id: string; r
 }
 
 /** The memory, locked until the transaction ends. What an organization shares is changed by who wrote it, and by admins. */
-async function lockMemory(call: Call, tx: Tx, publicId: string, revision: number): Promise<Memory> {
-  const reach = reachOf(call.caller, 'memories:write')
-  const memory = await readMemory(tx, reach, publicId, sql`for update`)
+async function lockMemory(
+  call: Call,
+  tx: Tx,
+  reach: Reach,
+  { id, revision }: { id: string; revision: number },
+): Promise<Memory> {
+  const memory = await readMemory(tx, reach, id, sql`for update`)
   if (memory.ownerUserId === null && memory.authorUserId !== reach.userId)
     allowIn(call.caller, 'shared-memories:write', memory.organizationId)
   if (memory.revision !== revision) throw revisionStale(memory.revision)

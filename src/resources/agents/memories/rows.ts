@@ -1,5 +1,5 @@
 /** A memory's row, its queries, and the rules for what is kept. */
-import { allowAnywhere, ownedByCaller, type Caller, type Permission, type Reach } from '#src/platform/access.ts'
+import { ownedByCaller, type Reach } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
@@ -36,14 +36,6 @@ export const memoryRows = rowsOf<Memory>('memory', 'memories', 'memory', memoryC
 /** The memory of this id: the caller's own, or one that an organization of theirs shares. @throws BerthError not_found. */
 export async function readMemory(db: Db, reach: Reach, publicId: string, lock = sql``): Promise<Memory> {
   return memoryRows.read(db, publicId, ownedByCaller(reach), lock)
-}
-
-/**
- * The caller's reach, for memories that are named by their ids.
- * @throws BerthError as allowAnywhere.
- */
-export function reachOf(caller: Caller, permission: Extract<Permission, `memories:${string}`>): Reach {
-  return allowAnywhere(caller, permission)
 }
 
 /** A body: text of 1 to 10,000 characters. @throws BerthError invalid_request. */
