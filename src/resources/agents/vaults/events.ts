@@ -52,8 +52,11 @@ export async function addVaultEvent(
     sql`delete from vault_events where vault_id = ${vaultId} and position <= (select event_position from vaults where id = ${vaultId}) - ${limits.vaultEventsKept}`,
   )
   await publish(tx, 'vault', vaultId)
-  if (vault && type in webhookEventTypes)
-    await tellOfVault(tx, vault.organizationId, type as never, vaultId, credentialId)
+  if (vault && isTold(type)) await tellOfVault(tx, vault.organizationId, type, vaultId, credentialId)
+}
+
+function isTold(type: VaultEventType): type is Extract<VaultEventType, WebhookEventType> {
+  return type in webhookEventTypes
 }
 
 /** Tells webhook endpoints what happened to a vault, or to a credential in it. */
