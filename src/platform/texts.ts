@@ -18,3 +18,8 @@ export function withoutBeginning(text: string, character: string): string {
   while (text[start] === character) start++
   return text.slice(start)
 }
+
+/** A text from outside that Postgres can store, also in JSON: without NUL characters and lone surrogates. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '\u{fffd}').toWellFormed()
+}

@@ -11,7 +11,7 @@ import { createMasker } from '#src/platform/masking.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { standardSignatures } from '#src/platform/secrets/webhook-signatures.ts'
 import { beforeClose, type Background } from '#src/platform/services.ts'
-import { storableText } from '#src/resources/agents/storable.ts'
+import { storableText } from '#src/platform/texts.ts'
 import { webhooksTopic } from '#src/resources/infra/webhooks/emit.ts'
 import {
   claimDeliveries,

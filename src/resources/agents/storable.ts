@@ -1,9 +1,7 @@
-/** Makes text from outside storable in Postgres's JSON: removes NUL characters and lone surrogates. */
+/** Makes values from outside storable in Postgres's JSON: their texts have no NUL characters and no lone surrogates. */
+import { storableText } from '#src/platform/texts.ts'
 
-/** A storable text. */
-export function storableText(text: string): string {
-  return text.replaceAll('\0', '\u{fffd}').toWellFormed()
-}
+export { storableText } from '#src/platform/texts.ts'
 
 /** A storable JSON value. Its depth was limited when it was parsed. */
 export function storable<Value>(value: Value): Value {

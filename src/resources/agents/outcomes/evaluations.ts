@@ -5,10 +5,10 @@
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import type { Usage } from '#src/drivers/models/model.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { storableText } from '#src/platform/texts.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { Outcome, OutcomeChange } from './rows.ts'
 import { modelUsage } from '#src/resources/agents/turns/step-events.ts'
-import { storableText } from '#src/resources/agents/storable.ts'
 
 /** A grader's verdict. */
 export type Verdict = { result: 'satisfied' | 'needs_revision' | 'failed'; explanation: string }
