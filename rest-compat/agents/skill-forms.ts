@@ -6,7 +6,6 @@ import { skillTooLarge } from '#src/resources/agents/skills.ts'
 import type { SentSkill } from '#src/resources/agents/skills/receiving.ts'
 import { invalidForm, readField, readForm, shortenedName } from './forms.ts'
 
-const displayNameBytes = 4096
 const most = {
   bytes: skillLimits.bytes + skillLimits.formBytes,
   parts: skillLimits.filesMax + 1, // and display_name
@@ -42,8 +41,9 @@ export async function readSkillForm(body: Readable, contentType: string, isNew: 
     } else if (name === 'display_name' && isNew) {
       if (isNamed) throw invalidForm('The form has the field "display_name" twice. Send it once.')
       isNamed = true
-      const given = await readField(stream, displayNameBytes)
-      if (given === undefined) throw invalidForm('display_name must be one line of 1 to 255 characters.')
+      const given = await readField(stream, skillLimits.formFieldBytes)
+      if (given === undefined)
+        throw invalidForm(`display_name must be one line of 1 to ${skillLimits.displayNameLength} characters.`)
       sent.displayName = given
     } else
       throw invalidForm(

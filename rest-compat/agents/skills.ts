@@ -104,7 +104,10 @@ const files: JsonSchema = {
   description:
     'The files, each named with its path from the skill’s folder on, such as my-skill/SKILL.md; or one zip of the folder.',
 }
-const displayName: JsonSchema = { type: 'string', description: 'A name to show: one line, at most 255 characters.' }
+const displayName: JsonSchema = {
+  type: 'string',
+  description: `A name to show: one line, at most ${skillLimits.displayNameLength} characters.`,
+}
 const reason = 'Files pass as bytes, in a form or as an archive.'
 
 /** Makes a skill from the files in a form. */

@@ -1,5 +1,6 @@
 /** The catalog of built-in tools: how each is described to models, and what it needs. */
 import { allow } from '#src/platform/access.ts'
+import { memoryLimits } from '#src/platform/limits/memories.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { BuiltInToolset, PermissionPolicy } from './agents/rows.ts'
 
@@ -136,7 +137,7 @@ export const builtInTools: readonly BuiltInTool[] = [
     outside,
     'Keeps something for later sessions of the same user: one thing in a sentence or two, that can be understood without this conversation. No passwords or keys.',
     {
-      body: text('What to keep: 1 to 10,000 characters.'),
+      body: text(`What to keep: 1 to ${memoryLimits.bodyLength.toLocaleString('en-US')} characters.`),
       category: {
         type: 'string',
         enum: ['preference', 'fact', 'instruction', 'project', 'other'],

@@ -98,10 +98,15 @@ function enter(organizationId: string): () => void {
 
 function readDisplayName(given: string | null): string | null {
   if (given === null) return null
-  if (given.trim() !== '' && given.length <= 255 && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(given)) return given
+  if (
+    given.trim() !== '' &&
+    given.length <= skillLimits.displayNameLength &&
+    !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(given)
+  )
+    return given
   throw new BerthError(
     'invalid_request',
-    'display_name must be one line of 1 to 255 characters. Leave it out to show the name in SKILL.md.',
+    `display_name must be one line of 1 to ${skillLimits.displayNameLength} characters. Leave it out to show the name in SKILL.md.`,
     { field: 'display_name' },
   )
 }

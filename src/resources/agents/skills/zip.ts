@@ -32,7 +32,7 @@ const methods = { stored: 0, deflated: 8 }
 const unix = 3
 const kindMask = 0xf000
 const kinds = { unknown: 0, folder: 0x4000, file: 0x8000, link: 0xa000 }
-const firstFreeBytes = 1024 * 1024
+const mebibyte = 1024 * 1024
 const noDate = 0x21 // 1 January 1980, the first that can be written
 
 /** Whether bytes begin as a zip archive does. */
@@ -111,7 +111,9 @@ function readDirectory(archive: Buffer): { entries: Entry[]; directoryAt: number
   const [here, count] = [archive.readUInt16LE(endAt + 8), archive.readUInt16LE(endAt + 10)]
   const [sizeBytes, directoryAt] = [archive.readUInt32LE(endAt + 12), archive.readUInt32LE(endAt + 16)]
   if (count === 0xffff || sizeBytes === 0xffffffff || directoryAt === 0xffffffff)
-    throw invalid('The archive is in the format Zip64. Pack the skill as an ordinary zip; it has 30 MiB at most.')
+    throw invalid(
+      `The archive is in the format Zip64. Pack the skill as an ordinary zip; it has ${skillLimits.bytes / mebibyte} MiB at most.`,
+    )
   if (disk !== 0 || directoryDisk !== 0 || here !== count)
     throw invalid('The archive is one of several parts. Send the skill as one zip.')
   if (count > skillLimits.entriesMax)
@@ -174,8 +176,8 @@ function readEntry(archive: Buffer, at: number, nameBytes: number): Entry {
 function checkSizes(archive: Buffer, entries: readonly Entry[]): void {
   const unpackedBytes = entries.reduce((sum, entry) => sum + entry.unpackedBytes, 0)
   if (unpackedBytes > skillLimits.bytes)
-    throw invalid(`The archive unpacks to more than ${skillLimits.bytes / firstFreeBytes} MiB, the most for a skill.`)
-  if (unpackedBytes > firstFreeBytes + skillLimits.ratioMax * archive.length)
+    throw invalid(`The archive unpacks to more than ${skillLimits.bytes / mebibyte} MiB, the most for a skill.`)
+  if (unpackedBytes > skillLimits.ratioFreeBytes + skillLimits.ratioMax * archive.length)
     throw invalid(
       `The archive unpacks to more than ${skillLimits.ratioMax} times its size. Make large files where they are needed, by a script.`,
     )
