@@ -5,7 +5,7 @@ export const memoryLimits = {
   listMax: 100,
   listUsual: 50,
   perPersonMax: 10_000, // of one person in an organization
-  perOrganizationMax: 100_000, // shared ones and all people's together
+  perOrganizationMax: 100_000, // shared ones and all people's together; roughly
   perSessionMax: 200, // that the agent of one session keeps
   eventsKept: 1000, // of one person, and of what an organization shares
 

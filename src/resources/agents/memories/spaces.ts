@@ -64,7 +64,11 @@ export async function updateMemorySettings(call: Call, input: { useMemories: boo
   )
 }
 
-/** Refuses one more than the limits. The space must be locked. @throws BerthError rate_limited. */
+/**
+ * Refuses one more than the limits. The space must be locked, so that a person's limit is exact. The organization's is
+ * rough: nothing locks all of its spaces, so those that are added to at the same time may pass it by one each.
+ * @throws BerthError rate_limited.
+ */
 export async function checkRoom(tx: Tx, space: MemorySpace): Promise<void> {
   if (space.ownerUserId !== null && space.memoryCount >= memoryLimits.perPersonMax)
     throw tooMany(`You have ${memoryLimits.perPersonMax} memories in this organization`)
