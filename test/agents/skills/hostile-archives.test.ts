@@ -11,6 +11,11 @@ const folderOf = (archive: Buffer): ReturnType<typeof readSkillFolder> =>
 const withEntry = (entry: Entry): Buffer => zipOf([instructions, entry])
 const zeros = Buffer.alloc(29 * 1024 * 1024)
 const honest = zipOf([instructions, { path: 'x/a', content: 'a' }])
+const emptyEnd = Buffer.alloc(22)
+emptyEnd.write('PK\x05\x06', 'latin1')
+emptyEnd.writeUInt32LE(honest.length, 16)
+const withTwoEnds = Buffer.concat([honest, emptyEnd])
+withTwoEnds.writeUInt16LE(emptyEnd.length, honest.length - 2)
 
 test.each<[string, Buffer, RegExp]>([
   ['a path that leaves', withEntry({ path: 'x/../../a', content: 'a' }), /leaves/],
@@ -51,6 +56,12 @@ test.each<[string, Buffer, RegExp]>([
   ['a directory elsewhere', zipOf([instructions], { gap: 4 }), /every program reads alike/],
   ['something before it', Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), honest]), /every program reads alike/],
   ['something behind it', Buffer.concat([honest, Buffer.from('x')]), /every program reads alike/],
+  ['a second end in its comment', withTwoEnds, /every program reads alike/],
+  [
+    'the beginning of an end in its comment',
+    zipOf([instructions], { comment: 'PK\x05\x06' }),
+    /every program reads alike/,
+  ],
   ['its first half', honest.subarray(0, honest.length / 2), /not a whole zip/],
   ['four bytes', Buffer.from('PK\x03\x04', 'latin1'), /not a whole zip/],
   ['nothing in it', zipOf([]), /one folder/],

@@ -137,12 +137,18 @@ function readDirectory(archive: Buffer): { entries: Entry[]; directoryAt: number
   return { entries, directoryAt }
 }
 
-/** Where the end of the directory begins: exactly one place, whose comment ends with the archive. */
+/**
+ * Where the end of the directory begins: the only place whose comment ends with the archive, without another beginning in
+ * that comment. Programs that look for it from different sides find different ones otherwise.
+ */
 function findEnd(archive: Buffer): number {
   const last = archive.length - headerBytes.end
+  const places: number[] = []
   for (let at = last; at >= Math.max(0, last - commentBytesMax); at--)
-    if (archive.readUInt32LE(at) === signatures.end && archive.readUInt16LE(at + 20) === last - at) return at
-  throw broken()
+    if (archive.readUInt32LE(at) === signatures.end && archive.readUInt16LE(at + 20) === last - at) places.push(at)
+  const [endAt] = places
+  if (endAt === undefined || places.length > 1 || archive.includes(wordOf(signatures.end), endAt + 4)) throw broken()
+  return endAt
 }
 
 function readEntry(archive: Buffer, at: number, nameBytes: number): Entry {
