@@ -28,8 +28,12 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
     const operation = runner.prepare(route.operation)
     add(key, (method, path) => describeRoute(method, path, route, operation, { schema: runner.schema, components }))
   }
-  for (const [key, written] of Object.entries(surface.handlers))
-    add(key, (method, path) => describeHandWritten(method, path, written, components))
+  for (const [key, written] of Object.entries(surface.handlers)) {
+    const like = surface.routes[written.answersAs ?? '']
+    const shown = like ? describeSuccess(like, runner.prepare(like.operation), runner.schema, components) : {}
+    const content = shown['content'] as Json | undefined // of a route with a body
+    add(key, (method, path) => describeHandWritten(method, path, written, { content, components }))
+  }
   const finished = components.finish(paths)
   return {
     openapi: '3.1.0',
@@ -205,7 +209,12 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
-function describeHandWritten(method: string, path: string, written: HandWritten, components: Components): Json {
+function describeHandWritten(
+  method: string,
+  path: string,
+  written: HandWritten,
+  { content, components }: { content: Json | undefined; components: Components },
+): Json {
   const { status, errors, summary, requests, responses, headers, parameters = [], otherAnswers = {} } = written
   const contentOf = (schemas: HandWritten['responses']): Json =>
     Object.fromEntries(
@@ -223,7 +232,7 @@ function describeHandWritten(method: string, path: string, written: HandWritten,
     parameters: [...parametersInPath(path), ...parameters, ...(isKeyed ? [idempotencyKey] : [])],
     ...(Object.keys(requests).length > 0 ? { requestBody: { required: true, content: contentOf(requests) } } : {}),
     responses: {
-      [status]: { description: 'Success', headers: shown, content: contentOf(responses) },
+      [status]: { description: 'Success', headers: shown, content: { ...content, ...contentOf(responses) } },
       ...Object.fromEntries(Object.entries(otherAnswers).map(([other, description]) => [other, { description }])),
       ...describeErrors(errors, isKeyed),
     },

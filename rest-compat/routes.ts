@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import type { Authenticator } from '#schema/context.ts'
 import type { BerthError } from '#src/platform/errors.ts'
-import type { Services } from '#src/platform/services.ts'
+import type { Call, Services } from '#src/platform/services.ts'
 import type { RestList } from './lists.ts'
 
 /** One documented path. The key of a table of routes is `METHOD /path/{parameter}`. */
@@ -115,8 +115,10 @@ export type HandWritten = {
   summary: string
   /** The body, by media type; empty when there is none. */
   requests: Readonly<Record<string, JsonSchema>>
-  /** By media type. */
+  /** By media type; without the JSON of a route in `answersAs`. */
   responses: Readonly<Record<string, JsonSchema>>
+  /** The route whose answer this is, about what the handler made: `show` makes it. */
+  answersAs?: string
   /** Headers of the answer, each with a sentence. */
   headers: Readonly<Record<string, string>>
   /** Further answers without an error's body, by status, each with a sentence. */
@@ -135,7 +137,7 @@ export type HandWritten = {
    * `admit` runs before the body is read, so that a refused request's 32 MB are never read; what it throws is the
    * answer.
    */
-  make: (parts: SurfaceParts & { stopping: AbortSignal }) => {
+  make: (parts: HandWrittenParts) => {
     admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
     handle: Handler
   }
@@ -169,3 +171,9 @@ export type Surface = {
 
 /** What the surfaces are served with. */
 export type SurfaceParts = { services: Services; schema: GraphQLSchema; authenticator: Authenticator }
+
+/** What handlers are made with: `show` answers as the route in `answersAs`, with these variables. */
+export type HandWrittenParts = SurfaceParts & {
+  stopping: AbortSignal
+  show: (variables: Readonly<Record<string, unknown>>, call: Call) => Promise<string>
+}

@@ -128,6 +128,11 @@ function bodyAt({ selections }: SelectionSetNode, depth = 0): string[] {
   return []
 }
 
+/** The body of an answer, in the data of its operation. */
+export function bodyOf({ bodyAt: keys }: Operation, data: Record<string, unknown>): unknown {
+  return keys.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
+}
+
 type Inner = {
   graphql: (
     source: string,

@@ -17,8 +17,8 @@ import type { Services } from '#src/platform/services.ts'
 import { claimKey, contextOf, send, sendError, setAllowance } from './answers.ts'
 import { listBody, listError } from './lists.ts'
 import { pathRefusals } from './path-hints.ts'
-import type { Handler, Route, Surface, SurfaceParts } from './routes.ts'
-import type { Operation, Runner, Variables } from './run.ts'
+import type { Handler, HandWrittenParts, Route, Surface, SurfaceParts } from './routes.ts'
+import { bodyOf, type Operation, type Runner, type Variables } from './run.ts'
 import { eventStreamHeaders, namedFrames, plainFrames, sendStream } from './stream.ts'
 import { variableReader } from './variables.ts'
 
@@ -57,7 +57,8 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
   }
   for (const [key, written] of Object.entries(surface.handlers)) {
     const [method = '', path = ''] = key.split(' ')
-    const { admit, handle } = written.make({ ...parts, stopping: scope.stopping })
+    const show = showAs(surface.routes[written.answersAs ?? ''], runner)
+    const { admit, handle } = written.make({ ...parts, stopping: scope.stopping, show })
     const add = (to: FastifyInstance): void =>
       void to.route({
         method: method === 'GET' ? ['GET', 'HEAD'] : method,
@@ -70,6 +71,14 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
       })
     if (written.takesStream) scope.register(async (own) => add(takingStreams(own)))
     else add(scope)
+  }
+}
+
+function showAs(route: Route | undefined, runner: Runner): HandWrittenParts['show'] {
+  const operation = route && runner.prepare(route.operation)
+  return async (variables, call) => {
+    if (!operation) throw new Error('a handler answers as a route that is not there')
+    return JSON.stringify(bodyOf(operation, await runner.execute(operation, variables, call)))
   }
 }
 
@@ -231,7 +240,7 @@ async function answer(
   })
   const status = statusOf(route, operation, data)
   if (status === 204) return { status, body: null }
-  const result = operation.bodyAt.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
+  const result = bodyOf(operation, data)
   const listed = route.list ? listBody(route.list, result, variables) : result
   const body = route.entriesBy === undefined ? listed : withEntriesBy(route.entriesBy, listed)
   return { status, body: await (route.large ? bodyText(body) : JSON.stringify(body)) }

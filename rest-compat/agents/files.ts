@@ -4,7 +4,6 @@ import { encodeId } from '#src/platform/ids.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { openFile } from '#src/resources/agents/files.ts'
 import { receiveFile } from '#src/resources/agents/files/receiving.ts'
-import type { StoredFile } from '#src/resources/agents/files/rows.ts'
 import { lingerAfter, send } from '../answers.ts'
 import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'
 import { pageInfo } from '../lists.ts'
@@ -44,22 +43,6 @@ export const fileRoutes: Routes = {
   },
 }
 
-const text: JsonSchema = { type: 'string' }
-const moment: JsonSchema = { type: 'string', format: 'date-time' }
-const fileSchema: JsonSchema = {
-  type: 'object',
-  properties: {
-    id: text,
-    type: { type: 'string', enum: ['file'] },
-    filename: text,
-    mime_type: text,
-    size_bytes: { type: 'integer' },
-    downloadable: { type: 'boolean' },
-    created_at: moment,
-    expires_at: { ...moment, type: ['string', 'null'] },
-  },
-  required: ['id', 'type', 'filename', 'mime_type', 'size_bytes', 'downloadable', 'created_at', 'expires_at'],
-}
 const bytes: JsonSchema = { type: 'string', format: 'binary' }
 const reason = 'A file of any size passes as a stream of bytes; a GraphQL answer would have to be in memory as a whole.'
 
@@ -85,7 +68,8 @@ export const uploadFileRoute: HandWritten = {
       required: ['file'],
     },
   },
-  responses: { 'application/json': fileSchema },
+  responses: {},
+  answersAs: 'GET /v1/files/{id}',
   headers: {},
   takesStream: true,
   additive: true,
@@ -109,7 +93,7 @@ export const uploadFileRoute: HandWritten = {
         const file = await receiveFile(call, length === undefined ? agentFileLimits.bytes : Number(length), (store) =>
           readFileForm(streamOf(request), request.headers['content-type'] ?? '', store),
         )
-        return send(reply, 200, JSON.stringify(shown(file)))
+        return send(reply, 200, await parts.show({ id: encodeId('file', file.id) }, call))
       },
     ),
 }
@@ -137,17 +121,4 @@ export const downloadFileRoute: HandWritten = {
         return reply.send(body)
       },
     ),
-}
-
-function shown(file: StoredFile): Record<string, unknown> {
-  return {
-    id: encodeId('file', file.id),
-    type: 'file',
-    filename: file.filename,
-    mime_type: file.mimeType,
-    size_bytes: file.sizeBytes,
-    downloadable: true,
-    created_at: file.createdAt,
-    expires_at: file.expiresAt,
-  }
 }

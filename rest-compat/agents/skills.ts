@@ -10,11 +10,10 @@ import {
   skillTooLarge,
   type Arrival,
 } from '#src/resources/agents/skills.ts'
-import type { Skill, SkillVersion } from '#src/resources/agents/skills/rows.ts'
 import { lingerAfter, send } from '../answers.ts'
 import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'
 import { pageInfo } from '../lists.ts'
-import type { HandWritten, JsonSchema, Routes, SurfaceParts } from '../routes.ts'
+import type { HandWritten, HandWrittenParts, JsonSchema, Routes } from '../routes.ts'
 import { admitted, attach, refuseIdempotencyKey } from './byte-streams.ts'
 import { readSkillForm } from './skill-forms.ts'
 
@@ -78,26 +77,7 @@ export const skillRoutes: Routes = {
   },
 }
 
-const text: JsonSchema = { type: 'string' }
-const moment: JsonSchema = { type: 'string', format: 'date-time' }
 const bytes: JsonSchema = { type: 'string', format: 'binary' }
-const skillSchema = objectSchema({
-  id: text,
-  type: { type: 'string', enum: ['skill'] },
-  display_name: text,
-  latest_version_id: text,
-  source: objectSchema({ type: { type: 'string', enum: ['custom'] } }),
-  created_at: moment,
-  updated_at: moment,
-})
-const versionSchema = objectSchema({
-  id: text,
-  type: { type: 'string', enum: ['skill_version'] },
-  skill_id: text,
-  name: text,
-  description: text,
-  created_at: moment,
-})
 const files: JsonSchema = {
   type: 'array',
   items: bytes,
@@ -112,23 +92,25 @@ const reason = 'Files pass as bytes, in a form or as an archive.'
 
 /** Makes a skill from the files in a form. */
 export const uploadSkillRoute: HandWritten = {
-  ...uploading({ 'files[]': files, display_name: displayName }, skillSchema, 'createSkill', [400, 413, 415, 503, 504]),
+  ...uploading({ 'files[]': files, display_name: displayName }, 'createSkill', [400, 413, 415, 503, 504]),
+  answersAs: 'GET /v1/skills/{id}',
   summary: 'Makes a skill from the files in a form, of at most 30 MiB',
   make: (parts) =>
     receiver(parts, true, async (call, arrival) => {
       const made = await createSkill(call, arrival)
-      return shownSkill(made)
+      return { id: encodeId('skill', made.id) }
     }),
 }
 
 /** Adds a version to a skill from the files in a form. */
 export const uploadSkillVersionRoute: HandWritten = {
-  ...uploading({ 'files[]': files }, versionSchema, 'createSkillVersion', [400, 404, 413, 415, 503, 504]),
+  ...uploading({ 'files[]': files }, 'createSkillVersion', [400, 404, 413, 415, 503, 504]),
+  answersAs: 'GET /v1/skills/{id}/versions/{vid}',
   summary: 'Adds a version to a skill, from the files in a form',
   make: (parts) =>
     receiver(parts, false, async (call, arrival, { id = '' }) => {
       const made = await createSkillVersion(call, id, arrival)
-      return shownVersion(made)
+      return { id, vid: encodeId('skillVersion', made.id) }
     }),
 }
 
@@ -161,7 +143,6 @@ type Parameters = { id?: string; vid?: string }
 
 function uploading(
   properties: Readonly<Record<string, JsonSchema>>,
-  answer: JsonSchema,
   name: string,
   errors: HandWritten['errors'],
 ): Omit<HandWritten, 'summary' | 'make'> {
@@ -171,7 +152,7 @@ function uploading(
     status: 200,
     errors,
     requests: { 'multipart/form-data': { type: 'object', properties, required: ['files[]'] } },
-    responses: { 'application/json': answer },
+    responses: {},
     headers: {},
     takesStream: true,
     additive: true,
@@ -179,9 +160,9 @@ function uploading(
 }
 
 function receiver(
-  parts: SurfaceParts,
+  parts: HandWrittenParts,
   isNew: boolean,
-  make: (call: Call, arrival: Arrival, parameters: Parameters) => Promise<Record<string, unknown>>,
+  make: (call: Call, arrival: Arrival, parameters: Parameters) => Promise<Record<string, string>>,
 ): ReturnType<HandWritten['make']> {
   return handleAdmitted(
     async (request, reply) => {
@@ -196,7 +177,8 @@ function receiver(
       const bytesMax = length === undefined ? skillLimits.bytes : Number(length)
       const receive = () => readSkillForm(streamOf(request), headers['content-type'] ?? '', isNew)
       const arrival: Arrival = () => Promise.resolve({ bytesMax, receive })
-      return send(reply, 200, JSON.stringify(await make(call, arrival, request.params as Parameters))) // as above
+      const made = await make(call, arrival, request.params as Parameters) // as above
+      return send(reply, 200, await parts.show(made, call))
     },
   )
 }
@@ -205,31 +187,4 @@ function refuseHeaders({ headers }: FastifyRequest): void {
   refuseIdempotencyKey(headers, 'delete a skill that was made twice.')
   refuseEncoding(headers, 'A skill is read as it is sent. Send it without a content-encoding.')
   if (Number(headers['content-length'] ?? 0) > skillLimits.bytes + skillLimits.formBytes) throw skillTooLarge()
-}
-
-function shownSkill(one: Skill): Record<string, unknown> {
-  return {
-    id: encodeId('skill', one.id),
-    type: 'skill',
-    display_name: one.displayName,
-    latest_version_id: encodeId('skillVersion', one.latestVersionId),
-    source: { type: 'custom' },
-    created_at: one.createdAt,
-    updated_at: one.updatedAt,
-  }
-}
-
-function shownVersion(one: SkillVersion): Record<string, unknown> {
-  return {
-    id: encodeId('skillVersion', one.id),
-    type: 'skill_version',
-    skill_id: encodeId('skill', one.skillId),
-    name: one.name,
-    description: one.description,
-    created_at: one.createdAt,
-  }
-}
-
-function objectSchema(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return { type: 'object', properties, required: Object.keys(properties) }
 }
