@@ -1,9 +1,9 @@
 /** The records of deployments' runs: read, listed, followed from any position without gaps or repeats. */
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
-import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
-import { findAll, findOne, sql } from '#src/platform/postgres.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { followRows } from '#src/platform/streams/row-events.ts'
 import { createdWithin, type CreatedFilter } from '#src/resources/agents/created-filters.ts'
 import { belongsTo, belongsToEach } from '#src/resources/agents/parent-filters.ts'
 import { deploymentRunRows, readDeployment, type DeploymentRun, type RunTrigger } from './rows.ts'
@@ -64,14 +64,10 @@ export async function followRuns(
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<DeploymentRun>> {
   const { id, runPosition } = await readDeployment(call.db, allow(call.caller, 'deployments:read'), publicId)
-  return eventsAfter(call, id, after ? eventPosition(after) : runPosition, {
+  return followRows<DeploymentRun>(call, id, after, {
     topic: deploymentTopic,
-    isLast: () => false,
-    read: (position, most) =>
-      findAll<DeploymentRun>(
-        call.db,
-        sql`select * from deployment_runs where deployment_id = ${id} and position > ${position} order by position limit ${most}`,
-      ),
-    isOver: async () => (await findOne(call.db, sql`select 1 from deployments where id = ${id}`)) === undefined,
+    rows: sql`deployment_runs where deployment_id = ${id}`,
+    owner: sql`deployments where id = ${id}`,
+    position: runPosition,
   })
 }

@@ -2,10 +2,9 @@
 import { allow, allowIn } from '#src/platform/access.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
-import { eventPosition } from '#src/platform/pages.ts'
-import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { followRows } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Memory } from './rows.ts'
@@ -53,15 +52,10 @@ export async function followMemories(
 ): Promise<AsyncIterableIterator<MemoryEvent>> {
   const owner = ownerOf(call, organizationId)
   const space = (await findSpace(call.db, owner)) ?? (await transaction(call.db, (tx) => lockSpace(tx, owner)))
-  return eventsAfter(call, space.id, after ? eventPosition(after) : space.eventPosition, {
+  return followRows<MemoryEvent>(call, space.id, after, {
     topic,
-    isLast: () => false,
-    isOver: async () => false,
-    read: (position, most) =>
-      findAll<MemoryEvent>(
-        call.db,
-        sql`select * from memory_events where space_id = ${space.id} and position > ${position} order by position limit ${most}`,
-      ),
+    rows: sql`memory_events where space_id = ${space.id}`,
+    position: space.eventPosition,
   })
 }
 

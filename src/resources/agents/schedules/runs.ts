@@ -3,10 +3,10 @@ import { allow, allowAnywhere, ownedByCaller, type Reach, type Scope } from '#sr
 import { daysFromNow } from '#src/platform/clock.ts'
 import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
-import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
-import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { findAll, sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { followRows } from '#src/platform/streams/row-events.ts'
 import { runRows, scheduleRows, scheduleTopic, type Schedule, type ScheduleRun } from './rows.ts'
 
 /** The runs of these stored ids, of the caller's schedules. */
@@ -65,15 +65,11 @@ export async function followScheduleRuns(
 ): Promise<AsyncIterableIterator<ScheduleRun>> {
   const scope = allow(call.caller, 'schedules:read')
   const { id, runPosition } = await scheduleRows.read(call.db, publicId, ownedByCaller(scope))
-  return eventsAfter(call, id, after ? eventPosition(after) : runPosition - 1, {
+  return followRows<ScheduleRun>(call, id, after, {
     topic: scheduleTopic,
-    isLast: () => false,
-    read: (position, most) =>
-      findAll<ScheduleRun>(
-        call.db,
-        sql`select * from schedule_runs where schedule_id = ${id} and position > ${position} order by position limit ${most}`,
-      ),
-    isOver: async () => (await findOne(call.db, sql`select id from schedules where id = ${id}`)) === undefined,
+    rows: sql`schedule_runs where schedule_id = ${id}`,
+    owner: sql`schedules where id = ${id}`,
+    position: runPosition - 1,
   })
 }
 

@@ -5,10 +5,9 @@
 import { allow } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { eventPosition } from '#src/platform/pages.ts'
-import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { followRows } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
@@ -88,17 +87,10 @@ export async function followVault(
 ): Promise<AsyncIterableIterator<VaultEvent>> {
   const scope = allow(call.caller, 'vaults:read')
   const vault = await readVault(call.db, scope, publicId)
-  return eventsAfter(call, vault.id, after ? eventPosition(after) : vault.eventPosition - 1, {
+  return followRows<VaultEvent>(call, vault.id, after, {
     topic: 'vault',
-    isLast: () => false,
-    read: (position, most) => readEvents(call.db, vault.id, position, most),
-    isOver: async () => (await findOne(call.db, sql`select id from vaults where id = ${vault.id}`)) === undefined,
+    rows: sql`vault_events where vault_id = ${vault.id}`,
+    owner: sql`vaults where id = ${vault.id}`,
+    position: vault.eventPosition - 1,
   })
-}
-
-function readEvents(db: Db, vaultId: string, position: number, most: number): Promise<VaultEvent[]> {
-  return findAll(
-    db,
-    sql`select * from vault_events where vault_id = ${vaultId} and position > ${position} order by position limit ${most}`,
-  )
 }

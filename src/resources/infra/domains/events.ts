@@ -1,8 +1,7 @@
 /** The events of a domain, followed from any position without gaps or repeats. */
-import { eventPosition } from '#src/platform/pages.ts'
-import { findAll, findOne, sql } from '#src/platform/postgres.ts'
+import { sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { followRows } from '#src/platform/streams/row-events.ts'
 import { getDomainRow, type DomainEvent } from './rows.ts'
 import { domainsTopic } from './states.ts'
 
@@ -17,14 +16,10 @@ export async function followDomain(
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<DomainEvent>> {
   const { id, eventPosition: last } = await getDomainRow(call, 'domains:read', given)
-  return eventsAfter(call, id, after ? eventPosition(after) : last - 1, {
+  return followRows<DomainEvent>(call, id, after, {
     topic: domainsTopic,
-    isLast: () => false,
-    read: (from, most) =>
-      findAll<DomainEvent>(
-        call.db,
-        sql`select * from domain_events where domain_id = ${id} and position > ${from} order by position limit ${most}`,
-      ),
-    isOver: async () => (await findOne(call.db, sql`select 1 from domains where id = ${id}`)) === undefined,
+    rows: sql`domain_events where domain_id = ${id}`,
+    owner: sql`domains where id = ${id}`,
+    position: last - 1,
   })
 }

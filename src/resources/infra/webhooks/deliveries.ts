@@ -4,12 +4,12 @@ import { momentAt, nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { webhookLimits } from '#src/platform/limits/webhooks.ts'
-import { eventPosition, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
-import { findAll, findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { transition } from '#src/platform/states.ts'
-import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { followRows } from '#src/platform/streams/row-events.ts'
 import { emitToEndpoint, webhooksTopic } from './emit.ts'
 import { attemptsTopic } from './queue.ts'
 import {
@@ -160,15 +160,10 @@ export async function followAttempts(
 ): Promise<AsyncIterableIterator<WebhookAttempt>> {
   const scope = allow(call.caller, 'webhooks:read')
   const endpoint = await endpointRows.read(call.db, publicId, owned(scope))
-  return eventsAfter(call, endpoint.id, after ? eventPosition(after) : endpoint.eventPosition, {
+  return followRows<WebhookAttempt>(call, endpoint.id, after, {
     topic: attemptsTopic,
-    isLast: () => false,
-    read: (from, most) =>
-      findAll<WebhookAttempt>(
-        call.db,
-        sql`select * from webhook_attempts where endpoint_id = ${endpoint.id} and position > ${from} order by position limit ${most}`,
-      ),
-    isOver: async () =>
-      (await findOne(call.db, sql`select 1 from webhook_endpoints where id = ${endpoint.id}`)) === undefined,
+    rows: sql`webhook_attempts where endpoint_id = ${endpoint.id}`,
+    owner: sql`webhook_endpoints where id = ${endpoint.id}`,
+    position: endpoint.eventPosition,
   })
 }
