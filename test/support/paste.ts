@@ -1,6 +1,8 @@
 /** Runs the blocks of a document as if a reader pasted them into a shell, one after the other. */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { until } from './until.ts'
 
 const turnLimitMs = 200_000
@@ -19,13 +21,15 @@ export function shellBlocks(path: string, heading?: string): string[] {
 /**
  * Runs the blocks in one shell, and returns what each printed. Presses Ctrl-C when a session's stream says `end_turn`.
  * @param url where Berth is, in place of the address that is printed.
+ * @param folder where the shell is; a new one without it, which is removed.
  */
 export async function paste(
   printed: readonly string[],
-  { url, folder, env }: { url: string; folder: string; env: Record<string, string> },
+  { url, folder, env }: { url: string; folder?: string; env: Record<string, string> },
 ): Promise<string[]> {
+  const own = folder === undefined ? mkdtempSync(join(tmpdir(), 'berth-walk-')) : undefined
   const shell = spawn('bash', ['-s'], {
-    cwd: folder,
+    cwd: folder ?? own,
     detached: true,
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -52,6 +56,7 @@ export async function paste(
     await ended
   } finally {
     shell.kill()
+    if (own) rmSync(own, { recursive: true, force: true })
   }
   return answers
 }

@@ -1,26 +1,18 @@
 /** What docs/automation.md prints of deployments, run as it is printed. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { paste, shellBlocks } from '../../support/paste.ts'
 
 let berth: Berth
-let folder: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-deployments-'))
   berth = await startBerth()
 })
-afterAll(async () => {
-  await berth?.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => berth?.stop())
 
 test('the walk makes a deployment, runs it, pauses it, lets it start by itself and deletes it', async () => {
   const blocks = [...shellBlocks('docs/automation.md', 'Deployments'), 'echo $DEPLOYMENT\n']
   const env = { TOKEN: await berth.token() }
-  const answers = await paste(blocks, { url: berth.url, folder, env })
+  const answers = await paste(blocks, { url: berth.url, env })
   const [
     ,
     made = '',

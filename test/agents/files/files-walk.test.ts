@@ -1,26 +1,17 @@
 /** The walk through files in docs/files.md, run as it is printed. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { paste, shellBlocks } from '../../support/paste.ts'
 
-let folder: string
 let berth: Berth
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-files-'))
   berth = await startBerth()
 })
-afterAll(async () => {
-  await berth?.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => berth?.stop())
 
 test('a file is uploaded, described, downloaded and deleted', async () => {
   const [, described = '', content, deleted = ''] = await paste(shellBlocks('docs/files.md', 'Your first file'), {
     url: berth.url,
-    folder,
     env: { TOKEN: await berth.token() },
   })
   expect(JSON.parse(described)).toMatchObject({ type: 'file', filename: 'notes.txt', mime_type: 'text/plain' })
@@ -32,7 +23,7 @@ test('a session is given a file and a repository, which are listed; a token is r
   const token = await berth.token()
   const [, listed = '', replaced = '', taken = ''] = await paste(
     shellBlocks('docs/files.md', 'In the VM of a session'),
-    { url: berth.url, folder, env: { TOKEN: token } },
+    { url: berth.url, env: { TOKEN: token } },
   )
   const { data } = JSON.parse(listed) as { data: { id: string }[] }
   expect(data).toMatchObject([

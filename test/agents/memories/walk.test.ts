@@ -1,26 +1,17 @@
 /** The walk of docs/memories.md, run as it is printed. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { paste, shellBlocks } from '../../support/paste.ts'
 
 let berth: Berth
-let folder: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-memories-'))
   berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100' } })
 })
-afterAll(async () => {
-  await berth?.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => berth?.stop())
 
 test('a memory is kept, changed, found, used by an agent, and deleted, as docs/memories.md prints it', async () => {
   const printed = await paste(shellBlocks('docs/memories.md'), {
     url: berth.url,
-    folder,
     env: { TOKEN: await berth.token() },
   })
   const [, changed, searched, , streamed, off, on, deleted] = printed

@@ -1,7 +1,4 @@
 /** The section Schedules of docs/automation.md, run as it is printed, and what fires schedules in a worker. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
@@ -13,7 +10,6 @@ import { startScheduleWorld, type ScheduleWorld } from './world.ts'
 let world: ScheduleWorld
 const stopping = new AbortController()
 let firing: Promise<void>
-const folder = mkdtempSync(join(tmpdir(), 'berth-walk-'))
 beforeAll(async () => {
   world = await startScheduleWorld()
   firing = keepFiringSchedules(world.berth.services, stopping.signal)
@@ -23,14 +19,12 @@ afterAll(async () => {
   stopping.abort()
   await firing
   await world.berth.stop()
-  rmSync(folder, { recursive: true })
 })
 
 test('the walk makes a schedule, sees it fire, changes it and deletes it', async () => {
   const { berth, token } = world
   const walk = paste(shellBlocks('docs/automation.md', 'Schedules'), {
     url: berth.url,
-    folder,
     env: { TOKEN: token },
   })
   await until('the schedule is there', async () => {

@@ -1,7 +1,4 @@
 /** The walk of docs/webhooks.md, run as it is printed. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deliverWebhooks } from '#workers/infra/webhooks.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -10,24 +7,19 @@ import { freePort } from '../../support/ports.ts'
 
 let berth: Berth
 let port: number
-let folder: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-walk-'))
   port = await freePort()
   berth = await startBerth({ settings: { BERTH_PRIVATE_HOSTS: `localhost:${port}` } })
   deliverWebhooks(berth.services)
 })
-afterAll(async () => {
-  await berth?.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => berth?.stop())
 
 test('a receiver is told of a test and of an agent, and the log has both', async () => {
   const blocks = shellBlocks('docs/webhooks.md')
   expect(blocks.length).toBeGreaterThan(4)
   const printed = await paste(
     blocks.map((block) => block.replaceAll('8787', String(port))),
-    { url: berth.url, folder, env: { TOKEN: await berth.token() } },
+    { url: berth.url, env: { TOKEN: await berth.token() } },
   )
   const log = printed.join('\n')
   expect(log).toMatch(/webhook_endpoint\.test whk_/)
