@@ -1,7 +1,9 @@
 /** Rows that are made without a worker, for tests of the web process alone. */
 import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
+import { signVmToken } from '#src/resources/identity/access-tokens.ts'
 import { makeApiKey } from '#src/resources/identity/api-keys.ts'
+import { identityOf } from '#src/resources/identity/memberships.ts'
 import { decodeJwt } from 'jose'
 import type { Berth } from './berth.ts'
 
@@ -50,4 +52,12 @@ export async function makeVmRow(
   )
   await sql`insert into vm_events (vm_id, position, status) values (${vm.id}, 1, ${status})`.execute(db)
   return encodeId('vm', vm.id)
+}
+
+/** The token inside a VM of the token's person, for a quarter of an hour. */
+export async function makeVmToken({ services }: Pick<Berth, 'services'>, token: string): Promise<string> {
+  const { organizationId, userId } = idsOf(token)
+  const vm = await makeVmRow(services.db, token, await makeSilentNode(services.db))
+  const identity = await identityOf(services.db, userId, organizationId)
+  return (await signVmToken(services, identity, decodeId('vm', vm) ?? '', 900)).token
 }

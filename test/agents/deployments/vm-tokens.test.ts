@@ -2,11 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
-import { signVmToken } from '#src/resources/identity/access-tokens.ts'
-import { identityOf } from '#src/resources/identity/memberships.ts'
 import { callAgents } from '../../support/agents-service.ts'
 import { startBerth, type Answer, type Berth } from '../../support/berth.ts'
-import { idsOf, makeSilentNode, makeVmRow } from '../../support/makers.ts'
+import { idsOf, makeVmToken } from '../../support/makers.ts'
 import { until } from '../../support/until.ts'
 
 type Made = { id: string; version: number }
@@ -16,11 +14,7 @@ let vmToken: string
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   token = await berth.token('alice', 'acme', 'member')
-  const { db } = berth.services
-  const { userId, organizationId } = idsOf(token)
-  const vm = await makeVmRow(db, token, await makeSilentNode(db))
-  const identity = await identityOf(db, userId, organizationId)
-  vmToken = (await signVmToken(berth.services, identity, decodeId('vm', vm) ?? '', 900)).token
+  vmToken = await makeVmToken(berth, token)
 })
 afterAll(() => berth.stop())
 

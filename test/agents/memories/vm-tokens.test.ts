@@ -1,12 +1,9 @@
 /** Memories and the token inside a VM: no session that it began, or steered, reads or keeps any. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { decodeId } from '#src/platform/ids.ts'
-import { signVmToken } from '#src/resources/identity/access-tokens.ts'
-import { identityOf } from '#src/resources/identity/memberships.ts'
 import { agentSessions, message, results, type AgentSessions } from '../../support/agent-sessions.ts'
 import { callAgents } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { idsOf, makeSilentNode, makeVmRow } from '../../support/makers.ts'
+import { makeVmToken } from '../../support/makers.ts'
 
 let berth: Berth
 let token: string
@@ -19,11 +16,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   token = await berth.token(`person${people++}`, 'acme', 'member')
-  const { db } = berth.services
-  const { userId, organizationId } = idsOf(token)
-  const vm = await makeVmRow(db, token, await makeSilentNode(db))
-  const identity = await identityOf(db, userId, organizationId)
-  vmToken = (await signVmToken(berth.services, identity, decodeId('vm', vm) ?? '', 900)).token
+  vmToken = await makeVmToken(berth, token)
   own = agentSessions(berth, token)
   vms = agentSessions(berth, vmToken)
   const kept = { body: 'my salary is 4711', category: 'instruction', idempotency_key: 'k' }

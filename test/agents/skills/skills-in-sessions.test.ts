@@ -4,14 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { decodeId } from '#src/platform/ids.ts'
 import { skillLimits } from '#src/platform/limits/skills.ts'
-import { signVmToken } from '#src/resources/identity/access-tokens.ts'
-import { identityOf } from '#src/resources/identity/memberships.ts'
 import { writeModels } from '../../llm/chat-makers.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { idsOf, makeSilentNode, makeVmRow } from '../../support/makers.ts'
+import { makeVmToken } from '../../support/makers.ts'
 import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
 
 let berth: Berth
@@ -90,12 +87,7 @@ test('a session that the token inside a VM begins or writes to is told no skills
   const agent = await agentWith({ type: 'custom', skill_id: latin.id })
   const own = await start(agent)
   expect(await asked(own.id)).toContain('Answer in Latin.')
-  const { db } = berth.services
-  const { userId, organizationId } = idsOf(token)
-  const vm = await makeVmRow(db, token, await makeSilentNode(db))
-  const identity = await identityOf(db, userId, organizationId)
-  const vmToken = await signVmToken(berth.services, identity, decodeId('vm', vm) ?? '', 900)
-  sessions = agentSessions(berth, vmToken.token)
+  sessions = agentSessions(berth, await makeVmToken(berth, token))
   for (const id of [own.id, await sessions.begin(agent, null)]) {
     const told = await asked(id)
     expect(told).toContain('Be kind.')
