@@ -2,11 +2,11 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { agentSessions, type AgentSessions } from '../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { problemsWith, readDeclarations } from '../support/declared-types.ts'
+import { anthropicTypes } from '../support/declared-types.ts'
 import { startMcpServer, type TestMcpServer } from '../support/mcp-server.ts'
 
-const packageFolder = new URL('../../node_modules/@anthropic-ai/sdk/', import.meta.url)
-const files = [
+/** What the client declares of what Berth has paths for, and how a value differs from one of its types. */
+export const { declarations, problems } = anthropicTypes([
   'agents/agents',
   'agents/versions',
   'environments/environments',
@@ -18,14 +18,7 @@ const files = [
   'files',
   'models',
   'beta',
-].map((name) => `resources/beta/${name}.d.ts`)
-/** What the client declares of what Berth has paths for. */
-export const declarations = readDeclarations(
-  [...files, 'core/pagination.d.ts'].map((path) => new URL(path, packageFolder).pathname),
-)
-/** How a value differs from the declared type. */
-export const problems = (value: unknown, name: string): string[] =>
-  problemsWith(JSON.parse(JSON.stringify(value)), { kind: 'named', name }, declarations, name)
+])
 
 let berth: Berth
 /** A tool server that takes the credential `good`. */

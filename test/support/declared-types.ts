@@ -24,11 +24,30 @@ export type Declarations = ReadonlyMap<string, Shape>
 
 const primitives = new Set(['string', 'number', 'boolean', 'unknown', 'any', 'never', 'undefined', 'object', 'void'])
 
+const anthropicFolder = new URL('../../node_modules/@anthropic-ai/sdk/', import.meta.url)
+
 /** Reads the files. */
 export function readDeclarations(paths: readonly string[]): Declarations {
   const declarations = new Map<string, Shape>()
   for (const path of paths) new Reader(readFileSync(path, 'utf8')).all(declarations)
   return declarations
+}
+
+/**
+ * The types that Anthropic's client declares in some of its files, and how values, as JSON, differ from one of them.
+ * @param names of files below `resources/beta`, without their ending.
+ */
+export function anthropicTypes(names: readonly string[]): {
+  declarations: Declarations
+  problems: (value: unknown, type: string) => string[]
+} {
+  const files = [...names.map((name) => `resources/beta/${name}`), 'core/pagination']
+  const declarations = readDeclarations(files.map((file) => new URL(`${file}.d.ts`, anthropicFolder).pathname))
+  return {
+    declarations,
+    problems: (value, type) =>
+      problemsWith(JSON.parse(JSON.stringify(value)), { kind: 'named', name: type }, declarations, type),
+  }
 }
 
 /** The members of a type, including inherited ones. */

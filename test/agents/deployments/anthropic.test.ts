@@ -2,27 +2,19 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { problemsWith, readDeclarations } from '../../support/declared-types.ts'
+import { anthropicTypes } from '../../support/declared-types.ts'
 
-const packageFolder = new URL('../../../node_modules/@anthropic-ai/sdk/', import.meta.url)
-const declarations = readDeclarations(
-  [
-    'agents/agents',
-    'sessions/sessions',
-    'sessions/events',
-    'sessions/resources',
-    'deployments',
-    'deployment-runs',
-    'beta',
-  ]
-    .map((name) => `resources/beta/${name}.d.ts`)
-    .concat('core/pagination.d.ts')
-    .map((path) => new URL(path, packageFolder).pathname),
-)
+const { problems } = anthropicTypes([
+  'agents/agents',
+  'sessions/sessions',
+  'sessions/events',
+  'sessions/resources',
+  'deployments',
+  'deployment-runs',
+  'beta',
+])
 const deploymentType = 'BetaManagedAgentsDeployment'
 const runType = 'BetaManagedAgentsDeploymentRun'
-const problems = (value: unknown, name: string): string[] =>
-  problemsWith(JSON.parse(JSON.stringify(value)), { kind: 'named', name }, declarations, name)
 
 let berth: Berth
 let client: Anthropic

@@ -1,19 +1,12 @@
 /** Anthropic's client and its skills, held against the types that it declares: answers, and every parameter. */
 import Anthropic, { toFile } from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { membersOf, problemsWith, readDeclarations } from '../../support/declared-types.ts'
+import { anthropicTypes, membersOf } from '../../support/declared-types.ts'
 import { client, closeAnthropicWorld, openAnthropicWorld } from '../anthropic-world.ts'
 import { instructionsOf } from './zips.ts'
 
-const packageFolder = new URL('../../../node_modules/@anthropic-ai/sdk/', import.meta.url)
 /** What the client declares of skills: names of its other files are the same. */
-const declarations = readDeclarations(
-  ['resources/beta/skills/skills.d.ts', 'resources/beta/skills/versions.d.ts', 'core/pagination.d.ts'].map(
-    (path) => new URL(path, packageFolder).pathname,
-  ),
-)
-const problems = (value: unknown, name: string): string[] =>
-  problemsWith(JSON.parse(JSON.stringify(value)), { kind: 'named', name }, declarations, name)
+const { declarations, problems } = anthropicTypes(['skills/skills', 'skills/versions'])
 
 let made: Anthropic.Beta.BetaSkill
 beforeAll(async () => {
