@@ -1,7 +1,7 @@
 /** Runs sessions in a complete Berth over the documented REST paths: starts them, sends to them, waits and reads. */
 import { expect } from 'vitest'
 import { problemsOf, type Schema } from '../contract/json-schema.ts'
-import { callAgents } from './agents-service.ts'
+import { callAgents, makeAgent } from './agents-service.ts'
 import type { Berth } from './berth.ts'
 import { until } from './until.ts'
 
@@ -48,8 +48,7 @@ export function agentSessions(berth: Pick<Berth, 'call'>, token: string): AgentS
     get,
     log,
     send,
-    agent: async (fields = {}) =>
-      (await call<{ id: string }>('POST', '/agents', 201, { name: 'helper', model: 'berth/demo', ...fields })).id,
+    agent: (fields) => makeAgent(berth, token, fields),
     begin: async (agent, text, fields = {}) =>
       (
         await call<{ id: string }>('POST', '/sessions', 201, {

@@ -17,12 +17,15 @@ export function callAgents<Body>(
 export async function startWithAgent(): Promise<{ berth: Berth; token: string; agent: string }> {
   const berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   const token = await berth.token('alice', 'acme', 'owner')
-  return {
-    berth,
-    token,
-    agent: (await callAgents<{ id: string }>(berth, token, 'POST', '/agents', { name: 'helper', model: 'berth/demo' }))
-      .body.id,
-  }
+  return { berth, token, agent: await makeAgent(berth, token) }
+}
+
+/** An agent of whoever has the token, with the built-in model; its id. */
+export async function makeAgent(berth: Pick<Berth, 'call'>, token: string, fields: object = {}): Promise<string> {
+  const agent = { name: 'helper', model: 'berth/demo', ...fields }
+  const { status, body } = await callAgents<{ id: string }>(berth, token, 'POST', '/agents', agent)
+  expect(status, JSON.stringify(body)).toBe(201)
+  return body.id
 }
 
 /** The expected shape of an error: this status and code, and full sentences; the last may be a command to run. */

@@ -7,7 +7,7 @@ import { change, getOne, sql } from '#src/platform/postgres.ts'
 import { forgetScheduleRuns } from '#src/resources/agents/schedules/runs.ts'
 import { replanAfterClockChange } from '#src/resources/agents/schedules/ticks.ts'
 import { removeMembership } from '#src/resources/identity/members.ts'
-import { callAgents } from '../../support/agents-service.ts'
+import { callAgents, makeAgent } from '../../support/agents-service.ts'
 import { idsOf } from '../../support/makers.ts'
 import { startScheduleWorld, type Run, type ScheduleWorld } from './world.ts'
 
@@ -20,9 +20,7 @@ afterEach(() => shiftClock(0))
 afterAll(() => world.berth.stop())
 
 const at = (moment: string): void => shiftClock(Date.parse(moment) - Date.now())
-const makeAgent = async (token = world.token): Promise<string> =>
-  (await callAgents<{ id: string }>(world.berth, token, 'POST', '/agents', { name: 'other', model: 'berth/demo' })).body
-    .id
+const makeAnother = (token = world.token): Promise<string> => makeAgent(world.berth, token, { name: 'other' })
 
 test('at its moment a session starts on its owner’s behalf, and the next moment is there', async () => {
   const { id, upcoming_runs_at: upcoming } = await world.make()
@@ -200,7 +198,7 @@ describe('a clock that jumps', () => {
 })
 
 test('after 20 failures in a row it is disabled and says why; enabled again, it counts anew', async () => {
-  const agent = await makeAgent()
+  const agent = await makeAnother()
   const { id } = await world.make({ agent })
   await callAgents(world.berth, world.token, 'POST', `/agents/${agent}/archive`)
   for (let failure = 1; failure <= scheduleLimits.failuresMax; failure++) {
@@ -227,7 +225,7 @@ test('after its owner left the organization nothing starts', async () => {
   const { services } = world.berth
   const token = await world.berth.token('leo', 'acme')
   const { organizationId, userId } = idsOf(token)
-  const { id } = await world.make({ agent: await makeAgent(token) }, token)
+  const { id } = await world.make({ agent: await makeAnother(token) }, token)
   const membership = await getOne<{ id: string }>(
     services.db,
     sql`select id from memberships where organization_id = ${organizationId} and user_id = ${userId}`,

@@ -1,7 +1,7 @@
 /** Schedules over REST and GraphQL: what may be made and changed, and by whom. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#src/platform/ids.ts'
-import { callAgents, refusal } from '../../support/agents-service.ts'
+import { callAgents, makeAgent, refusal } from '../../support/agents-service.ts'
 import { startScheduleWorld, type ScheduleWorld } from './world.ts'
 
 let world: ScheduleWorld
@@ -10,9 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.berth.stop())
 
-const makeAgent = async (token = world.token): Promise<string> =>
-  (await callAgents<{ id: string }>(world.berth, token, 'POST', '/agents', { name: 'other', model: 'berth/demo' })).body
-    .id
+const makeAnother = (token = world.token): Promise<string> => makeAgent(world.berth, token, { name: 'other' })
 
 test('a schedule is made, read, listed, changed and deleted', async () => {
   const { call, agent } = world
@@ -67,7 +65,7 @@ test('the agent is given by its id, or as it is answered', async () => {
 })
 
 test('the list is narrowed by agent', async () => {
-  const other = await makeAgent()
+  const other = await makeAnother()
   const { id } = await world.make({ agent: other })
   expect((await world.call('GET', `?agent_id=${other}`)).body.data.map((one) => one.id)).toEqual([id])
   expect((await world.call('GET', `?agent_id=${newId('agent')}`)).body.data).toEqual([])
@@ -106,7 +104,7 @@ describe('refused, and the sentence says what to do:', () => {
     expect(await world.call('POST', '', { ...valid, agent: newId('agent') })).toMatchObject({ status: 404 })
     const eve = await berth.token('eve', 'evil', 'owner')
     expect(await world.call('POST', '', { ...valid, agent: world.agent }, eve)).toMatchObject({ status: 404 })
-    const agent = await makeAgent()
+    const agent = await makeAnother()
     await callAgents(berth, token, 'POST', `/agents/${agent}/archive`)
     expect(await world.call('POST', '', { ...valid, agent })).toMatchObject(refusal(409, 'resource_archived'))
   })
@@ -169,7 +167,7 @@ test('in the graph it leads from its agent to its runs', async () => {
 })
 
 test('deleting the agent deletes its schedules', async () => {
-  const agent = await makeAgent()
+  const agent = await makeAnother()
   const { id } = await world.make({ agent })
   expect((await callAgents(world.berth, world.token, 'DELETE', `/agents/${agent}`)).status).toBe(204)
   expect((await world.call('GET', `/${id}`)).status).toBe(404)

@@ -4,7 +4,7 @@ import { shiftClock } from '#src/platform/clock.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { change, findAll, getOne, sql } from '#src/platform/postgres.ts'
 import { createScheduleFiring, type ScheduleFiring } from '#src/resources/agents/schedules/firing.ts'
-import { callAgents } from '../../support/agents-service.ts'
+import { makeAgent } from '../../support/agents-service.ts'
 import { idsOf } from '../../support/makers.ts'
 import { until } from '../../support/until.ts'
 import { startScheduleWorld, type ScheduleWorld } from './world.ts'
@@ -14,11 +14,7 @@ let eve: { token: string; agent: string }
 beforeAll(async () => {
   world = await startScheduleWorld()
   const token = await world.berth.token('eve', 'evil', 'owner')
-  const { body } = await callAgents<{ id: string }>(world.berth, token, 'POST', '/agents', {
-    name: 'helper',
-    model: 'berth/demo',
-  })
-  eve = { token, agent: body.id }
+  eve = { token, agent: await makeAgent(world.berth, token) }
 })
 beforeEach(async () => {
   await change(world.berth.services.db, sql`delete from schedules`)

@@ -6,6 +6,7 @@ import { findRepositoryHosts, findRepositorySecrets } from '#src/resources/agent
 import { sessionMasker } from '#src/resources/agents/sessions/secrets.ts'
 import { findSessionRow } from '#src/resources/agents/sessions/rows.ts'
 import { message } from '../../support/agent-sessions.ts'
+import { makeAgent } from '../../support/agents-service.ts'
 import { startBerth, type Answer, type Berth } from '../../support/berth.ts'
 import { idsOf } from '../../support/makers.ts'
 
@@ -21,7 +22,7 @@ let file: string
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   token = await berth.token('alice', 'acme', 'member')
-  agent = (await call<{ id: string }>('POST', '/agents', { name: 'helper', model: 'berth/demo' })).body.id
+  agent = await makeAgent(berth, token)
   environment = (await call<{ id: string }>('POST', '/environments', { name: 'place' })).body.id
   file = await upload(token)
 })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { callAgents, startWithAgent } from '../../support/agents-service.ts'
+import { callAgents, makeAgent, startWithAgent } from '../../support/agents-service.ts'
 import type { Answer, Berth } from '../../support/berth.ts'
 import { append } from '../../support/sessions.ts'
 
@@ -174,11 +174,8 @@ describe('a log', () => {
       type: 'agent.tool_use',
       data: { name: 'bash', input: {}, evaluated_permission: 'allow' },
     })
-    const { body } = await callAgents<{ id: string }>(berth, other, 'POST', '/agents', {
-      name: 'a',
-      model: 'berth/demo',
-    })
-    const theirs = (await callAgents<{ id: string }>(berth, other, 'POST', '/sessions', { agent: body.id })).body.id
+    const order = { agent: await makeAgent(berth, other) }
+    const theirs = (await callAgents<{ id: string }>(berth, other, 'POST', '/sessions', order)).body.id
     await append(berth.services.db, uuid(theirs), {
       type: 'agent.tool_result',
       data: { tool_use_id: encodeId('sessionEvent', use?.id ?? ''), content: [], is_error: false },
