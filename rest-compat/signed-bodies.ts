@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import { signedRequestLimits } from '#src/platform/limits/signed-requests.ts'
+import { refuseEncoding } from './byte-streams.ts'
 
 /** Receives bodies. */
 export type Bodies = {
@@ -51,12 +52,7 @@ export function createBodies({
 
 function checkHeaders(headers: IncomingHttpHeaders): void {
   if (Number(headers['content-length'] ?? 0) > signedRequestLimits.bodyBytes) throw tooLarge()
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (encoding !== '' && encoding !== 'identity')
-    throw new BerthError(
-      'unsupported_encoding',
-      'The signature is of the plain body. Send it without a content-encoding.',
-    )
+  refuseEncoding(headers, 'The signature is of the plain body. Send it without a content-encoding.')
 }
 
 /** @param take is called with the size of each chunk before it is kept, and throws to refuse it. */

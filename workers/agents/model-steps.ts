@@ -25,7 +25,8 @@ import {
   spanEnd,
   usageAdded,
 } from '#src/resources/agents/turns/step-events.ts'
-import { storable, storableText } from '#src/resources/agents/storable.ts'
+import { storableText } from '#src/platform/texts.ts'
+import { storable } from '#src/resources/agents/storable.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { mcpToolName, offersOf, readArguments, type Offer } from '#src/resources/agents/tools/offers.ts'
 import { failed } from '#src/resources/agents/tools/results.ts'

@@ -12,6 +12,7 @@ import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.t
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import { refuseNulls } from '#src/platform/shapes.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { readStartAgent, readStartEnvironment, refuseResources } from './deployments/fields.ts'
@@ -144,9 +145,7 @@ export async function pageDeploymentsOfEach(
  */
 export async function updateDeployment(call: Call, publicId: string, fields: DeploymentFields): Promise<Deployment> {
   const scope = allow(call.caller, 'deployments:write')
-  refuseNull(fields, 'kickoff', 'kickoff')
-  refuseNull(fields, 'initialEvents', 'initial_events')
-  refuseNull(fields, 'status', 'status')
+  refuseNulls({ kickoff: fields.kickoff, initial_events: fields.initialEvents, status: fields.status })
   refuseResources(fields.resources)
   const schedule = readSchedule(call, fields)
   return transaction(call.db, async (tx) => {
@@ -233,12 +232,6 @@ export async function runDeployment(call: Call, publicId: string): Promise<RunOf
   if (!started) throw notFound('deployment')
   if (started.error) throw runRefused(started.refusal, { deploymentRunId: encodeId('deploymentRun', started.run.id) })
   return { run: started.run, session: started.session }
-}
-
-/** Refuses null where there is nothing that it could mean. @throws BerthError invalid_request. */
-function refuseNull(fields: DeploymentFields, key: keyof DeploymentFields, field: string): void {
-  if (fields[key] === null)
-    throw new BerthError('invalid_request', `${field} cannot be null. Leave it out to keep it.`, { field })
 }
 
 /** The schedule that a request gives the deployment; null for none, undefined where it says nothing. */

@@ -1,8 +1,6 @@
 /** Makes values from outside storable in Postgres's JSON: their texts have no NUL characters and no lone surrogates. */
 import { storableText } from '#src/platform/texts.ts'
 
-export { storableText } from '#src/platform/texts.ts'
-
 /** A storable JSON value. Its depth was limited when it was parsed. */
 export function storable<Value>(value: Value): Value {
   if (typeof value === 'string') return storableText(value) as Value

@@ -4,11 +4,11 @@ import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
-import { eventPosition, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
+import type { Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { states, transition } from '#src/platform/states.ts'
-import { eventsAfter } from '#src/platform/streams/row-events.ts'
+import { followRows } from '#src/platform/streams/row-events.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { findMismatch, isOfItsRepository, whySkipped } from './matching.ts'
@@ -209,14 +209,10 @@ export async function followFires(
 ): Promise<AsyncIterableIterator<DecidedFire>> {
   const scope = allow(call.caller, 'triggers:read')
   const { id, eventPosition: latest } = await triggerRows.read(call.db, publicId, ownedByCaller(scope))
-  return eventsAfter<DecidedFire>(call, id, after ? eventPosition(after) : latest - 1, {
+  return followRows<DecidedFire>(call, id, after, {
     topic: triggerTopic,
-    isLast: () => false,
-    read: (position, most) =>
-      findAll<DecidedFire>(
-        call.db,
-        sql`select * from trigger_fires where trigger_id = ${id} and position > ${position} order by position limit ${most}`,
-      ),
-    isOver: async () => (await findTriggerRow(call.db, id)) === undefined,
+    rows: sql`trigger_fires where trigger_id = ${id}`,
+    owner: sql`triggers where id = ${id}`,
+    position: latest - 1,
   })
 }

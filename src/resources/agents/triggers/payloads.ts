@@ -7,7 +7,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { readInPieces, type Json } from '#src/platform/json/pieces.ts'
 import { limits } from '#src/platform/limits.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
-import { storableText } from '#src/resources/agents/storable.ts'
+import { storableText } from '#src/platform/texts.ts'
 import { eventKinds, type EventName } from './events.ts'
 
 /** Who caused an event. */
