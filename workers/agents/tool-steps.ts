@@ -16,8 +16,7 @@ import { ClaimLost } from '#src/resources/agents/sessions/claims.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { errorEvent, resultEvent } from '#src/resources/agents/turns/step-events.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
-import { placeInVm } from '#src/resources/agents/session-resources/placing.ts'
-import type { PlacingNote } from '#src/resources/agents/session-resources/putting.ts'
+import type { PlacingNote } from '#src/resources/agents/tools/guest-placing.ts'
 import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
 import {
   forgetInGuest,
@@ -34,6 +33,7 @@ import { fetchPage, searchWeb } from '#src/resources/agents/tools/web.ts'
 import { turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
 import { webRestrictions } from '#src/resources/agents/tools/web-restrictions.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
+import { placeInVm } from './placing.ts'
 import { finishStep, noteInStep, type StepRun } from './step-runs.ts'
 
 /** The maximum concurrent calls of a round, and how long interrupted calls may take to end by themselves. */

@@ -1,50 +1,22 @@
-/**
- * Putting a session's skills and resources into its VM, before its agent runs something there. What could not be put there
- * is tried again in the next turn, and whenever the VM is another one.
- */
+/** Putting a session's resources into its VM: files, and clones of repositories. */
 import { posix } from 'node:path'
-import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { fileKey, isThere, type StoredFile } from '#src/resources/agents/files/rows.ts'
-import { findMissingSkills } from '#src/resources/agents/skills/placing.ts'
 import type { GuestVm } from '#src/resources/agents/tools/guest-calls.ts'
 import { noteEnvChange } from '#src/resources/infra/vms/rows.ts'
 import {
   NotPlaced,
-  putEach,
   reasonOf,
   runScript,
   sendObject,
   type Missing,
   type Placing,
-  type PlacingNote,
-} from './putting.ts'
+} from '#src/resources/agents/tools/guest-placing.ts'
 import type { SessionResource } from './rows.ts'
 import { cloneScript, folderScript, keptCode } from './scripts.ts'
-
-const underWay = createBoundedMap<string, Promise<void>>({ entriesMax: 10_000 })
-
-/**
- * Puts what is not there yet into the VM. Calls of tools that come at once wait for the same work.
- * @returns what is to be said of it, to the first of them.
- * @throws the signal's reason.
- */
-export async function placeInVm(services: Background, placing: Placing): Promise<PlacingNote[]> {
-  const key = `${placing.session.id} ${placing.vm.id}`
-  for (let others = underWay.peek(key); others; others = underWay.peek(key)) await others
-  const { promise, resolve } = Promise.withResolvers<void>()
-  underWay.set(key, promise)
-  try {
-    const skills = await findMissingSkills(services, placing)
-    return await putEach(placing, [...skills, ...(await findMissing(services, placing))])
-  } finally {
-    underWay.delete(key)
-    resolve()
-  }
-}
 
 /** What the agent is told of its resources: a line for each. */
 export async function describeResources(db: Db, sessionId: string): Promise<string | null> {
@@ -63,7 +35,8 @@ export async function describeResources(db: Db, sessionId: string): Promise<stri
   return `The user has had this put into the machine; it is there before your first command:\n${lines.join('\n')}`
 }
 
-async function findMissing(services: Background, placing: Placing): Promise<Missing[]> {
+/** The resources of a session that are not in its VM yet. */
+export async function findMissingResources(services: Background, placing: Placing): Promise<Missing[]> {
   const { session, vm } = placing
   const resources = await findAll<SessionResource>(
     services.db,

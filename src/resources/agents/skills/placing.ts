@@ -10,7 +10,7 @@ import {
   sendObject,
   type Missing,
   type Placing,
-} from '#src/resources/agents/session-resources/putting.ts'
+} from '#src/resources/agents/tools/guest-placing.ts'
 import { refusedCode } from '#src/resources/agents/tools/guest-scripts.ts'
 import { archiveKey } from './rows.ts'
 import { findSessionSkills, folderOf, skillsFolder, type SessionSkill } from './sessions.ts'

@@ -1,6 +1,6 @@
 /**
- * Putting something into a session's VM, once: what its resources and its skills have in common. What could not be put
- * there is said, and tried again in the next turn.
+ * Putting something into a session's VM, once, before its agent runs something there. What could not be put there is said,
+ * and tried again in the next turn.
  */
 import { objectStore } from '#src/drivers/objects.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
@@ -10,9 +10,9 @@ import { log } from '#src/platform/log.ts'
 import type { Masker } from '#src/platform/masking.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
-import { killInGuest, MachineLost, runInGuest, type GuestVm } from '#src/resources/agents/tools/guest-calls.ts'
-import type { GuestEnd } from '#src/resources/agents/tools/guest-shapes.ts'
-import { refusedCode } from '#src/resources/agents/tools/guest-scripts.ts'
+import { killInGuest, MachineLost, runInGuest, type GuestVm } from './guest-calls.ts'
+import type { GuestEnd } from './guest-shapes.ts'
+import { refusedCode } from './guest-scripts.ts'
 
 /** Where to put things: a session's VM. `turnId` tells one turn from the next; `findMasker` makes the session's masker. */
 export type Placing = {
