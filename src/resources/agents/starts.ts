@@ -2,13 +2,13 @@
  * Starts on behalf of a person who is not calling: by a deployment, a schedule or a trigger. What counts is what the
  * person may do, and what is there, at this moment.
  */
-import { isAtLeast, permissions, type Role, type Scope } from '#src/platform/access.ts'
+import { isAtLeast, permissions, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { startLimits } from '#src/platform/limits/deployments.ts'
 import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
-import type { Row } from '#src/platform/postgres/rows.ts'
 import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
+import { lockMember } from '#src/resources/identity/memberships.ts'
 import { checkMaySpend } from '#src/resources/llm/billing.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import {
@@ -182,20 +182,11 @@ function resolve(
   return resolveAgent(services, tx, scope, { type: 'agent', id: encodeId('agent', id), version })
 }
 
-/**
- * The person as a member of the organization now. The membership is locked, so that whoever leaves meanwhile waits, and
- * then also ends what is started here.
- */
+/** The person as a member of the organization now. */
 async function readStarter(tx: Tx, { organizationId, userId }: StartPlan): Promise<Scope> {
   const [leastRole] = permissions['sessions:write']
-  const { deactivatedAt, role } = await getOne<Pick<Row<'organizations'>, 'deactivatedAt'> & { role: Role | null }>(
-    tx,
-    sql`
-    select deactivated_at, (
-      select role from memberships where organization_id = o.id and user_id = ${userId} and deactivated_at is null for share) as role
-    from organizations o where id = ${organizationId}`,
-  )
-  if (deactivatedAt !== null)
+  const { role, isDeactivated } = await lockMember(tx, { organizationId, userId })
+  if (isDeactivated)
     throw new Refused('organization_disabled_error', new BerthError('forbidden', 'The organization is deactivated.'))
   if (role === null)
     throw rejected(

@@ -76,6 +76,23 @@ export async function findMember(
   }
 }
 
+/**
+ * The role that a person has in an organization now, for what is done on their behalf; null when they have left. The
+ * membership is locked, so that whoever leaves meanwhile waits, and then also ends what this transaction begins.
+ */
+export async function lockMember(
+  tx: Tx,
+  { organizationId, userId }: { organizationId: string; userId: string },
+): Promise<{ role: Role | null; isDeactivated: boolean }> {
+  return getOne(
+    tx,
+    sql`
+    select deactivated_at is not null as is_deactivated, (
+      select role from memberships where organization_id = o.id and user_id = ${userId} and deactivated_at is null for share) as role
+    from organizations o where id = ${organizationId}`,
+  )
+}
+
 /** Adds a member, unless they already are one. */
 export async function addMembership(
   tx: Tx,

@@ -1,10 +1,10 @@
 /** `deploy`: a port of the session's VM under an address of its own, on behalf of the session's owner. */
-import { isAtLeast, permissions, type Role, type Scope } from '#src/platform/access.ts'
+import { isAtLeast, permissions, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
-import type { Row } from '#src/platform/postgres/rows.ts'
+import { transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { lockMember } from '#src/resources/identity/memberships.ts'
 import { addProxy } from '#src/resources/infra/proxies.ts'
 import { findService } from '#src/resources/infra/proxies/rows.ts'
 import { externalUrl } from '#src/resources/infra/routes/urls.ts'
@@ -54,14 +54,11 @@ async function readOwner(
   { organizationId, ownerUserId: userId }: Pick<Session, 'organizationId' | 'ownerUserId'>,
 ): Promise<Scope> {
   const [leastRole] = permissions['proxies:write']
-  const member = await findOne<Pick<Row<'memberships', { role: Role }>, 'role'>>(
-    tx,
-    sql`select role from memberships where organization_id = ${organizationId} and user_id = ${userId} and deactivated_at is null for share`,
-  )
-  if (!member || !isAtLeast(member.role, leastRole))
+  const { role, isDeactivated } = await lockMember(tx, { organizationId, userId })
+  if (role === null || isDeactivated || !isAtLeast(role, leastRole))
     throw new BerthError(
       'not_permitted_for_role',
       `The user is no longer a ${leastRole} of the organization, which this requires.`,
     )
-  return { organizationId, userId, role: member.role, keyId: null, vmId: null }
+  return { organizationId, userId, role, keyId: null, vmId: null }
 }
