@@ -38,6 +38,17 @@ export function spendRequest(limiter: RateLimiter, caller: Caller, changes: bool
     : limiter.spend(`other:${whose}`, limits.otherPerMinute)
 }
 
+/** Takes one token as RateLimiter.spend. @returns whether there was one. */
+export async function trySpend(limiter: RateLimiter, bucket: string, perMinute: number): Promise<boolean> {
+  try {
+    await limiter.spend(bucket, perMinute)
+    return true
+  } catch (error) {
+    if (error instanceof BerthError && error.code === 'rate_limited') return false
+    throw error
+  }
+}
+
 /** A process takes at most this part of a bucket at once, so that two processes share it fairly. */
 const shareOfBucket = 0.05
 const shareMsMax = 5_000

@@ -10,6 +10,7 @@ import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { log } from '#src/platform/log.ts'
 import { findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { trySpend } from '#src/platform/rate-limits.ts'
 import { isSignatureForm, isSignedBy } from '#src/platform/secrets/webhook-signatures.ts'
 import type { Services } from '#src/platform/services.ts'
 import { fireJob } from './jobs.ts'
@@ -122,14 +123,10 @@ async function findListening(db: Db, { event, action, repo, routed: { repository
 
 /** One organization's deliveries must not fill the disk of all. */
 async function hasRoom({ limiter }: Services, organizationId: string): Promise<boolean> {
-  try {
-    await limiter.spend(`trigger-deliveries:${organizationId}`, triggerLimits.deliveriesPerMinute)
-    return true
-  } catch (error) {
-    if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
+  const hasRoom = await trySpend(limiter, `trigger-deliveries:${organizationId}`, triggerLimits.deliveriesPerMinute)
+  if (!hasRoom)
     log.warn({ organizationId }, 'more was delivered for triggers of an organization than is taken; it is refused')
-    return false
-  }
+  return hasRoom
 }
 
 const countedMs = 60_000
