@@ -79,3 +79,11 @@ export function environmentOf({
   if (type === 'existing') return { type, environmentId: environmentId ?? '' } // the table has one for these
   return type === 'none' ? { type } : { type, config }
 }
+
+/** Whether schedules and triggers start nothing of a deployment. */
+export function startsNothing({ status, archivedAt }: Pick<Deployment, 'status' | 'archivedAt'>): boolean {
+  return status === 'paused' || archivedAt !== null
+}
+
+/** The same in SQL, of the deployment `d`. */
+export const startsNothingSql = sql`(d.status = 'paused' or d.archived_at is not null)`

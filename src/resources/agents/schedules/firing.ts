@@ -12,6 +12,7 @@ import { log } from '#src/platform/log.ts'
 import { findAll, isDatabaseAway, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Schedule } from './rows.ts'
+import { startsNothingSql } from '#src/resources/agents/deployments/rows.ts'
 import { mustWait } from '#src/resources/agents/starts.ts'
 import { commonOwner, startTarget, startTogether } from './targets.ts'
 import {
@@ -185,7 +186,8 @@ async function lockDue(tx: Tx, organizationIds: readonly string[], share: number
 function dueSql(chosen: ReturnType<typeof sql>) {
   return sql<Due>`
     select s.*, exists (select from schedule_runs r where r.schedule_id = s.id and r.scheduled_at = s.next_run_at) as is_done,
-      exists (select from sessions where id = s.last_session_id and status in ('running', 'rescheduling')) as is_at_work, exists (select from deployments d where d.id = s.deployment_id and (d.status = 'paused' or d.archived_at is not null)) as is_paused
+      exists (select from sessions where id = s.last_session_id and status in ('running', 'rescheduling')) as is_at_work,
+      exists (select from deployments d where d.id = s.deployment_id and ${startsNothingSql}) as is_paused
     from schedules s where ${chosen} and ${isDue()} for no key update of s skip locked`
 }
 

@@ -1,20 +1,21 @@
 /** Fires: one for each event that came for a trigger. Deciding them, listing them, and following them. */
 import { isDeepStrictEqual } from 'node:util'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
-import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import type { Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
+import { trySpend } from '#src/platform/rate-limits.ts'
 import { states, transition } from '#src/platform/states.ts'
 import { followRows } from '#src/platform/streams/row-events.ts'
 import type { Call, Services } from '#src/platform/services.ts'
+import { startsNothing } from '#src/resources/agents/deployments/rows.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { findMismatch, isOfItsRepository, whySkipped } from './matching.ts'
 import type { Routed } from './payloads.ts'
 import { whyNoAccess } from './repositories.ts'
-import { findTriggerDeployment, isPausedDeployment, startFire, type Outcome } from './starting.ts'
+import { findTriggerDeployment, startFire, type Outcome } from './starting.ts'
 import {
   findDelivery,
   findFireRow,
@@ -57,7 +58,8 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
       if (held) await finish(tx, held, { error }, null)
     })
   }
-  const isPaused = isPausedDeployment(await findTriggerDeployment(services.db, trigger))
+  const deployment = await findTriggerDeployment(services.db, trigger)
+  const isPaused = deployment !== undefined && startsNothing(deployment)
   let { filters } = trigger
   let mismatch = await findMismatch(filters, delivery)
   const isTooOften =
@@ -86,14 +88,10 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
 
 /** Spent outside of a transaction, in which the limiter would need a second connection. */
 async function comesTooOften({ limiter }: Pick<Services, 'limiter'>, trigger: Trigger): Promise<boolean> {
-  try {
-    await limiter.spend(`trigger-starts:${trigger.id}`, triggerLimits.startsPerMinute)
-    await limiter.spend(`trigger-starts:${trigger.organizationId}`, triggerLimits.organizationStartsPerMinute)
-    return false
-  } catch (error) {
-    if (error instanceof BerthError && error.code === 'rate_limited') return true
-    throw error
-  }
+  return !(
+    (await trySpend(limiter, `trigger-starts:${trigger.id}`, triggerLimits.startsPerMinute)) &&
+    (await trySpend(limiter, `trigger-starts:${trigger.organizationId}`, triggerLimits.organizationStartsPerMinute))
+  )
 }
 
 /** Ends a fire that is locked with its trigger, and tells whoever follows. @param routed what its owner may see of the event. */

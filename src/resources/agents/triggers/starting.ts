@@ -3,7 +3,7 @@ import type { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Db, Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
-import { findDeploymentRow, type Deployment } from '#src/resources/agents/deployments/rows.ts'
+import { findDeploymentRow, startsNothing, type Deployment } from '#src/resources/agents/deployments/rows.ts'
 import { startDeployment } from '#src/resources/agents/deployments/starting.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
 import { mustWait, startAgent } from '#src/resources/agents/starts.ts'
@@ -39,7 +39,7 @@ export async function startFire(
 ): Promise<Outcome> {
   const deployment = await findTriggerDeployment(tx, trigger)
   const skipReason =
-    whySkipped(trigger, isPausedDeployment(deployment), delivery, services.config, mismatch) ??
+    whySkipped(trigger, deployment !== undefined && startsNothing(deployment), delivery, services.config, mismatch) ??
     (isTooOften ? 'rate_limited' : null)
   if (skipReason !== null) return { skipReason }
   const kickoff = kickoffOf(fire, delivery.routed, deployment?.kickoff)
@@ -60,9 +60,4 @@ export async function startFire(
 /** The deployment that a trigger names. */
 export async function findTriggerDeployment(db: Db, { deploymentId }: Trigger): Promise<Deployment | undefined> {
   return deploymentId === null ? undefined : findDeploymentRow(db, deploymentId)
-}
-
-/** Whether a deployment lets triggers start nothing. */
-export function isPausedDeployment(deployment: Deployment | undefined): boolean {
-  return deployment !== undefined && (deployment.status === 'paused' || deployment.archivedAt !== null)
 }
