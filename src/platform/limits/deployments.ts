@@ -1,10 +1,4 @@
-/** Limits of what starts by itself: kickoffs, starts on somebody's behalf, deployments. */
-
-/** Starts on behalf of a person who is not calling. */
-export const startLimits = {
-  kickoffBytes: 1024 * 1024, // of a kickoff's events as JSON
-  environmentsPerMinute: 60, // environments of single runs that an organization's own starts make
-}
+/** Limits of deployments. */
 
 /** Deployments and the records of their runs. */
 export const deploymentLimits = {

@@ -15,7 +15,8 @@ import type { Call } from '#src/platform/services.ts'
 import { refuseNulls } from '#src/platform/shapes.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
-import { readStartAgent, readStartEnvironment, refuseResources } from './deployments/fields.ts'
+import { readStartEnvironment, refuseResources } from './deployments/fields.ts'
+import { readStartAgent } from './starts/fields.ts'
 import {
   deploymentArchived,
   deploymentRows,

@@ -5,7 +5,7 @@
 import { isAtLeast, permissions, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { startLimits } from '#src/platform/limits/deployments.ts'
+import { startLimits } from '#src/platform/limits/starts.ts'
 import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import { lockMember } from '#src/resources/identity/memberships.ts'

@@ -7,7 +7,7 @@ import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.t
 import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { readStartAgent, readStartDeployment } from './deployments/fields.ts'
+import { readStartAgent, readStartDeployment } from './starts/fields.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { readEvents } from './triggers/events.ts'
 import { readFilters, readFlag, readRepo, type TriggerInput } from './triggers/orders.ts'

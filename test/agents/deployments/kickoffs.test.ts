@@ -1,6 +1,6 @@
 /** Kickoffs: a text or events, read once and sent to every session that starts with them. */
 import { describe, expect, test } from 'vitest'
-import { startLimits } from '#src/platform/limits/deployments.ts'
+import { startLimits } from '#src/platform/limits/starts.ts'
 import { eventsOf, readEitherKickoff, readKickoff } from '#src/resources/agents/kickoffs.ts'
 
 const message = (text: string): Record<string, unknown> => ({ type: 'user.message', content: [{ type: 'text', text }] })

@@ -1,7 +1,7 @@
 /** Starting a session on behalf of somebody who is not calling: what counts is what is there, and what they may do, now. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
-import { startLimits } from '#src/platform/limits/deployments.ts'
+import { startLimits } from '#src/platform/limits/starts.ts'
 import { change, databaseAway, findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { readKickoff } from '#src/resources/agents/kickoffs.ts'
 import { startOnBehalf, type Started, type StartOrder } from '#src/resources/agents/starts.ts'

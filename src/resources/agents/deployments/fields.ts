@@ -1,23 +1,19 @@
 /** The fields of a deployment as callers send them. */
 import type { Scope } from '#src/platform/access.ts'
-import type { Config } from '#src/platform/config.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { sql, type Tx } from '#src/platform/postgres.ts'
+import type { Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { z } from 'zod'
 import { readShape } from '#src/resources/agents/agents/field-rules.ts'
 import { readEphemeralConfig } from '#src/resources/agents/environments.ts'
-import { resolveAgent, resolveEnvironment } from '#src/resources/agents/sessions/plans.ts'
+import { resolveEnvironment } from '#src/resources/agents/sessions/plans.ts'
 import type { StartEnvironment } from '#src/resources/agents/starts.ts'
-import { deploymentArchived, readDeployment, type Deployment } from './rows.ts'
 
 const environment = z.discriminatedUnion('type', [
   exact({ type: z.literal('none') }),
   exact({ type: z.literal('existing'), environment_id: z.string() }),
   exact({ type: z.literal('ephemeral'), config: z.unknown().optional() }),
 ])
-const deploymentReference = exact({ type: z.literal('deployment').nullish(), id: z.string() })
-const agentReference = exact({ type: z.literal('agent').nullish(), id: z.string(), version: z.int().min(1).nullish() })
 const bareWords: readonly unknown[] = ['none', 'ephemeral']
 
 /** Refuses resources, of which deployments have none. @throws BerthError invalid_request. */
@@ -68,32 +64,4 @@ async function readOwnConfig(
       'environment.config.type must be vm or cloud: Berth makes a VM for each run. Name a self-hosted environment by its id.',
     )
   return config
-}
-
-/**
- * Reads which agent runs: an id, or `{id, version}`. It and the version must be there now.
- * @returns its stored id; version null for the newest.
- * @throws BerthError invalid_request, not_found, resource_archived.
- */
-export async function readStartAgent(
-  services: { config: Config },
-  tx: Tx,
-  scope: Scope,
-  given: unknown,
-): Promise<{ id: string; version: number | null }> {
-  const named = readShape(agentReference, typeof given === 'string' ? { id: given } : given, 'agent')
-  const { agentId } = await resolveAgent(services, tx, scope, named)
-  if (agentId === null) throw notFound('agent')
-  return { id: agentId, version: named.version ?? null }
-}
-
-/**
- * The caller's deployment that a request names: its id, or `{id}`; locked so that it cannot be deleted meanwhile.
- * @throws BerthError invalid_request, not_found, resource_archived.
- */
-export async function readStartDeployment(tx: Tx, scope: Scope, given: unknown): Promise<Deployment> {
-  const { id } = readShape(deploymentReference, typeof given === 'string' ? { id: given } : given, 'deployment')
-  const found = await readDeployment(tx, scope, id, sql`for key share`)
-  if (found.archivedAt) throw deploymentArchived()
-  return found
 }

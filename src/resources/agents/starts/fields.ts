@@ -1,0 +1,41 @@
+/** What a deployment, a schedule or a trigger starts, as callers name it. */
+import type { Scope } from '#src/platform/access.ts'
+import type { Config } from '#src/platform/config.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { sql, type Tx } from '#src/platform/postgres.ts'
+import { exact } from '#src/platform/shapes.ts'
+import { z } from 'zod'
+import { readShape } from '#src/resources/agents/agents/field-rules.ts'
+import { deploymentArchived, readDeployment, type Deployment } from '#src/resources/agents/deployments/rows.ts'
+import { resolveAgent } from '#src/resources/agents/sessions/plans.ts'
+
+const deploymentReference = exact({ type: z.literal('deployment').nullish(), id: z.string() })
+const agentReference = exact({ type: z.literal('agent').nullish(), id: z.string(), version: z.int().min(1).nullish() })
+
+/**
+ * Reads which agent runs: an id, or `{id, version}`. It and the version must be there now.
+ * @returns its stored id; version null for the newest.
+ * @throws BerthError invalid_request, not_found, resource_archived.
+ */
+export async function readStartAgent(
+  services: { config: Config },
+  tx: Tx,
+  scope: Scope,
+  given: unknown,
+): Promise<{ id: string; version: number | null }> {
+  const named = readShape(agentReference, typeof given === 'string' ? { id: given } : given, 'agent')
+  const { agentId } = await resolveAgent(services, tx, scope, named)
+  if (agentId === null) throw notFound('agent')
+  return { id: agentId, version: named.version ?? null }
+}
+
+/**
+ * The caller's deployment that a request names: its id, or `{id}`; locked so that it cannot be deleted meanwhile.
+ * @throws BerthError invalid_request, not_found, resource_archived.
+ */
+export async function readStartDeployment(tx: Tx, scope: Scope, given: unknown): Promise<Deployment> {
+  const { id } = readShape(deploymentReference, typeof given === 'string' ? { id: given } : given, 'deployment')
+  const found = await readDeployment(tx, scope, id, sql`for key share`)
+  if (found.archivedAt) throw deploymentArchived()
+  return found
+}
