@@ -13,8 +13,8 @@ export type RoutedNoun = {
   list: string
   /** The fields that REST shows. */
   fields: string
-  /** One sentence for OpenAPI about each route. */
-  summaries: Readonly<Record<'list' | 'create' | 'get' | 'update' | 'delete' | 'archive', string>>
+  /** One sentence for OpenAPI about each route; without one about archiving there is no such route. */
+  summaries: Readonly<Record<'list' | 'create' | 'get' | 'update' | 'delete', string>> & { readonly archive?: string }
   /** Error statuses besides the usual 400 and 404. */
   conflicts?: Partial<Readonly<Record<'create' | 'update' | 'delete', readonly number[]>>>
   /** Keys that an update may omit but not set to null. */
@@ -68,12 +68,16 @@ export function usualRoutes(noun: RoutedNoun): Routes {
       summary: summaries.delete,
       operation: `mutation delete${type} ($input: Delete${type}Input!) { delete${type}(input: $input) { deletedId } }`,
     },
-    [`POST ${path}/{id}/archive`]: {
-      status: 200,
-      errors: [404],
-      summary: summaries.archive,
-      operation: changing('archive'),
-    },
+    ...(summaries.archive === undefined
+      ? {}
+      : {
+          [`POST ${path}/{id}/archive`]: {
+            status: 200,
+            errors: [404],
+            summary: summaries.archive,
+            operation: changing('archive'),
+          },
+        }),
   }
 }
 

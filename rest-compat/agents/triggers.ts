@@ -21,18 +21,15 @@ const usual = usualRoutes({
     get: 'One trigger',
     update: 'Changes a trigger',
     delete: 'Deletes a trigger with its fires',
-    archive: '',
   },
   conflicts: { create: [401, 404, 409, 429, 502, 504], update: [401, 409, 429, 502, 504] },
   neverNull: ['agent', 'repo', 'events', 'enabled'],
   filter: { agent_id: 'agentId', deployment_id: 'deploymentId' },
   deletes: 'trigger',
 })
-const { 'POST /v1/triggers/{id}/archive': _none, ...routes } = usual
-
 /** Triggers. */
 export const triggerRoutes: Routes = {
-  ...routes,
+  ...usual,
   'PATCH /v1/triggers/{id}': {
     status: 200,
     errors: [400, 401, 404, 409, 429, 502, 504],
