@@ -1,4 +1,5 @@
 /** Bodies that are needed as they were sent, from clients nobody knows yet: so many bytes at once, and for so long. */
+import type { FastifyRequest } from 'fastify'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
@@ -11,8 +12,15 @@ export type Bodies = {
    * Receives a body, and does something with it; its place is free again after that.
    * @throws BerthError request_too_large, service_unavailable, invalid_request, unsupported_encoding.
    */
-  read<Result>(headers: IncomingHttpHeaders, from: Readable, work: (body: Buffer) => Promise<Result>): Promise<Result>
+  read<Result>(
+    request: Pick<FastifyRequest, 'headers' | 'ip'>,
+    from: Readable,
+    work: (body: Buffer) => Promise<Result>,
+  ): Promise<Result>
 }
+
+/** What bodies take. `bytes` and `large` are limited for each address too, so that no stranger has all of them. */
+type Taken = { received: number; large: number; bytes: number; worked: number }
 
 /** All signed bodies of this process. */
 export const signedBodies = createBodies()
@@ -23,31 +31,41 @@ export function createBodies({
 }: {
   receiveSeconds?: number
 } = {}): Bodies {
-  const { bodyBytes, usualBodyBytes, heldBytes, bodiesAtOnce, largeBodiesAtOnce, receivedAtOnce } = signedRequestLimits
-  const all = { received: 0, large: 0, bytes: 0, worked: 0 }
+  const { bodyBytes, usualBodyBytes, heldBytes, bodiesAtOnce, largeBodiesAtOnce, receivedAtOnce, addressShare } =
+    signedRequestLimits
+  const most: Taken = { received: receivedAtOnce, large: largeBodiesAtOnce, bytes: heldBytes, worked: bodiesAtOnce }
+  const all = nothing()
+  const ofAddresses = new Map<string, Taken>()
   return {
-    async read(headers, from, work) {
+    async read({ headers, ip }, from, work) {
       checkHeaders(headers)
-      const own = { received: 0, large: 0, bytes: 0, worked: 0 }
-      const take = (what: keyof typeof own, count: number, most: number): void => {
-        if (all[what] + count > most) throw noPlace()
-        all[what] += count
-        own[what] += count
+      const [own, ofAddress] = [nothing(), ofAddresses.get(ip) ?? nothing()]
+      ofAddresses.set(ip, ofAddress)
+      const take = (what: keyof Taken, count: number): void => {
+        const mostOfAddress = what === 'large' || what === 'bytes' ? most[what] * addressShare : most[what]
+        if (all[what] + count > most[what] || ofAddress[what] + count > mostOfAddress) throw noPlace()
+        for (const taken of [all, ofAddress, own]) taken[what] += count
       }
       try {
-        take('received', 1, receivedAtOnce)
+        take('received', 1)
         const body = await receive(from, receiveSeconds, (chunkBytes) => {
           if (own.bytes + chunkBytes > bodyBytes) throw tooLarge()
-          if (own.large === 0 && own.bytes + chunkBytes > usualBodyBytes) take('large', 1, largeBodiesAtOnce)
-          take('bytes', chunkBytes, heldBytes)
+          if (own.large === 0 && own.bytes + chunkBytes > usualBodyBytes) take('large', 1)
+          take('bytes', chunkBytes)
         })
-        take('worked', 1, bodiesAtOnce)
+        take('worked', 1)
         return await work(body)
       } finally {
-        for (const what of Object.keys(own) as (keyof typeof own)[]) all[what] -= own[what]
+        for (const what of Object.keys(own) as (keyof Taken)[])
+          for (const taken of [all, ofAddress]) taken[what] -= own[what]
+        if (ofAddress.received === 0) ofAddresses.delete(ip)
       }
     },
   }
+}
+
+function nothing(): Taken {
+  return { received: 0, large: 0, bytes: 0, worked: 0 }
 }
 
 function checkHeaders(headers: IncomingHttpHeaders): void {

@@ -108,17 +108,16 @@ function builtInKeys(db: Services['db'], pubsub: Services['pubsub']): JWTVerifyG
     entriesMax: 1,
     rememberedMs: Infinity,
   })
-  let readAt = 0
-  const read = (): Promise<JWTVerifyGetKey> => {
-    readAt = performance.now()
-    return remembered.read(signingKeysNotice.key, async () => createLocalJWKSet({ keys: await listPublicKeys(db) }))
-  }
+  const read = (): Promise<JWTVerifyGetKey> =>
+    remembered.read(signingKeysNotice.key, async () => createLocalJWKSet({ keys: await listPublicKeys(db) }))
+  let rereadAt = -Infinity
   return async (header, token) => {
     try {
       return await (remembered.find(signingKeysNotice.key)?.value ?? (await read()))(header, token)
     } catch (error) {
-      // The key may be newer than our copy. Read again, but not for every invented key id.
-      if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - readAt < rereadMs) throw error
+      // The key may be newer than our copy, whose notice is on its way. Read again, but not for every invented key id.
+      if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - rereadAt < rereadMs) throw error
+      rereadAt = performance.now()
       return (await read())(header, token)
     }
   }

@@ -50,7 +50,7 @@ export const hookRoute: HandWritten = {
       },
       async handle(request, reply) {
         const from = (request.body ?? request.raw) as Readable // the parser of streams made it
-        const answer = await signedBodies.read(request.headers, from, (body) =>
+        const answer = await signedBodies.read(request, from, (body) =>
           countRefusals(services, request, () => {
             const contentType = request.headers['content-type']
             return receiveDelivery(services, { ...readSignedHeaders(request), contentType, body })

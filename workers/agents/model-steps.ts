@@ -136,8 +136,7 @@ async function begin(
   const thinks = model !== null && model.reasoningLevels.length > 0
   const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
   const instructions = await instructionsOf(tx, session, offers, memory.told)
-  const { organizationId, ownerUserId: userId } = session
-  const files = await readNamedFiles({ config, sealer }, tx, { organizationId, userId }, conversation)
+  const files = await readNamedFiles({ config, sealer }, tx, session, conversation)
   const converse = (): ModelRequest['messages'] =>
     conversationOf(conversation, {
       system: instructions,

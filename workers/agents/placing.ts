@@ -2,6 +2,7 @@
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import type { Background } from '#src/platform/services.ts'
 import { findMissingResources } from '#src/resources/agents/session-resources/placing.ts'
+import { isUsedByVm } from '#src/resources/agents/sessions/rows.ts'
 import { findMissingSkills } from '#src/resources/agents/skills/placing.ts'
 import { putEach, type Placing, type PlacingNote } from '#src/resources/agents/tools/guest-placing.ts'
 
@@ -13,6 +14,8 @@ const underWay = createBoundedMap<string, Promise<void>>({ entriesMax: 10_000 })
  * @throws the signal's reason.
  */
 export async function placeInVm(services: Background, placing: Placing): Promise<PlacingNote[]> {
+  const { environmentId } = placing.session
+  if (environmentId === null || (await isUsedByVm(services.db, environmentId))) return []
   const key = `${placing.session.id} ${placing.vm.id}`
   for (let others = underWay.peek(key); others; others = underWay.peek(key)) await others
   const { promise, resolve } = Promise.withResolvers<void>()

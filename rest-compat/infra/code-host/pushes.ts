@@ -66,7 +66,7 @@ export const pushRoute: HandWritten = {
       async handle(request, reply) {
         await countRefusals(services, request, () => checkPushAddress(services, linkOf(request)))
         const from = (request.body ?? request.raw) as Readable // the parser of streams made it
-        return signedBodies.read(request.headers, from, async (body) => {
+        return signedBodies.read(request, from, async (body) => {
           const answer = await countRefusals(services, request, () =>
             receivePush(services, { repositoryId: linkOf(request), ...readSignedHeaders(request), body }),
           )

@@ -6,11 +6,11 @@ import { heartbeat, withHeartbeats } from '#schema/heartbeats.ts'
 import { linkTo, nodeOf } from '#schema/nodes.ts'
 import { connectionOf, pageArguments } from '#schema/pages.ts'
 import { pagesOfEach } from '#schema/pages-of-each.ts'
-import { rowsOfEach } from '#schema/rows-of-each.ts'
+import { readInTurn } from '#schema/large-reads.ts'
 import { always } from '#schema/words.ts'
 import {
   findFires,
-  findPayloads,
+  findPayload,
   followFires,
   getFire,
   pageFires,
@@ -61,7 +61,6 @@ const fireError = builder.objectRef<FireError>('TriggerFireError').implement({
 
 /** A fire. */
 const fireType = nodeOf('TriggerFire', '`fire_` and 26 characters.', findFires)
-const payloadOf = rowsOfEach(findPayloads, ({ fireId }) => fireId)
 
 builder.objectType(fireType, {
   description: 'An event that came for a trigger, and what became of it.',
@@ -106,9 +105,9 @@ builder.objectType(fireType, {
       type: 'JSON',
       nullable: true,
       description: 'The event as it was delivered, for 7 days; null for a large one, and as long as `sender` is.',
-      resolve: async ({ id }, _, call) => {
-        const found = await payloadOf(call, id)
-        return found && (JSON.parse(found.payload.toString()) as unknown)
+      resolve: async ({ id }, _, call, info) => {
+        const payload = await readInTurn(call, info, (bytesMax) => findPayload(call, id, bytesMax))
+        return payload && (JSON.parse(payload.toString()) as unknown)
       },
     }),
     receivedAt: t.expose('receivedAt', { type: 'DateTime', description: 'When it was first delivered.' }),

@@ -7,6 +7,7 @@ export const signedRequestLimits = {
   heldBytes: 160 * 1024 * 1024, // of all bodies that a process has in memory: a sender that is slow holds what it has sent
   bodiesAtOnce: 64, // that a process works on, once they are whole
   largeBodiesAtOnce: 4,
+  addressShare: 0.25, // of the large ones and of the bytes: what one address may take
   receivedAtOnce: 2_000, // that a process receives, however slowly
   receiveSeconds: 10, // for the whole body; GitHub itself waits no longer for the answer
   retrySeconds: 10, // after how long to try again what found no place

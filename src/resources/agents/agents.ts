@@ -19,7 +19,7 @@ import type { Call } from '#src/platform/services.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { agentRows, findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
-import { changeLock, hasPendingFires, refuseStartersToVmTokens } from './agents/starters.ts'
+import { changeLock, hasOthersStarters, hasPendingFires, refuseStartersToVmTokens } from './agents/starters.ts'
 import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './sessions/deletion.ts'
@@ -179,6 +179,11 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
     await refuseStartersToVmTokens(tx, scope, id, 'any')
     if (await hasActiveWork(tx, id))
       throw new BerthError('work_active', 'This agent has sessions that are running. Stop them, then delete it.')
+    if (await hasOthersStarters(tx, scope, id))
+      throw new BerthError(
+        'work_active',
+        'Deployments, schedules or triggers of other people start this agent, and would be deleted with it. Archive it instead.',
+      )
     if (await hasPendingFires(tx, id))
       throw new BerthError(
         'work_active',

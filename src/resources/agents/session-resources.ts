@@ -14,7 +14,7 @@ import {
 } from './session-resources/orders.ts'
 import { ofTheirSessions, resourceRows, sealToken, type SessionResource } from './session-resources/rows.ts'
 import { appendEvents } from './sessions/log.ts'
-import { readSession, sessionOver, type Session } from './sessions/rows.ts'
+import { isUsedByVm, readSession, sessionOver, type Session } from './sessions/rows.ts'
 import { rememberSecrets } from './sessions/secrets.ts'
 
 /**
@@ -26,10 +26,16 @@ export async function addSessionResource(call: Call, sessionId: string, given: u
   return changeSession(call, scope, sessionId, async (tx, session) => {
     const order = readResourceOrder(given, '')
     if (order.type === 'file') allow(call.caller, 'files:read')
+    if (session.environmentId !== null && (await isUsedByVm(tx, session.environmentId)))
+      throw new BerthError(
+        'invalid_request',
+        'This session was used with the token inside a VM, so it gets no resources. Start a new one.',
+      )
     checkHasVm(session.environmentId === null ? undefined : await findEnvironmentRow(tx, session.environmentId))
     const owner = { organizationId: session.organizationId, userId: session.ownerUserId }
     const [resource] = await insertResources(call, tx, { sessionId: session.id, ...owner }, [order])
     if (!resource) throw new Error('a resource was not written')
+    await rememberSecrets({ db: tx, sealer: call.sealer }, session) // which refuses more than can be masked
     return resource
   })
 }
@@ -104,7 +110,9 @@ export async function deleteSessionResource(call: Call, sessionId: string, id: s
   const scope = allow(call.caller, 'sessions:write')
   await changeSession(call, scope, sessionId, async (tx, session) => {
     const before = await resourceRows.read(tx, id, sql`session_id = ${session.id}`, sql`for update`)
-    await rememberSecrets({ db: tx, sealer: call.sealer }, session)
+    await rememberSecrets({ db: tx, sealer: call.sealer }, session).catch((error: unknown) => {
+      if (!(error instanceof BerthError)) throw error // a token that leaked can be taken away, however many there are
+    })
     await change(tx, sql`delete from session_resources where id = ${before.id}`)
     return before
   })

@@ -40,6 +40,17 @@ export async function refuseStartersToVmTokens(
     )
 }
 
+/** Whether somebody else has something that starts this agent. Its row must be locked for update. */
+export async function hasOthersStarters(tx: Tx, { userId }: Scope, agentId: string): Promise<boolean> {
+  const others = sql`agent_id = ${agentId} and owner_user_id is distinct from ${userId}`
+  const starter = await findOne(
+    tx,
+    sql`
+    select 1 from deployments where ${others} union all select 1 from schedules where ${others} union all select 1 from triggers where ${others} limit 1`,
+  )
+  return starter !== undefined
+}
+
 /** Whether an event of a repository, which was taken, is still to start this agent. Its row must be locked for update. */
 export async function hasPendingFires(tx: Tx, agentId: string): Promise<boolean> {
   const pending = await findOne(

@@ -8,6 +8,7 @@ import { limits } from '#src/platform/limits.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { fileKey, isThere, type StoredFile } from './rows.ts'
 
 /** What a model gets of a file: its bytes as base64, or as text for a text. */
@@ -48,17 +49,17 @@ export async function checkNamedFiles(
 }
 
 /**
- * What a model gets of the files in a log: the newest, up to a limit of bytes.
- * @param owner whose session it is.
+ * What a model gets of the files in the log of a session: the newest, up to a limit of bytes. The token inside a VM may not
+ * read files, so a session that it uses gets none.
  */
 export async function readNamedFiles(
   services: Pick<Background, 'config' | 'sealer'>,
   db: Db,
-  owner: Pick<Scope, 'organizationId' | 'userId'>,
+  { organizationId, ownerUserId: userId, usedByVm }: Pick<Session, 'organizationId' | 'ownerUserId' | 'usedByVm'>,
   log: readonly Said[],
 ): Promise<FileContents> {
-  const named = namedIn(log)
-  const found = await findNamed(db, owner, named)
+  const named = usedByVm ? [] : namedIn(log)
+  const found = await findNamed(db, { organizationId, userId }, named)
   const contents = new Map<string, FileContent>()
   let leftBytes: number = agentFileLimits.conversationBytes
   for (const { id } of named.toReversed()) {

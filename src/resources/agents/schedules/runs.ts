@@ -48,10 +48,17 @@ export async function findSchedulesOfSessions(
   sessionIds: readonly string[],
 ): Promise<(Schedule & { sessionId: string })[]> {
   const reach = allowAnywhere(call.caller, 'schedules:read')
-  return findAll<Schedule & { sessionId: string }>(
+  const runs = await findAll<{ scheduleId: string; sessionId: string }>(
     call.db,
-    sql`select s.*, r.session_id from schedule_runs r join schedules s on s.id = r.schedule_id where r.session_id = any(${sessionIds}::uuid[]) and ${ownedByCaller(reach)}`,
+    sql`select schedule_id, session_id from schedule_runs where session_id = any(${sessionIds}::uuid[])`,
   )
+  const ids = [...new Set(runs.map(({ scheduleId }) => scheduleId))] // each once: a kickoff may be large
+  const found = await scheduleRows.find(call.db, ids, ownedByCaller(reach))
+  const schedules = new Map(found.map((schedule) => [schedule.id, schedule]))
+  return runs.flatMap(({ scheduleId, sessionId }) => {
+    const schedule = schedules.get(scheduleId)
+    return schedule ? { ...schedule, sessionId } : []
+  })
 }
 
 /**

@@ -72,6 +72,14 @@ async function grant(db: Db, vm: GuestVm, { id, sealedToken }: SessionResource):
   return transaction(db, async (tx) => {
     await change(tx, sql`update session_resources set vm_id = ${vm.id}, placed_at = null where id = ${id}`)
     if (sealedToken === null) return vm
+    const { count } = await getOne<{ count: number }>(
+      tx,
+      sql`select count(*) from session_resources where vm_id = ${vm.id} and sealed_token is not null`,
+    )
+    if (count > sessionResourceLimits.tokensPerVm)
+      throw new NotPlaced(
+        `the VM has ${sessionResourceLimits.tokensPerVm} repositories with tokens, which is the limit.`,
+      )
     await noteEnvChange(tx, vm.id)
     const { envGeneration } = await getOne<Pick<Row<'vms'>, 'envGeneration'>>(
       tx,

@@ -133,25 +133,27 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
 }
 
 /**
- * Keeps the token inside a VM from using secrets of vaults: it may not use a session that has vaults, or an environment
- * whose VM may hold the secrets of other sessions.
+ * Keeps the token inside a VM from what it may not read itself: it may not use a session that has vaults or resources, nor
+ * one in a VM that may hold secrets, resources or skills of other sessions, or what a deployment has set up in it.
  * @throws BerthError forbidden.
  */
 export async function refuseSecretsToVmTokens(
   db: Db,
   scope: Scope,
-  { vaultIds, environmentId }: Pick<Session, 'vaultIds' | 'environmentId'>,
+  { id, vaultIds, environmentId, deploymentId }: Pick<Session, 'id' | 'vaultIds' | 'environmentId' | 'deploymentId'>,
 ): Promise<void> {
   if (!scope.vmId) return
-  const holdsSecrets =
+  const isClosed =
     vaultIds.length > 0 ||
     (environmentId !== null &&
-      (await findOne(
-        db,
-        sql`
-    select 1 from environments e where id = ${environmentId} and (not ephemeral or exists (select from vm_env v where v.vm_id = e.vm_id and v.source = 'vault'))`,
-      )))
-  if (holdsSecrets) throw closedToVmTokens('sessions with vaults or with an environment of their own')
+      (deploymentId !== null ||
+        (await findOne(
+          db,
+          sql`
+    select 1 from environments e where id = ${environmentId} and (not ephemeral or exists (select from vm_env v where v.vm_id = e.vm_id and v.source = 'vault')
+      or exists (select from vm_skills k where k.vm_id = e.vm_id) or exists (select from session_resources r where r.session_id = ${id} or r.vm_id = e.vm_id))`,
+        ))))
+  if (isClosed) throw closedToVmTokens('sessions with vaults, resources, skills in a VM or an environment of their own')
 }
 
 /**

@@ -76,6 +76,14 @@ export function readSession(
   return sessionRows.read(db, publicId, ownedByCaller(scope), lock)
 }
 
+/** Whether the token inside a VM uses a session that works in this environment: then its VM gets nothing that the token may not read. */
+export async function isUsedByVm(db: Db, environmentId: string): Promise<boolean> {
+  return (
+    (await findOne(db, sql`select 1 from sessions where environment_id = ${environmentId} and used_by_vm limit 1`)) !==
+    undefined
+  )
+}
+
 /** Whether a session is running or waiting for a retry. */
 export function isAtWork({ status }: Pick<Session, 'status'>): boolean {
   return status === 'running' || status === 'rescheduling'
@@ -117,13 +125,13 @@ export function wireAgent({
  */
 export async function checkAtWork(
   { rateLimitFactor }: { rateLimitFactor: number },
-  tx: Tx,
+  db: Db,
   organizationId: string,
   more = 1,
 ): Promise<void> {
   const most = limits.sessionsAtWorkMax * rateLimitFactor
   const { count } = await getOne<{ count: number }>(
-    tx,
+    db,
     sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId}`,
   )
   if (count + more > most)

@@ -2,7 +2,7 @@
 import type { Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { notFound } from '#src/platform/errors.ts'
-import { sql, type Tx } from '#src/platform/postgres.ts'
+import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { z } from 'zod'
 import { readShape } from '#src/resources/agents/agents/field-rules.ts'
@@ -14,7 +14,8 @@ const agentReference = exact({ type: z.literal('agent').nullish(), id: z.string(
 
 /**
  * Reads which agent runs: an id, or `{id, version}`. It and the version must be there now.
- * @returns its stored id; version null for the newest.
+ * @returns its stored id; version null for the newest. Of an agent that the organization shares it is the newest of now:
+ * whoever changes it later must not decide what runs with the caller's vaults and memories.
  * @throws BerthError invalid_request, not_found, resource_archived.
  */
 export async function readStartAgent(
@@ -24,9 +25,10 @@ export async function readStartAgent(
   given: unknown,
 ): Promise<{ id: string; version: number | null }> {
   const named = readShape(agentReference, typeof given === 'string' ? { id: given } : given, 'agent')
-  const { agentId } = await resolveAgent(services, tx, scope, named)
+  const { agentId, version } = await resolveAgent(services, tx, scope, named)
   if (agentId === null) throw notFound('agent')
-  return { id: agentId, version: named.version ?? null }
+  const shared = await findOne(tx, sql`select 1 from agents where id = ${agentId} and owner_user_id is null`)
+  return { id: agentId, version: named.version ?? (shared ? version : null) }
 }
 
 /**

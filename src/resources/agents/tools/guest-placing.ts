@@ -16,7 +16,7 @@ import { refusedCode } from './guest-scripts.ts'
 
 /** Where to put things: a session's VM. `turnId` tells one turn from the next; `findMasker` makes the session's masker. */
 export type Placing = {
-  session: Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'usedByVm'>
+  session: Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'environmentId' | 'usedByVm'>
   turnId: string
   vm: GuestVm
   findMasker: () => Promise<Masker>

@@ -1,9 +1,10 @@
 /** Fires: one for each event that came for a trigger. Deciding them, listing them, and following them. */
 import { isDeepStrictEqual } from 'node:util'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
-import type { Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import type { Loaded, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { trySpend } from '#src/platform/rate-limits.ts'
@@ -11,6 +12,7 @@ import { states, transition } from '#src/platform/states.ts'
 import { followRows } from '#src/platform/streams/row-events.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import { startsNothing } from '#src/resources/agents/deployments/rows.ts'
+import { checkAtWork } from '#src/resources/agents/sessions/rows.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { findMismatch, isOfItsRepository, whySkipped } from './matching.ts'
 import type { Routed } from './payloads.ts'
@@ -62,9 +64,9 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
   const isPaused = deployment !== undefined && startsNothing(deployment)
   let { filters } = trigger
   let mismatch = await findMismatch(filters, delivery)
-  const isTooOften =
-    whySkipped(trigger, isPaused, delivery, services.config, mismatch) === null &&
-    (await comesTooOften(services, trigger))
+  const mayStart = whySkipped(trigger, isPaused, delivery, services.config, mismatch) === null
+  if (mayStart) await checkAtWork(services.config, services.db, trigger.organizationId) // before a start is counted
+  const isTooOften = mayStart && (await comesTooOften(services, trigger))
   for (let tries = 0; tries < triggerLimits.judgedAgainMax; tries++) {
     const changed = await transaction(services.db, async (tx) => {
       const held = await lockPending(tx, fireId)
@@ -176,20 +178,22 @@ export async function pageFiresOfEach(
 }
 
 /**
- * The payload of each of these fires as it was delivered, by stored ids, for those whose owner may see it and that are
- * still kept.
+ * The payload of a fire as it was delivered, by its stored id; null where its owner may not see it, or it is no longer kept.
+ * @param bytesMax how large it may be.
+ * @throws BerthError invalid_request for a larger one.
  */
-export async function findPayloads(
-  call: Call,
-  fireIds: readonly string[],
-): Promise<{ fireId: string; payload: Buffer }[]> {
+export async function findPayload(call: Call, fireId: string, bytesMax: number): Promise<Loaded<Buffer | null>> {
   const reach = allowAnywhere(call.caller, 'triggers:read')
-  return findAll(
+  const found = await findOne<{ bytes: number; payload: Buffer | null }>(
     call.db,
     sql`
-    select f.id as fire_id, d.payload from trigger_fires f join trigger_deliveries d on d.id = f.delivery_row_id
-    where f.id = any(${fireIds}::uuid[]) and f.shown and d.payload is not null and ${ofOwnTriggers(reach)}`,
+    select octet_length(d.payload) as bytes, case when octet_length(d.payload) <= ${bytesMax} then d.payload end as payload
+    from trigger_fires f join trigger_deliveries d on d.id = f.delivery_row_id
+    where f.id = ${fireId} and f.shown and d.payload is not null and ${ofOwnTriggers(reach)}`,
   )
+  if (found?.payload === null)
+    throw new BerthError('invalid_request', 'These payloads are too many for one operation. Ask for fewer at once.')
+  return { loaded: found?.payload ?? null, bytes: found?.bytes ?? 0 }
 }
 
 /** A fire that was decided, followed by its position. */
