@@ -97,3 +97,15 @@ test('a deployment that is being made meanwhile counts: the change waits for it'
   })
   expect(await changed).toMatchObject(forbidden)
 })
+
+test('what starts an agent that an organization shares has the version of now, and a colleague cannot delete it', async () => {
+  const agent = await makeAgent()
+  await sql`update agents set owner_user_id = null where id = ${decodeId('agent', agent.id)}`.execute(berth.services.db)
+  expect(await deploy(agent.id)).toMatchObject({ agent: { id: agent.id, version: 1 } })
+  const bob = await berth.token('bob', 'acme', 'member')
+  expect(await call('DELETE', `/agents/${agent.id}`, undefined, bob)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'work_active', message: expect.stringContaining('Archive it instead') } },
+  })
+  expect((await call('DELETE', `/agents/${agent.id}`)).status).toBe(204)
+})

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { decodeId } from '#src/platform/ids.ts'
+import { sql } from '#src/platform/postgres.ts'
 import { writeModels } from '../../llm/chat-makers.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -145,4 +147,13 @@ test('a message with a file that does not fit, is another’s or is not there is
     expect(await berth.call('POST', '/agents/v1/sessions', { token, body: begun })).toMatchObject(refused)
   }
   expect(await sessions.log(session)).toEqual([])
+})
+
+test('a session that the token inside a VM uses tells its model nothing of files, which the token may not read', async () => {
+  const id = await upload('the plan', 'a.txt', 'text/plain')
+  const agent = await sessions.agent({ model: 'test/plain' })
+  const session = await sessions.begin(agent, null)
+  await sql`update sessions set used_by_vm = true where id = ${decodeId('session', session)}`.execute(berth.services.db)
+  await sessions.send(session, message(block('document', id)))
+  expect(JSON.stringify(await heard(0))).not.toContain('the plan')
 })
