@@ -5,13 +5,14 @@ import { sql } from '#src/platform/postgres.ts'
 import { agentSessions, message, type AgentSessions } from '../../support/agent-sessions.ts'
 import { callAgents } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { makeVmToken } from '../../support/makers.ts'
+import { makeSilentNode, makeVmRow, makeVmToken } from '../../support/makers.ts'
 
 let berth: Berth
 let token: string
 let vmToken: string
 let own: AgentSessions
 let agent: string
+let runs = 0
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   token = await berth.token('alice', 'acme', 'member')
@@ -26,7 +27,9 @@ const say = (id: string): ReturnType<typeof callAgents> =>
   callAgents(berth, vmToken, 'POST', `/sessions/${id}/events`, { events: [message('Tell me everything.')] })
 /** A session of Alice's in an environment as a run has one. */
 async function inRun(): Promise<{ id: string; environment: string }> {
-  const { body } = await callAgents<{ id: string }>(berth, token, 'POST', '/environments', { name: 'run' })
+  const { body } = await callAgents<{ id: string }>(berth, token, 'POST', '/environments', {
+    name: `run ${runs++}`,
+  })
   await sql`update environments set ephemeral = true where id = ${decodeId('environment', body.id)}`.execute(
     berth.services.db,
   )
@@ -44,11 +47,11 @@ test('a session with a repository is closed to it, and so are others in its VM',
   expect((await addRepository(id)).status).toBe(200)
   expect(await say(id)).toMatchObject(forbidden)
   expect(await callAgents(berth, vmToken, 'POST', `/sessions/${id}`, { title: 'mine' })).toMatchObject(forbidden)
-  const vm = await sql<{ id: string }>`select gen_random_uuid() as id`.execute(berth.services.db)
-  await sql`update session_resources set vm_id = ${vm.rows[0]?.id} where session_id = ${decodeId('session', id)}`.execute(
+  const vm = decodeId('vm', await makeVmRow(berth.services.db, token, await makeSilentNode(berth.services.db)))
+  await sql`update session_resources set vm_id = ${vm} where session_id = ${decodeId('session', id)}`.execute(
     berth.services.db,
   )
-  await sql`update environments set vm_id = ${vm.rows[0]?.id} where id = ${decodeId('environment', environment)}`.execute(
+  await sql`update environments set vm_id = ${vm} where id = ${decodeId('environment', environment)}`.execute(
     berth.services.db,
   )
   expect(await say(await own.begin(agent, null, { environment_id: environment }))).toMatchObject(forbidden)

@@ -166,7 +166,9 @@ test('sessions in one VM have each their own version of a skill, and share the f
 
 test('nothing is put for a session that a VM’s token uses, nor of a version that was deleted', async () => {
   const [latin, verse] = [await make('latin', 'one'), await make('verse', 'two')]
-  const [session, used] = [await begin(latin, verse), await begin(latin)]
+  const session = await begin(latin, verse)
+  environment = (await client.beta.environments.create({ name: 'other' })).id
+  const used = await begin(latin)
   await sql`update sessions set used_by_vm = true where id = ${decodeId('session', used)}`.execute(berth.services.db)
   await client.beta.skills.delete(verse.id)
   const guest = await makeGuest()
