@@ -84,6 +84,7 @@ async function replacing<Result>(
     await before?.end()
     return await take(left.signal)
   } catch (error) {
+    reply.raw.shouldKeepAlive = true // closed while the body still comes, the connection would take the answer with it
     throw isReplaced ? replaced() : error
   } finally {
     if (uploads.get(key) === running) uploads.delete(key)
