@@ -1,39 +1,27 @@
 /** Outcomes: graded whenever the agent rests, told to it until they are reached, and ended by all that may end them. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, sql } from '#src/platform/postgres.ts'
 import { gradingMessages, readVerdict } from '#src/resources/agents/outcomes/grading.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
-import { writeModels } from '../llm/chat-makers.ts'
+import { startMockBerth, type MockBerth } from '../llm/mock-berth.ts'
 import { agentSessions, message, textOf, types, type AgentSessions, type Event } from '../support/agent-sessions.ts'
 import { callAgents } from '../support/agents-service.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { startMockUpstream, type MockUpstream } from '../support/mock-upstream.ts'
+import type { Berth } from '../support/berth.ts'
+import type { MockUpstream } from '../support/mock-upstream.ts'
 
 let berth: Berth
 let mock: MockUpstream
-let folder: string
+let stop: MockBerth['stop']
 let token: string
 let sessions: AgentSessions
 beforeAll(async () => {
-  mock = await startMockUpstream()
-  folder = mkdtempSync(join(tmpdir(), 'berth-outcomes-'))
-  berth = await startBerth({
-    worker: true,
-    settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: writeModels(folder, mock.url) },
-  })
+  ;({ berth, mock, stop } = await startMockBerth())
   token = await berth.token()
   sessions = agentSessions(berth, token)
 })
-afterAll(async () => {
-  await berth?.stop()
-  await mock?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => stop?.())
 beforeEach(() => mock.forget())
 
 const outcome = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({

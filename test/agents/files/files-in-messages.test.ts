@@ -1,38 +1,26 @@
 /** Files in messages: what the model gets of them, who may send which, and what becomes of one that is deleted. */
 import Anthropic, { toFile } from '@anthropic-ai/sdk'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { writeModels } from '../../llm/chat-makers.ts'
+import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
-import { startBerth, type Berth } from '../../support/berth.ts'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import type { Berth } from '../../support/berth.ts'
+import type { MockUpstream } from '../../support/mock-upstream.ts'
 
 let berth: Berth
 let mock: MockUpstream
-let folder: string
+let stop: MockBerth['stop']
 let token: string
 let client: Anthropic
 let sessions: AgentSessions
 beforeAll(async () => {
-  mock = await startMockUpstream()
-  folder = mkdtempSync(join(tmpdir(), 'berth-files-'))
-  berth = await startBerth({
-    worker: true,
-    settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: writeModels(folder, mock.url) },
-  })
+  ;({ berth, mock, stop } = await startMockBerth())
   token = await berth.token()
   client = new Anthropic({ baseURL: `${berth.url}/agents`, apiKey: null, authToken: token, maxRetries: 0 })
   sessions = agentSessions(berth, token)
 })
-afterAll(async () => {
-  await berth?.stop()
-  await mock?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => stop?.())
 beforeEach(() => mock.forget())
 
 const upload = async (content: string, name: string, type: string, by = client): Promise<string> =>

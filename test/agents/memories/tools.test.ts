@@ -1,19 +1,16 @@
 /** An agent's `remember` and `recall`: whose memories they reach, what the setting switches off, and what agents are told. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { blankMasker, noMasker } from '#src/platform/masking.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { runMemoryTool, type RememberingSession } from '#src/resources/agents/memories/tools.ts'
-import { writeModels } from '../../llm/chat-makers.ts'
+import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, results, type AgentSessions, type Event } from '../../support/agent-sessions.ts'
 import { callAgents } from '../../support/agents-service.ts'
-import { startBerth, type Berth } from '../../support/berth.ts'
+import type { Berth } from '../../support/berth.ts'
 import { idsOf } from '../../support/makers.ts'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import type { MockUpstream } from '../../support/mock-upstream.ts'
 import { makeSessionRow } from '../../support/sessions.ts'
 
 type Memory = {
@@ -26,27 +23,19 @@ type Memory = {
 
 let berth: Berth
 let mock: MockUpstream
-let folder: string
+let stop: MockBerth['stop']
 let token: string
 let sessions: AgentSessions
 let people = 0
 beforeAll(async () => {
-  mock = await startMockUpstream()
-  folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
-  const models = writeModels(folder, mock.url)
-  const settings = { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: models }
-  berth = await startBerth({ worker: true, settings })
+  ;({ berth, mock, stop } = await startMockBerth())
 })
 beforeEach(async () => {
   mock.forget()
   token = await berth.token(`person${people++}`, 'acme', 'member') // who has no memories yet
   sessions = agentSessions(berth, token)
 })
-afterAll(async () => {
-  await berth?.stop()
-  await mock?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => stop?.())
 
 const withMemories = { tools: [{ type: 'berth_toolset_v1' }] }
 const call = async <Body>(method: string, path: string, body?: unknown, as = token): Promise<Body> =>

@@ -1,37 +1,24 @@
 /** The loop against providers with their faults: tries again, gives up, replays reasoning, compacts; and against tool servers. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { writeModels } from '../../llm/chat-makers.ts'
+import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, results, textOf, types, type AgentSessions } from '../../support/agent-sessions.ts'
-import { startBerth, type Berth } from '../../support/berth.ts'
+import type { Berth } from '../../support/berth.ts'
 import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import type { MockUpstream } from '../../support/mock-upstream.ts'
 import { freePort } from '../../support/ports.ts'
 
 let berth: Berth
 let mock: MockUpstream
 let tools: TestMcpServer
 let gone: string
-let folder: string
+let stop: MockBerth['stop']
 let token: string
 let sessions: AgentSessions
 let vault: string
 beforeAll(async () => {
-  mock = await startMockUpstream()
   tools = await startMcpServer((given) => given === 'right-token')
   gone = `127.0.0.1:${await freePort()}`
-  folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
-  berth = await startBerth({
-    worker: true,
-    settings: {
-      BERTH_VMS: 'off',
-      BERTH_RATE_LIMIT_FACTOR: '100',
-      BERTH_MODELS_FILE: writeModels(folder, mock.url),
-      BERTH_PRIVATE_HOSTS: `${tools.hostPort},${gone}`,
-    },
-  })
+  ;({ berth, mock, stop } = await startMockBerth({ BERTH_PRIVATE_HOSTS: `${tools.hostPort},${gone}` }))
   token = await berth.token()
   sessions = agentSessions(berth, token)
   vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'tools' } }))
@@ -42,10 +29,8 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await berth?.stop()
-  await mock?.close()
+  await stop?.()
   await tools?.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 beforeEach(() => mock.forget())
 

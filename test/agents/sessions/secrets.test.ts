@@ -1,13 +1,10 @@
 /** A vault's secret in a session: nobody reads it, whoever says it, however it is cut, and whatever became of its credential. */
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { openStream } from '../../contract/event-stream.ts'
-import { writeModels } from '../../llm/chat-makers.ts'
+import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import {
   agentSessions,
   message,
@@ -17,9 +14,9 @@ import {
   type Event,
 } from '../../support/agent-sessions.ts'
 import { callAgents } from '../../support/agents-service.ts'
-import { startBerth, type Berth } from '../../support/berth.ts'
+import type { Berth } from '../../support/berth.ts'
 import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import type { MockUpstream } from '../../support/mock-upstream.ts'
 import { freePort } from '../../support/ports.ts'
 
 const canary = 'canary-token-5f2a/z"q'
@@ -45,13 +42,12 @@ let tools: TestMcpServer
 let page: Server
 let pageHost: string
 let pageText = ''
-let folder: string
+let stop: MockBerth['stop']
 let token: string
 let sessions: AgentSessions
 let vault: string
 let credential: string
 beforeAll(async () => {
-  mock = await startMockUpstream()
   tools = await startMcpServer()
   const port = await freePort()
   pageHost = `127.0.0.1:${port}`
@@ -60,16 +56,7 @@ beforeAll(async () => {
     '127.0.0.1',
   )
   await once(page, 'listening')
-  folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
-  berth = await startBerth({
-    worker: true,
-    settings: {
-      BERTH_VMS: 'off',
-      BERTH_RATE_LIMIT_FACTOR: '100',
-      BERTH_MODELS_FILE: writeModels(folder, mock.url),
-      BERTH_PRIVATE_HOSTS: `${tools.hostPort},${pageHost}`,
-    },
-  })
+  ;({ berth, mock, stop } = await startMockBerth({ BERTH_PRIVATE_HOSTS: `${tools.hostPort},${pageHost}` }))
   token = await berth.token()
   sessions = agentSessions(berth, token)
 })
@@ -82,11 +69,9 @@ beforeEach(async () => {
   await add({ type: 'environment_variable', secret_name: 'KEY', secret_value: inVariable })
 })
 afterAll(async () => {
-  await berth?.stop()
-  await mock?.close()
+  await stop?.()
   await tools?.close()
   page?.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function call<Body>(method: string, path: string, body?: unknown): Promise<Body> {

@@ -1,40 +1,29 @@
 /** Skills of agents: which versions sessions have, and what their models are told. */
 import Anthropic, { toFile } from '@anthropic-ai/sdk'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { skillLimits } from '#src/platform/limits/skills.ts'
-import { writeModels } from '../../llm/chat-makers.ts'
+import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
-import { startBerth, type Berth } from '../../support/berth.ts'
+import type { Berth } from '../../support/berth.ts'
 import { makeVmToken } from '../../support/makers.ts'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import type { MockUpstream } from '../../support/mock-upstream.ts'
 
 let berth: Berth
 let mock: MockUpstream
-let folder: string
+let stop: MockBerth['stop']
 let client: Anthropic
 let sessions: AgentSessions
 let token: string
 let people = 0
 beforeAll(async () => {
-  mock = await startMockUpstream()
-  folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
-  const models = writeModels(folder, mock.url)
-  const settings = { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: models }
-  berth = await startBerth({ worker: true, settings })
+  ;({ berth, mock, stop } = await startMockBerth())
 })
 beforeEach(async () => {
   token = await berth.token(`person${people++}`)
   client = new Anthropic({ baseURL: `${berth.url}/agents`, apiKey: null, authToken: token, maxRetries: 0 })
   sessions = agentSessions(berth, token)
 })
-afterAll(async () => {
-  await berth?.stop()
-  await mock?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => stop?.())
 
 const files = async (name: string, text: string): Promise<File[]> => [
   await toFile(Buffer.from(`---\nname: ${name}\ndescription: What ${name} is for.\n---\n${text}\n`), 'SKILL.md'),
