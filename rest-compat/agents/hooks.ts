@@ -1,9 +1,9 @@
 /** What the code host delivers: `POST /v1/hooks/github`. */
-import type { Readable } from 'node:stream'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { checkSignatureForm, receiveDelivery } from '#src/resources/agents/triggers/deliveries.ts'
 import { lingerAfter, send, setAllowance } from '../answers.ts'
 import type { HandWritten } from '../routes.ts'
+import { streamOf } from '../byte-streams.ts'
 import { signedBodies } from '../signed-bodies.ts'
 import { countRefusals, describeHeader, readSignedHeaders, signedReason } from '../signed-requests.ts'
 
@@ -49,8 +49,7 @@ export const hookRoute: HandWritten = {
         await countRefusals(services, request, () => checkSignatureForm(config, readSignedHeaders(request).signature))
       },
       async handle(request, reply) {
-        const from = (request.body ?? request.raw) as Readable // the parser of streams made it
-        const answer = await signedBodies.read(request, from, (body) =>
+        const answer = await signedBodies.read(request, streamOf(request), (body) =>
           countRefusals(services, request, () => {
             const contentType = request.headers['content-type']
             return receiveDelivery(services, { ...readSignedHeaders(request), contentType, body })

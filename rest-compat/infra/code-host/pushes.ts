@@ -1,11 +1,11 @@
 /** What the code host sends of pushes: `POST /api/v1/codehost/pushes/{link_id}`. */
 import type { FastifyRequest } from 'fastify'
-import type { Readable } from 'node:stream'
 import { encodeId } from '#src/platform/ids.ts'
 import { pushLimits } from '#src/platform/limits/pushes.ts'
 import { checkPushAddress, receivePush } from '#src/resources/infra/functions/repositories/pushes.ts'
 import { lingerAfter, send, setAllowance } from '../../answers.ts'
 import type { HandWritten, JsonSchema } from '../../routes.ts'
+import { streamOf } from '../../byte-streams.ts'
 import { signedBodies } from '../../signed-bodies.ts'
 import { countRefusals, describeHeader, readSignedHeaders, signedReason } from '../../signed-requests.ts'
 
@@ -65,8 +65,7 @@ export const pushRoute: HandWritten = {
       },
       async handle(request, reply) {
         await countRefusals(services, request, () => checkPushAddress(services, linkOf(request)))
-        const from = (request.body ?? request.raw) as Readable // the parser of streams made it
-        return signedBodies.read(request, from, async (body) => {
+        return signedBodies.read(request, streamOf(request), async (body) => {
           const answer = await countRefusals(services, request, () =>
             receivePush(services, { repositoryId: linkOf(request), ...readSignedHeaders(request), body }),
           )
