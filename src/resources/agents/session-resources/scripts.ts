@@ -1,5 +1,5 @@
 /** What runs in a VM to put resources there, as `user`. Each may run again: a worker that died is followed by another one. */
-import { refusedCode } from '#src/resources/agents/tools/guest-scripts.ts'
+import { refuseFunction } from '#src/resources/agents/tools/guest-scripts.ts'
 import type { SessionResource } from './rows.ts'
 import { placeholderOf } from './tokens.ts'
 
@@ -7,8 +7,7 @@ import { placeholderOf } from './tokens.ts'
 export const keptCode = 21
 
 /** Makes a folder that `user` may write, where there is none. */
-const makeFolder = `refuse() { printf '%s\\n' "$1" >&2; exit ${refusedCode}; }
-make_folder() {
+const makeFolder = `${refuseFunction}make_folder() {
   [ -e "$1" ] || {
     top=$1; while up=$(dirname -- "$top"); [ ! -e "$up" ]; do top=$up; done
     mkdir -p -- "$1" 2> /dev/null || { sudo -n mkdir -p -- "$1" && sudo -n chown -R -- "$(id -u):$(id -g)" "$top"; } || refuse "The folder $1 could not be made."

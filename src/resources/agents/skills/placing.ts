@@ -11,7 +11,7 @@ import {
   type Missing,
   type Placing,
 } from '#src/resources/agents/tools/guest-placing.ts'
-import { refusedCode } from '#src/resources/agents/tools/guest-scripts.ts'
+import { refuseFunction } from '#src/resources/agents/tools/guest-scripts.ts'
 import { archiveKey } from './rows.ts'
 import { findSessionSkills, folderOf, skillsFolder, type SessionSkill } from './sessions.ts'
 
@@ -20,8 +20,7 @@ import { findSessionSkills, folderOf, skillsFolder, type SessionSkill } from './
  * session may put the same one there at the same time. The archive was checked when it came, and packed anew: no path in
  * it leaves its folder.
  */
-const unpack = `archive=$1 path=$2 next=$1.d
-refuse() { printf '%s\\n' "$1" >&2; exit ${refusedCode}; }
+const unpack = `${refuseFunction}archive=$1 path=$2 next=$1.d
 trap 'rm -rf -- "$archive" "$next"' EXIT
 umask 022
 [ ! -d "$path" ] || exit 0

@@ -8,6 +8,8 @@ const argumentBytes = 96 * 1024
 
 /** With this exit code, a script's standard error is a message for the model. */
 export const refusedCode = 20
+/** A shell function that ends a script so, with its argument as the message. */
+export const refuseFunction = `refuse() { printf '%s\\n' "$1" >&2; exit ${refusedCode}; }\n`
 
 /** Changes to the folder where the session's last command ended, so that relative paths mean the same in every tool. */
 export const enterFolder = 'folder=$1; shift; [ -s "$folder" ] && cd -- "$(cat -- "$folder")" 2> /dev/null\n'
