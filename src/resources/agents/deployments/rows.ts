@@ -80,10 +80,10 @@ export function environmentOf({
   return type === 'none' ? { type } : { type, config }
 }
 
-/** Whether schedules and triggers start nothing of a deployment. */
-export function startsNothing({ status, archivedAt }: Pick<Deployment, 'status' | 'archivedAt'>): boolean {
-  return status === 'paused' || archivedAt !== null
+/** Whether schedules and triggers start nothing of a deployment, where there is one. */
+export function startsNothing(deployment: Pick<Deployment, 'status' | 'archivedAt'> | undefined): boolean {
+  return deployment !== undefined && (deployment.status === 'paused' || deployment.archivedAt !== null)
 }
 
-/** The same in SQL, of the deployment `d`. */
+/** The same in SQL, of a deployment `d`. */
 export const startsNothingSql = sql`(d.status = 'paused' or d.archived_at is not null)`

@@ -60,8 +60,7 @@ export async function decideFire(services: Services, fireId: string): Promise<vo
       if (held) await finish(tx, held, { error }, null)
     })
   }
-  const deployment = await findTriggerDeployment(services.db, trigger)
-  const isPaused = deployment !== undefined && startsNothing(deployment)
+  const isPaused = startsNothing(await findTriggerDeployment(services.db, trigger))
   let { filters } = trigger
   let mismatch = await findMismatch(filters, delivery)
   const mayStart = whySkipped(trigger, isPaused, delivery, services.config, mismatch) === null

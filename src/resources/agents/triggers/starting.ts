@@ -39,7 +39,7 @@ export async function startFire(
 ): Promise<Outcome> {
   const deployment = await findTriggerDeployment(tx, trigger)
   const skipReason =
-    whySkipped(trigger, deployment !== undefined && startsNothing(deployment), delivery, services.config, mismatch) ??
+    whySkipped(trigger, startsNothing(deployment), delivery, services.config, mismatch) ??
     (isTooOften ? 'rate_limited' : null)
   if (skipReason !== null) return { skipReason }
   const kickoff = kickoffOf(fire, delivery.routed, deployment?.kickoff)
