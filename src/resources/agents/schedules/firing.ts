@@ -81,7 +81,6 @@ async function fireBatch(services: Firing, held: Held): Promise<boolean> {
 
 /** @returns whether anything became of a moment, or of an organization that has to wait now: there may be more. */
 async function fireEach(services: Firing, tx: Tx, due: readonly Due[], held: Held): Promise<boolean> {
-  const waitingBefore = waiting(held).length
   const ticks: Tick[] = []
   const ready: Due[] = []
   for (const schedule of due) {
@@ -93,7 +92,7 @@ async function fireEach(services: Firing, tx: Tx, due: readonly Due[], held: Hel
   for (const alike of Map.groupBy(ready, (schedule) => commonOwner(schedule) ?? schedule.id).values())
     ticks.push(...(await fireAlike(services, tx, alike, held)))
   await recordTicks(tx, ticks)
-  return ticks.length > 0 || waiting(held).length > waitingBefore
+  return ticks.length > 0 || ready.length > 0 // what is ready starts, or its organization has to wait from now on
 }
 
 /** Starts schedules that may be started together; where that fails, each alone. */
