@@ -68,7 +68,7 @@ async function appendWhere(
   const fromService = rows.filter(({ type }) => !isClientType(type)).length
   const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
-  const entry = sql`'[' || position || (${rows.map(({ said }) => said)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ',"' || created_at::text || '"]'`
+  const entry = sql`'[' || position || (${rows.map(saidOf)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ',"' || created_at::text || '"]'`
   const stored = await findAll<Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'>>(
     db,
     sql`
@@ -142,16 +142,11 @@ async function rowsOf(events: readonly NewEvent[]): Promise<NewRow[]> {
   return rows
 }
 
-/**
- * An event with the other values of its row. `said` is the payload of its notice, without the parts that only Postgres
- * knows. It is built here because in Postgres it would take a fifth of the whole append. Null when it is too long.
- */
+/** An event with the other values of its row. */
 function newRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): NewRow {
   const text = JSON.stringify(data)
   const sizeBytes = Buffer.byteLength(text)
-  const said =
-    sizeBytes <= saidBytesMax - saidBesidesDataBytes ? `,"${id}",${JSON.stringify(type)},${text},${sizeBytes},` : null
-  return { id, type, data, text, sizeBytes, said, queued, answers: answeredId(data) }
+  return { id, type, data, text, sizeBytes, queued, answers: answeredId(data) }
 }
 
 type NewRow = {
@@ -160,9 +155,17 @@ type NewRow = {
   data: Readonly<Record<string, unknown>>
   text: string | Buffer
   sizeBytes: number
-  said: string | null
   queued: boolean
   answers: string | null
+}
+
+/**
+ * The payload of an event's notice, without the parts that only Postgres knows; null when it is too long. It is built here
+ * because in Postgres it would take a fifth of the whole append.
+ */
+function saidOf({ id, type, text, sizeBytes }: NewRow): string | null {
+  if (typeof text !== 'string' || sizeBytes > saidBytesMax - saidBesidesDataBytes) return null
+  return `,"${id}",${JSON.stringify(type)},${text},${sizeBytes},`
 }
 
 type OpeningRow = NewRow & { sessionId: string; position: number }
@@ -170,7 +173,7 @@ type OpeningRow = NewRow & { sessionId: string; position: number }
 /** The same for data of many MiB, which is serialized in steps and sent to Postgres as bytes. */
 async function largeRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): Promise<NewRow> {
   const text = Buffer.concat(await writeInPieces(data))
-  return { id, type, data, text, sizeBytes: text.length, said: null, queued, answers: answeredId(data) }
+  return { id, type, data, text, sizeBytes: text.length, queued, answers: answeredId(data) }
 }
 
 /**
