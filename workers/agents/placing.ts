@@ -14,15 +14,16 @@ const underWay = createBoundedMap<string, Promise<void>>({ entriesMax: 10_000 })
  * @throws the signal's reason.
  */
 export async function placeInVm(services: Background, placing: Placing): Promise<PlacingNote[]> {
-  const { environmentId } = placing.session
-  if (environmentId === null || (await isUsedByVm(services.db, environmentId))) return []
   const key = `${placing.session.id} ${placing.vm.id}`
   for (let others = underWay.peek(key); others; others = underWay.peek(key)) await others
   const { promise, resolve } = Promise.withResolvers<void>()
   underWay.set(key, promise)
   try {
     const skills = await findMissingSkills(services, placing)
-    return await putEach(placing, [...skills, ...(await findMissingResources(services, placing))])
+    const missing = [...skills, ...(await findMissingResources(services, placing))]
+    const { environmentId } = placing.session
+    if (missing.length === 0 || environmentId === null || (await isUsedByVm(services.db, environmentId))) return []
+    return await putEach(placing, missing)
   } finally {
     underWay.delete(key)
     resolve()
