@@ -13,7 +13,10 @@ import { modelTable } from '#src/resources/llm/models/table.ts'
 import { replaceWorker } from './predecessor.ts'
 import { startWorker } from './worker.ts'
 
-/** The nice value of a worker: Postgres and the web process go first when processors are busy, so that nobody who waits for an answer waits for work that nobody waits for. */
+/**
+ * The nice value of a worker: Postgres and the web process go first when processors are busy, so that nobody who waits for
+ * an answer waits for work that nobody waits for.
+ */
 const niceness = 5
 const stopLimitMs = 9_000 // the supervisor waits 11 s
 
