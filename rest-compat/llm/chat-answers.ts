@@ -13,7 +13,7 @@ import { beginStream } from '#src/platform/streams/open-streams.ts'
 import { admitChat, callerLeft, type Admission } from '#src/resources/llm/chats.ts'
 import { startCompletion, type Completion, type CompletionOrder } from '#src/resources/llm/chats/completions.ts'
 import { claimKey, send, setAllowance, type Claim } from '../answers.ts'
-import type { Handler, HandWritten } from '../routes.ts'
+import type { Handler, HandWritten, SurfaceParts } from '../routes.ts'
 import { ChatEnd, createRunningChats } from './chat-ends.ts'
 import { attemptHeaders } from './envelope.ts'
 import { bodyLength, holdBody } from './held-bodies.ts'
@@ -36,29 +36,15 @@ export type ChatRoute = {
 
 type Admitted = Admission & { caller: Caller; credential: string }
 /** A request with what `admit` found out, which `handle` needs. */
-type ChatRequest = FastifyRequest & { admitted?: Admitted }
+type AdmittedRequest = FastifyRequest & { admitted?: Admitted }
 
 /** Makes the handler of a chat route. */
 export function chatHandler({ route, headers, failure, read }: ChatRoute): HandWritten['make'] {
   return ({ services, authenticator, stopping }) => {
     const running = createRunningChats(stopping)
 
-    const admit = async (request: ChatRequest, reply: FastifyReply): Promise<void> => {
-      const credential = bearerOf(request.headers)
-      const authenticated = authenticator.authenticate(credential)
-      const caller = authenticated instanceof Promise ? await authenticated : authenticated
-      const admission = admitChat({ caller, limiter: services.limiter })
-      const { payer, allowance } = admission instanceof Promise ? await admission : admission
-      setAllowance(reply, allowance)
-      holdBody(payer.organizationId, bodyLength(request.headers) ?? 0, reply.raw)
-      request.admitted = { payer, allowance, caller, credential: credential ?? '' }
-    }
-
-    const handle: Handler = async (request: ChatRequest, reply) => {
-      if (!request.admitted) throw new Error('a chat was handled that was never admitted')
-      const { payer, caller, credential } = request.admitted
-      if (bodyLength(request.headers) === undefined)
-        holdBody(payer.organizationId, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
+    const handle: Handler = async (request, reply) => {
+      const { payer, caller, credential } = admittedOf(request, reply)
       const chat = read(services.config, request.body)
       const isStream = chat.request.stream
       const over = isStream ? beginStream('chat', `chat:${callerName(caller)}`, limits.chatStreamsPerCaller) : nothing
@@ -90,8 +76,33 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
         over()
       }
     }
-    return { admit, handle }
+    return { admit: makeAdmit({ services, authenticator }), handle }
   }
+}
+
+/** Makes what admits a caller who wants a model's answer, before the body is read. */
+export function makeAdmit({
+  services,
+  authenticator,
+}: Pick<SurfaceParts, 'services' | 'authenticator'>): ReturnType<HandWritten['make']>['admit'] {
+  return async (request: AdmittedRequest, reply) => {
+    const credential = bearerOf(request.headers)
+    const authenticated = authenticator.authenticate(credential)
+    const caller = authenticated instanceof Promise ? await authenticated : authenticated
+    const admission = admitChat({ caller, limiter: services.limiter })
+    const { payer, allowance } = admission instanceof Promise ? await admission : admission
+    setAllowance(reply, allowance)
+    holdBody(payer.organizationId, bodyLength(request.headers) ?? 0, reply.raw)
+    request.admitted = { payer, allowance, caller, credential: credential ?? '' }
+  }
+}
+
+/** What was found out when the caller was admitted. @throws BerthError key_rate_limited for a body that is too much. */
+export function admittedOf(request: AdmittedRequest, reply: FastifyReply): Admitted {
+  if (!request.admitted) throw new Error('a chat was handled that was never admitted')
+  if (bodyLength(request.headers) === undefined)
+    holdBody(request.admitted.payer.organizationId, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
+  return request.admitted
 }
 
 const nothing = (): void => undefined

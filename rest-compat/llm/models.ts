@@ -11,8 +11,9 @@ const capabilities = `tools vision pdf streaming batch ${support} citations ${su
   server_tools: serverTools { supported code_execution: codeExecution ${support} web_search: webSearch ${support} }
   thinking { supported types { adaptive ${support} between_tools: betweenTools ${support} disabled ${support} enabled ${support} } }`
 
-const modelFragment = `fragment Model on Model { id object type created created_at: createdAt owned_by: ownedBy display_name: displayName
+const modelFragment = `fragment Model on Model { id object type kind created created_at: createdAt owned_by: ownedBy display_name: displayName
   context_window: contextWindow max_input_tokens: maxInputTokens max_tokens: maxTokens
+  dimensions flexible_dimensions: flexibleDimensions
   reasoning_levels: reasoningLevels default_reasoning_level: defaultReasoningLevel reasoning_replay: reasoningReplay
   lifecycle deprecated_at: deprecatedAt retires_at: retiresAt line allowed_fallback_models: allowedFallbackModels
   capabilities: wireCapabilities { ${capabilities} }
@@ -25,7 +26,7 @@ export const modelRoutes: Routes = {
     errors: [400, 503],
     summary: 'The available models, with their reasoning levels, capabilities and prices',
     list: { shape: 'ids', most: limits.modelListMax, usual: limits.modelListMax },
-    filter: { 'lifecycle[]': 'lifecycle' },
+    filter: { 'lifecycle[]': 'lifecycle', kind: 'kind' },
     operation: `query listModels ($first: Int, $after: String, $last: Int, $before: String, $filter: ModelFilter) {
       body: models(first: $first, after: $after, last: $last, before: $before, filter: $filter) { nodes { ...Model } ${pageInfo} } } ${modelFragment}`,
   },

@@ -3,6 +3,7 @@ import type { HandWritten, Routes } from '../routes.ts'
 import { chatRoute } from './chat.ts'
 import { chatCompletionsRoute } from './chat-completions.ts'
 import { chatResumeRoutes } from './chat-resume.ts'
+import { embeddingsRoute } from './embeddings.ts'
 import { modelRoutes } from './models.ts'
 
 /** The routes of the gateway's surface. */
@@ -12,4 +13,5 @@ export const llmRoutes: Routes = { ...modelRoutes, ...chatResumeRoutes }
 export const llmHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /v1/chat/completions': chatCompletionsRoute,
   'POST /v1/chat': chatRoute,
+  'POST /v1/embeddings': embeddingsRoute,
 }

@@ -7,7 +7,7 @@ import { nodeOf } from '../nodes.ts'
 import { connectionOf, pageArgumentsUpTo } from '../pages.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { ReasoningLevel, ReasoningReplay } from '#src/drivers/models/model.ts'
-import type { Model, Pricing } from '#src/resources/llm/models/rows.ts'
+import type { Model, ModelKind, Pricing } from '#src/resources/llm/models/rows.ts'
 import { lifecycleOf, wireCapabilities, type Lifecycle } from '#src/resources/llm/models/wire.ts'
 import { findModels, getModel, pageModels } from '#src/resources/llm/models.ts'
 import { modelCapabilities, wireModelCapabilities } from './model-capabilities.ts'
@@ -40,6 +40,10 @@ const modelLifecycle = enumOf('ModelLifecycle', 'The life cycle of a model, in A
   deprecated: 'It is still available; move to another one.',
   retired: 'It is retired; listed models never are.',
 } satisfies Record<Lifecycle, string>)
+const modelKind = enumOf('ModelKind', 'What a model is for.', {
+  chat: 'It answers chats.',
+  embeddings: 'It makes embeddings: vectors of texts, by which similar ones are found.',
+} satisfies Record<ModelKind, string>)
 const modelSpeed = enumOf('ModelSpeed', 'The class of service.', {
   standard: 'The standard class.',
   fast: 'A faster class.',
@@ -67,6 +71,7 @@ builder.objectType(modelType, {
   fields: (t) => ({
     object: t.string(always('model', ', as OpenAI’s clients expect')),
     type: t.string(always('model', ', as Anthropic’s clients expect')),
+    kind: t.field({ type: modelKind, description: 'What it is for.', resolve: ({ kind }) => kind }),
     displayName: t.exposeString('displayName', { description: 'A name to display.' }),
     ownedBy: t.exposeString('ownedBy', { description: 'The provider that made it.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The day of its release.' }),
@@ -75,15 +80,23 @@ builder.objectType(modelType, {
       resolve: ({ createdAt }) => Math.floor(Date.parse(createdAt) / 1000),
     }),
     contextWindow: t.exposeInt('contextWindow', {
-      description: 'The context window: the maximum tokens of a request and its answer together.',
+      description:
+        'The context window: the maximum tokens of a request and its answer together; of a model for embeddings those of one text.',
     }),
     maxInputTokens: t.int({
       description: 'The maximum tokens of a request.',
       resolve: ({ contextWindow }) => contextWindow,
     }),
     maxTokens: t.int({
-      description: 'The maximum tokens of an answer.',
+      description: 'The maximum tokens of an answer; 0 for a model for embeddings.',
       resolve: ({ maxOutputTokens }) => maxOutputTokens,
+    }),
+    dimensions: t.exposeInt('dimensions', {
+      nullable: true,
+      description: 'How many numbers its embeddings have; null for a model that chats.',
+    }),
+    flexibleDimensions: t.exposeBoolean('flexibleDimensions', {
+      description: 'Whether a request may want embeddings of fewer numbers.',
     }),
     reasoningLevels: t.field({
       type: [reasoningLevel],
@@ -148,6 +161,7 @@ const modelFilter = builder.inputType('ModelFilter', {
   description: 'Narrows a list of models.',
   fields: (t) => ({
     lifecycle: t.field({ type: [modelLifecycle], description: 'Only those in one of these stages.' }),
+    kind: t.field({ type: modelKind, description: 'Only those of this kind.' }),
   }),
 })
 

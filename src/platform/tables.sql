@@ -1013,7 +1013,7 @@ create table inference_requests (
   constraint inference_requests_input_tokens_check CHECK ((input_tokens >= 0)),
   constraint inference_requests_output_tokens_check CHECK ((output_tokens >= 0)),
   constraint inference_requests_reasoning_tokens_check CHECK ((reasoning_tokens >= 0)),
-  constraint inference_requests_route_check CHECK ((route = ANY (ARRAY['chat.completions'::text, 'chat'::text, 'graphql'::text, 'agent'::text]))),
+  constraint inference_requests_route_check CHECK ((route = ANY (ARRAY['chat.completions'::text, 'chat'::text, 'messages'::text, 'responses'::text, 'embeddings'::text, 'graphql'::text, 'agent'::text]))),
   constraint inference_requests_status_check CHECK ((status = ANY (ARRAY['open'::text, 'completed'::text, 'cut_by_client'::text, 'cut_by_upstream'::text, 'failed'::text, 'lost'::text])))
 );
 CREATE INDEX inference_requests_key ON public.inference_requests USING btree (organization_id, key_id, id) WHERE (key_id IS NOT NULL);

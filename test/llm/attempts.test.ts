@@ -39,11 +39,14 @@ function modelOn(...urls: string[]): Model {
   )
   return {
     id: 'mock/mock',
+    kind: 'chat',
     displayName: 'Mock',
     ownedBy: 'mock',
     createdAt: '2026-01-01T00:00:00.000Z',
     contextWindow: 1000,
     maxOutputTokens: 100,
+    dimensions: null,
+    flexibleDimensions: false,
     reasoningLevels: [],
     defaultReasoningLevel: null,
     reasoningReplay: 'none',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readConfig, type Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 
-/** Models of three families at one upstream; prices are 0, so that no credits are needed. `{url}` is the upstream's. */
+/** Models of three families and for embeddings at one upstream; prices are 0, so that no credits are needed. `{url}` is the upstream's. */
 const modelsFile = `
 upstreams:
   openai: { kind: openai, base_url: "{url}/v1", api_key_env: null }
@@ -20,6 +20,11 @@ models:
   test/doubled: { display_name: Doubled, created_at: 2026-01-01, context_window: 100000, max_output_tokens: 4096, capabilities: [tools], pricing: { input: "0", output: "0" }, upstreams: [{ upstream: local, model: mock-one }, { upstream: spare, model: mock-two }] }
   test/mixed: { display_name: Mixed, created_at: 2026-01-01, context_window: 100000, max_output_tokens: 4096, capabilities: [tools], pricing: { input: "0", output: "0" }, upstreams: [{ upstream: openai, model: mock-first }, { upstream: anthropic, model: mock-second }, { upstream: local, model: mock-third }] }
   test/dear: { display_name: Dear, created_at: 2026-01-01, context_window: 100000, max_output_tokens: 4096, capabilities: [tools], pricing: { input: "10", output: "100" }, upstreams: [{ upstream: local, model: mock-dear }] }
+  test/vectors: { kind: embeddings, context_window: 100, dimensions: 4, upstreams: [{ upstream: local, model: mock-vectors-4 }] }
+  test/packed: { kind: embeddings, context_window: 100, dimensions: 8, flexible_dimensions: true, upstreams: [{ upstream: openai, model: mock-vectors-8 }] }
+  test/large-vectors: { kind: embeddings, context_window: 100, dimensions: 16384, upstreams: [{ upstream: openai, model: mock-vectors-16384 }] }
+  test/doubled-vectors: { kind: embeddings, context_window: 100, dimensions: 4, upstreams: [{ upstream: local, model: mock-vectors-4 }, { upstream: spare, model: mock-vectors-4 }] }
+  test/dear-vectors: { kind: embeddings, context_window: 100, dimensions: 4, pricing: { input: "2" }, upstreams: [{ upstream: local, model: mock-vectors-4 }] }
 `
 
 /** A configuration with these models, and nothing running. */

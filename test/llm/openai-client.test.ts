@@ -279,7 +279,7 @@ describe('an error', () => {
     ],
     [
       '404',
-      () => client.embeddings.create({ model: 'x', input: 'x' }),
+      () => client.moderations.create({ input: 'x' }),
       OpenAI.NotFoundError,
       { status: 404, code: 'route_not_found', type: 'not_found_error' },
     ],

@@ -2,7 +2,7 @@
  * A model provider for tests: a real HTTP server that speaks the three wire formats, plays scripted answers with every
  * fault an upstream may have, and counts what it was sent and what it has sent, as estimates.ts does.
  *
- * Paths: `/v1/chat/completions`, `/v1/messages`, `/v1/responses` (so `baseUrl` is `${mock.url}/v1`, and the same for all).
+ * Paths: `/v1/chat/completions`, `/v1/messages`, `/v1/responses`, `/v1/embeddings` (so `baseUrl` is `${mock.url}/v1`, and the same for all).
  * What it answers: the next of `script(…)`; else what the model's name asks for (see `namedAnswer`); else
  * `Mock answer to: <the last user text>` in words, with exact usage.
  */

@@ -55,6 +55,9 @@ export type Tool = {
   strict: boolean | null
 }
 
+/** What an embedding is made of: a text, or the tokens of one, as numbers that only their model knows. */
+export type EmbeddingInput = string | readonly number[]
+
 /** A request to a model. Null leaves a value to the provider. */
 export type ModelRequest = {
   messages: readonly Message[]

@@ -7,7 +7,7 @@ import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { AnswerEvents, type AnswerReader, type MakeReader } from './answer-events.ts'
 import { EventStream, EventStreamError } from './event-streams.ts'
-import { objectOf } from './json-values.ts'
+import { objectOf, type Values } from './json-values.ts'
 import { WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest, type UpstreamTarget } from './model.ts'
 import { brokenAnswer, errorIn, refusedByStatus, refusedInAnswer } from './upstream-errors.ts'
 import { postUpstream, type UpstreamPost, type UpstreamResponse } from './upstream-http.ts'
@@ -30,22 +30,44 @@ export async function askOverHttp(
   makeReader: MakeReader,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
-  const body = bodyText(question.body)
-  const post: UpstreamPost = { ...question, body: typeof body === 'string' ? body : await body }
-  const response = postUpstream(target, post, request.stream, signal)
-  await response.begun
-  const { status, headers } = response
-  const type = headers['content-type']?.toLowerCase() ?? ''
-  if (status < 200 || status > 299) throw refusedByStatus(target, status, headers, await errorBody(response, signal))
+  const response = await begin(target, question, request.stream, signal)
   const events = new AnswerEvents(target, request)
   const reader = makeReader(target, events)
-  if (request.stream && type.startsWith('text/event-stream'))
+  if (request.stream && typeOf(response).startsWith('text/event-stream'))
     return new StreamedAnswer(target, response, reader, events)
-  if (!/[/+]json\b/.test(type)) {
-    response.leave()
-    throw brokenAnswer(target, `answered with ${type ? 'a content type that was not requested' : 'content of no type'}`)
-  }
   return answerOfWhole(target, request, response, reader, events)
+}
+
+/**
+ * Posts a request whose answer is one JSON object.
+ * @throws BerthError by the upstream's status; see model.ts.
+ */
+export async function askForJson(
+  target: UpstreamTarget,
+  question: UpstreamQuestion,
+  signal: AbortSignal,
+): Promise<Values> {
+  return readBody(target, await begin(target, question, false, signal))
+}
+
+/** Posts the request; resolves when the upstream has accepted it. @throws BerthError by its status. */
+async function begin(
+  target: UpstreamTarget,
+  question: UpstreamQuestion,
+  stream: boolean,
+  signal: AbortSignal,
+): Promise<UpstreamResponse> {
+  const body = bodyText(question.body)
+  const post: UpstreamPost = { ...question, body: typeof body === 'string' ? body : await body }
+  const response = postUpstream(target, post, stream, signal)
+  await response.begun
+  const { status, headers } = response
+  if (status < 200 || status > 299) throw refusedByStatus(target, status, headers, await errorBody(response, signal))
+  return response
+}
+
+function typeOf({ headers }: UpstreamResponse): string {
+  return headers['content-type']?.toLowerCase() ?? ''
 }
 
 async function errorBody(response: UpstreamResponse, signal: AbortSignal): Promise<string> {
@@ -69,6 +91,20 @@ async function answerOfWhole(
   reader: AnswerReader,
   events: AnswerEvents,
 ): Promise<ModelAnswer> {
+  const body = await readBody(target, response)
+  if (request.stream) throw brokenAnswer(target, 'answered with a content type that was not requested')
+  reader.whole(body)
+  if (!events.hasEnded) throw brokenAnswer(target, 'sent something that is not an answer')
+  return new WholeAnswer(events.take())
+}
+
+/** The whole answer, which is a JSON object and no error. @throws BerthError upstream_error, or what the error says. */
+async function readBody(target: UpstreamTarget, response: UpstreamResponse): Promise<Values> {
+  const type = typeOf(response)
+  if (!/[/+]json\b/.test(type)) {
+    response.leave()
+    throw brokenAnswer(target, `answered with ${type ? 'a content type that was not requested' : 'content of no type'}`)
+  }
   const body = objectOf(
     await readAnswer(await response.whole(), { parts: limits.answerParts, numbers: limits.answerNumbers }).catch(
       (error: unknown) => {
@@ -79,10 +115,7 @@ async function answerOfWhole(
   if (!body) throw brokenAnswer(target, 'sent something that is not an answer')
   const error = errorIn(body)
   if (error) throw refusedInAnswer(target, error)
-  if (request.stream) throw brokenAnswer(target, 'answered with a content type that was not requested')
-  reader.whole(body)
-  if (!events.hasEnded) throw brokenAnswer(target, 'sent something that is not an answer')
-  return new WholeAnswer(events.take())
+  return body
 }
 
 /** JSON of one event that an upstream sent. @throws BerthError upstream_error. */

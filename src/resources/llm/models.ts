@@ -5,7 +5,7 @@ import { notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { readPageBy, type Page, type PageReading, type PageWindow } from '#src/platform/pages.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { Model } from './models/rows.ts'
+import type { Model, ModelKind } from './models/rows.ts'
 import { modelTable } from './models/table.ts'
 import { lifecycleOf, type Lifecycle } from './models/wire.ts'
 
@@ -16,15 +16,16 @@ export function findModel(config: Config, name: string): Model | undefined {
 }
 
 /** Conditions of a list of models. */
-export type ModelFilter = { lifecycle?: readonly Lifecycle[] | null }
+export type ModelFilter = { lifecycle?: readonly Lifecycle[] | null; kind?: ModelKind | null }
 
 /** The available models, in the order of the catalog. A cursor is a model's id. @throws BerthError invalid_request. */
 export function pageModels(call: Call, window: PageWindow, filter?: ModelFilter | null): Promise<Page<Model>> {
   allow(call.caller, 'models:read')
   const all = [...modelTable(call.config).models.values()]
   const places = new Map(all.map(({ id }, place) => [id, place]))
-  const lifecycle = filter?.lifecycle
-  const isShown = (model: Model): boolean => !lifecycle || lifecycle.includes(lifecycleOf(model))
+  const { lifecycle, kind } = filter ?? {}
+  const isShown = (model: Model): boolean =>
+    (!lifecycle || lifecycle.includes(lifecycleOf(model))) && (!kind || model.kind === kind)
   const read = async ({ most, after, before, fromEnd }: PageReading<number>): Promise<Model[]> => {
     const within = all.slice(after === null ? 0 : after + 1, before ?? all.length).filter(isShown)
     return fromEnd ? within.reverse().slice(0, most) : within.slice(0, most)

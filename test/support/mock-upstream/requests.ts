@@ -7,6 +7,11 @@ const mediaTokens = 1000
 
 /** Tokens of the request's texts, images, files and arguments; its tools and what is replayed of reasoning do not count. */
 export function sentTokens(format: WireFormat, body: Values): number {
+  if (format === 'embeddings')
+    return inputsOf(body).reduce<number>(
+      (sum, one) => sum + (typeof one === 'string' ? textTokens(one) : one.length),
+      0,
+    )
   const system = format === 'messages' ? contentTokens(body['system']) : 0
   return system + messagesOf(body).reduce((sum, message) => sum + messageTokens(message), 0)
 }
@@ -19,8 +24,14 @@ export function lastUserText(body: Values): string {
   return texts?.findLast((text) => typeof text === 'string') ?? ''
 }
 
+/** The texts or tokens that embeddings were requested of. */
+export function inputsOf({ input }: Values): readonly (string | readonly number[])[] {
+  return (Array.isArray(input) && typeof input[0] !== 'number' ? input : [input]) as (string | number[])[]
+}
+
 function messagesOf(body: Values): Values[] {
-  return (body['messages'] ?? body['input'] ?? []) as Values[]
+  const messages = body['messages'] ?? body['input']
+  return Array.isArray(messages) ? (messages as Values[]) : []
 }
 
 function messageTokens(message: Values): number {

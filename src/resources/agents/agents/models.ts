@@ -38,6 +38,11 @@ export function readAgentModel(config: Config, given: unknown): AgentModel {
       'unknown_model',
       'model is not available here; GET /agents/v1/models lists the available ones, as does `models` in GraphQL.',
     )
+  if (known.kind !== 'chat')
+    throw new BerthError(
+      'unknown_model',
+      'model makes embeddings, so no agent can use it. Choose one whose kind is chat: GET /agents/v1/models?kind=chat lists them.',
+    )
   if (model.effort && !known.reasoningLevels.includes(model.effort)) {
     throw new BerthError(
       'invalid_request',

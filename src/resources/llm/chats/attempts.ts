@@ -12,6 +12,9 @@ import type { Model, ModelUpstream } from '#src/resources/llm/models/rows.ts'
 /** One attempt at one upstream: its slug, and the result. */
 export type Attempt = { upstream: string; status: 'ok' | ErrorCode }
 
+/** What an upstream answered, and the attempts until then. */
+type Answered<Answer> = { upstream: string; attempts: readonly Attempt[]; answer: Answer }
+
 /** An answer that has begun. */
 export type BegunAnswer = { upstream: string; attempts: readonly Attempt[]; events: ModelAnswer }
 
@@ -43,16 +46,29 @@ export async function askInTurn(
   signal: AbortSignal,
   hear: HearUpstream,
 ): Promise<BegunAnswer> {
+  const able = request.needed ? model.upstreams.filter(({ kind }) => knowsAll(kind, request)) : model.upstreams
+  const { answer, ...asked } = await inTurn(able, (upstream) => begin(upstream, request, signal, hear), signal)
+  return { ...asked, events: answer }
+}
+
+/**
+ * The first answer of these upstreams, whatever they are asked.
+ * @throws BerthError like askInTurn.
+ */
+export async function inTurn<Answer>(
+  upstreams: readonly ModelUpstream[],
+  ask: (upstream: ModelUpstream) => Promise<Answer>,
+  signal: AbortSignal,
+): Promise<Answered<Answer>> {
   const attempts: Attempt[] = []
   let last: BerthError | undefined
-  const able = request.needed ? model.upstreams.filter(({ kind }) => knowsAll(kind, request)) : model.upstreams
-  for (const [place, upstream] of able.entries()) {
-    const isLast = place === able.length - 1
+  for (const [place, upstream] of upstreams.entries()) {
+    const isLast = place === upstreams.length - 1
     for (let tries = 1; attempts.length < attemptsMax; tries++) {
       try {
-        const events = await begin(upstream, request, signal, hear)
+        const answer = await ask(upstream)
         attempts.push({ upstream: upstream.target.slug, status: 'ok' })
-        return { upstream: upstream.target.slug, attempts, events }
+        return { upstream: upstream.target.slug, attempts, answer }
       } catch (error) {
         if (!(error instanceof BerthError) || signal.aborted) throw error
         const triesMax = triesPerUpstream[error.code]

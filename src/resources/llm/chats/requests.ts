@@ -9,8 +9,7 @@ import { readParameters, readReasoningEffort, switchFrom, wrongParameter } from 
 import { readTools } from './tools.ts'
 import type { Fields } from './message-shapes.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
-import { modelTable } from '#src/resources/llm/models/table.ts'
-import { findModel } from '#src/resources/llm/models.ts'
+import { readModel } from '#src/resources/llm/models/named.ts'
 import type { Reader } from './reasoning-replay.ts'
 import { unsupported } from './selective-parameters.ts'
 import { lastAssistantId, readUiMessages } from './ui-messages.ts'
@@ -66,33 +65,12 @@ function readRequest(
   stream: boolean,
   read: (reader: Reader, messages: unknown) => Message[],
 ): ChatRequest {
-  const model = readModel(config, fields['model'])
+  const model = readModel(config, fields['model'], 'chat')
   const tools = readTools(fields, model, stream)
   const reasoningEffort = readReasoningEffort(fields['reasoning_effort'], model, stream)
   const parameters = readParameters(fields, model)
   const messages = read({ config, model }, fields['messages'])
   return { model, request: { messages, ...tools, reasoningEffort, ...parameters, stream } }
-}
-
-function readModel(config: Config, name: unknown): Model {
-  if (typeof name !== 'string' || name === '')
-    throw wrongParameter(
-      'model',
-      'is required: the id of a model that GET /llm/v1/models lists, as does `models` in GraphQL.',
-    )
-  const model = findModel(config, name)
-  if (!model)
-    throw new BerthError(
-      'unsupported_model',
-      `There is no such model here. GET /llm/v1/models lists all of them, as does \`models\` in GraphQL; for example ${someModels(config)}.`,
-    )
-  return model
-}
-
-const modelsNamed = 3
-
-function someModels(config: Config): string {
-  return [...modelTable(config).models.keys()].slice(0, modelsNamed).join(', ')
 }
 
 function readIncludeUsage(options: unknown): boolean {

@@ -2,6 +2,8 @@
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { reasoningLevels, upstreamKinds } from '#src/drivers/models/model.ts'
+import { embeddingLimits } from '#src/platform/limits/embeddings.ts'
+import { modelKinds } from './rows.ts'
 
 /** The capabilities that a model may have, besides streaming, which all have. */
 export const modelAbilities = ['tools', 'vision', 'pdf', 'structured_outputs'] as const
@@ -38,6 +40,10 @@ const patience = z
   .number('a number of seconds')
   .min(1, 'at least 1')
   .max(patienceSecondsMax, `at most ${patienceSecondsMax}`)
+const dimensions = z
+  .int('a whole number')
+  .min(1, 'at least 1')
+  .max(embeddingLimits.dimensionsMax, `at most ${embeddingLimits.dimensionsMax}`)
 const level = z.enum(reasoningLevels, `one of ${reasoningLevels.join(', ')}`)
 
 const upstream = z.strictObject(
@@ -56,11 +62,14 @@ const served = z.union(
 )
 const model = z.strictObject(
   {
+    kind: z.enum(modelKinds, `one of ${modelKinds.join(', ')}`),
     display_name: text,
     owned_by: text,
     created_at: day,
     context_window: tokens,
     max_output_tokens: tokens,
+    dimensions,
+    flexible_dimensions: z.boolean('true or false'),
     reasoning: z
       .strictObject(
         {
@@ -75,7 +84,7 @@ const model = z.strictObject(
       .nullable(),
     capabilities: z.array(z.enum(modelAbilities, `one of ${modelAbilities.join(', ')}`), 'a list'),
     pricing: z.strictObject(
-      { input: price, output: price, cache_read: price.optional(), cache_write: price.optional() },
+      { input: price, output: price.optional(), cache_read: price.optional(), cache_write: price.optional() },
       'an object',
     ),
     speed: z.enum(['standard', 'fast'], 'one of standard, fast'),

@@ -15,16 +15,26 @@ export type Pricing = {
   cacheWriteNanoUsd: number
 }
 
+/** What models are for: answering chats, or making embeddings, which are vectors of texts by which similar ones are found. */
+export const modelKinds = ['chat', 'embeddings'] as const
+export type ModelKind = (typeof modelKinds)[number]
+
 /** A model that this installation serves. */
 export type Model = {
   /** `<provider>/<model>`. */
   id: string
+  kind: ModelKind
   displayName: string
   ownedBy: string
   createdAt: string
-  /** Tokens. */
+  /** Tokens; of a model for embeddings those of one text. */
   contextWindow: number
+  /** 0 for a model for embeddings. */
   maxOutputTokens: number
+  /** How many numbers its embeddings have; null for a model that chats. */
+  dimensions: number | null
+  /** Whether a request may want fewer numbers than that. */
+  flexibleDimensions: boolean
   /** The possible values of `reasoning_effort`; empty for a model that does not reason. */
   reasoningLevels: readonly ReasoningLevel[]
   defaultReasoningLevel: ReasoningLevel | null

@@ -8,6 +8,7 @@ import { neverLog } from '#src/platform/log.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
 import type { ReasoningReplay, UpstreamKind, UpstreamTarget } from '#src/drivers/models/model.ts'
 import { modelAbilities, parseModelFile, type ModelEntry, type ModelFile, type UpstreamEntry } from './file.ts'
+import { kindProblems } from './kinds.ts'
 import type { Model, ModelUpstream, Pricing } from './rows.ts'
 
 const ours = new URL('models.yaml', import.meta.url)
@@ -135,7 +136,8 @@ function makeModels(
     if (!contextWindow) problems.push(`${place}.context_window is needed.`)
     if (!named) problems.push(`${place}.upstreams is needed.`)
     if (!contextWindow || !named) continue
-    const maxOutputTokens = entry.max_output_tokens ?? contextWindow
+    const isForChats = entry.kind !== 'embeddings'
+    const maxOutputTokens = isForChats ? (entry.max_output_tokens ?? contextWindow) : 0
     if (maxOutputTokens > contextWindow)
       problems.push(`${place}.max_output_tokens must not be more than its context_window.`)
     if (entry.reasoning && !entry.reasoning.levels.includes(entry.reasoning.default))
@@ -144,6 +146,8 @@ function makeModels(
     for (const way of ways)
       if (!upstreams.has(way.upstream))
         problems.push(`${place}.upstreams names ${way.upstream}, which is not among the upstreams.`)
+    const kinds = ways.map(({ upstream }) => ({ upstream, kind: upstreams.get(upstream)?.known.kind }))
+    problems.push(...kindProblems(entry, kinds).map((problem) => `${place}.${problem}`))
     const first = upstreams.get(ways[0]?.upstream ?? '')
     const replay = entry.reasoning ? (entry.reasoning.replay ?? (first ? replayOf[first.known.kind] : 'none')) : 'none'
     const usable = ways.flatMap((way): ModelUpstream[] => {
@@ -184,9 +188,12 @@ function describe(
 ): Pick<
   Model,
   | 'id'
+  | 'kind'
   | 'displayName'
   | 'ownedBy'
   | 'createdAt'
+  | 'dimensions'
+  | 'flexibleDimensions'
   | 'reasoningLevels'
   | 'defaultReasoningLevel'
   | 'capabilities'
@@ -197,13 +204,17 @@ function describe(
   | 'retiresAt'
   | 'line'
 > {
+  const kind = entry.kind ?? 'chat'
   const able = (ability: (typeof modelAbilities)[number]): boolean =>
-    entry.capabilities?.includes(ability) ?? ability === 'tools' // most servers can
+    entry.capabilities?.includes(ability) ?? (kind === 'chat' && ability === 'tools') // most servers can
   return {
     id,
+    kind,
     displayName: entry.display_name ?? bareName(id),
     ownedBy: entry.owned_by ?? id.slice(0, id.indexOf('/')),
     createdAt: beginOf(entry.created_at ?? '1970-01-01'), // not known
+    dimensions: entry.dimensions ?? null,
+    flexibleDimensions: entry.flexible_dimensions ?? false,
     reasoningLevels: entry.reasoning?.levels ?? [],
     defaultReasoningLevel: entry.reasoning?.default ?? null,
     capabilities: {
@@ -211,7 +222,7 @@ function describe(
       vision: able('vision'),
       pdf: able('pdf'),
       structuredOutputs: able('structured_outputs'),
-      streaming: true,
+      streaming: kind === 'chat',
     },
     pricing: readPricing(entry.pricing),
     speed: entry.speed ?? 'standard',

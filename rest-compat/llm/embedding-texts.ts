@@ -1,0 +1,44 @@
+/** Embeddings as JSON: written in steps, because they may be large, and others are waiting for their turn. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+const stepMs = 8
+/** As many digits as tell any two 32-bit numbers apart. */
+const digits = 9
+
+/**
+ * The body of an answer.
+ * @param rest what the body has after the vectors.
+ */
+export async function embeddingsText(
+  vectors: readonly Float32Array[],
+  encoding: 'float' | 'base64',
+  rest: Readonly<Record<string, unknown>>,
+): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let before = '{"object":"list","data":['
+  let untilMs = performance.now() + stepMs
+  for (const [index, vector] of vectors.entries()) {
+    const text = encoding === 'base64' ? base64Of(vector) : numbersOf(vector)
+    pieces.push(Buffer.from(`${before}{"object":"embedding","index":${index},"embedding":${text}}`))
+    before = ','
+    if (performance.now() < untilMs) continue
+    await nextTurn()
+    untilMs = performance.now() + stepMs
+  }
+  pieces.push(Buffer.from(`],${JSON.stringify(rest).slice(1)}`))
+  return Buffer.concat(pieces)
+}
+
+const bytesPerNumber = 4
+
+/** 32-bit floats, least significant byte first. */
+function base64Of(vector: Float32Array): string {
+  const bytes = Buffer.allocUnsafe(vector.length * bytesPerNumber)
+  for (let at = 0; at < vector.length; at++) bytes.writeFloatLE(vector[at] ?? 0, at * bytesPerNumber)
+  return `"${bytes.toString('base64')}"`
+}
+
+/** The numbers without the digits that 32 bits do not have. */
+function numbersOf(vector: Float32Array): string {
+  return `[${Array.from(vector, (one) => Number(one.toPrecision(digits))).join(',')}]`
+}
