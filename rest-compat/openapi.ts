@@ -234,7 +234,7 @@ function describeHandWritten(
     responses: {
       [status]: { description: 'Success', headers: shown, content: { ...content, ...contentOf(responses) } },
       ...Object.fromEntries(Object.entries(otherAnswers).map(([other, description]) => [other, { description }])),
-      ...describeErrors(errors, isKeyed),
+      ...describeErrors(errors, isKeyed, written.failure && addTitled(written.failure.schema, components)),
     },
   }
 }

@@ -133,6 +133,8 @@ export type HandWritten = {
   open?: true
   /** An addition of ours to the documented interface, marked so in OpenAPI. */
   additive?: true
+  /** The body of its errors, where its clients read another one than the surface's, and the schema of that. */
+  failure?: { envelope: Surface['envelope']; schema: JsonSchema }
   /**
    * `admit` runs before the body is read, so that a refused request's 32 MB are never read; what it throws is the
    * answer.

@@ -9,6 +9,7 @@ import { agentsHandlers, agentsRoutes } from './agents/routes.ts'
 import { infraHandlers, infraRoutes } from './infra/routes.ts'
 import { errorType } from './error-types.ts'
 import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
+import { messageBatchesAbsent } from './llm/messages.ts'
 import { llmHandlers, llmRoutes } from './llm/routes.ts'
 import { serveDocsPage, type Documented } from './docs-page.ts'
 import { describeSurface } from './openapi.ts'
@@ -73,6 +74,7 @@ export const surfaces: readonly Surface[] = [
     prefix: '/llm',
     openapiPath: '/llm/openapi.json',
     routes: llmRoutes,
+    absent: messageBatchesAbsent,
     bodyBytes: limits.gatewayBodyBytes,
     takesUnknownKeys: true,
     handlers: llmHandlers, // the two chat streams: each says why it is answered by hand

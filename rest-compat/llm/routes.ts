@@ -4,6 +4,7 @@ import { chatRoute } from './chat.ts'
 import { chatCompletionsRoute } from './chat-completions.ts'
 import { chatResumeRoutes } from './chat-resume.ts'
 import { embeddingsRoute } from './embeddings.ts'
+import { countTokensRoute, messagesRoute } from './messages.ts'
 import { modelRoutes } from './models.ts'
 
 /** The routes of the gateway's surface. */
@@ -13,5 +14,7 @@ export const llmRoutes: Routes = { ...modelRoutes, ...chatResumeRoutes }
 export const llmHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /v1/chat/completions': chatCompletionsRoute,
   'POST /v1/chat': chatRoute,
+  'POST /v1/messages': messagesRoute,
+  'POST /v1/messages/count_tokens': countTokensRoute,
   'POST /v1/embeddings': embeddingsRoute,
 }

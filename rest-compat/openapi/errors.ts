@@ -24,9 +24,17 @@ const errorsOfAll = [400, 401, 403, 413, 429, 500]
 const ofKeyed = 409
 const keyConflict = 'The Idempotency-Key was used for another request, or its first request is still running'
 
-/** The error answers: those of the route, and those of every operation. @param isKeyed whether it takes an Idempotency-Key */
-export function describeErrors(statuses: readonly number[], isKeyed: boolean): Json {
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
+/**
+ * The error answers: those of the route, and those of every operation.
+ * @param isKeyed whether it takes an Idempotency-Key
+ * @param schema of their bodies, where it is not that of the surface
+ */
+export function describeErrors(
+  statuses: readonly number[],
+  isKeyed: boolean,
+  schema: unknown = { $ref: '#/components/schemas/Error' },
+): Json {
+  const content = { 'application/json': { schema } }
   return Object.fromEntries(
     [...new Set([...statuses, ...errorsOfAll, ...(isKeyed ? [ofKeyed] : [])])]
       .sort((one, other) => one - other)

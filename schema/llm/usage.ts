@@ -37,6 +37,7 @@ const requestStatus = enumOf('InferenceRequestStatus', 'The status of a request 
 const requestRoute = enumOf('InferenceRequestRoute', 'The endpoint at which a request to a model arrived.', {
   'chat.completions': '`POST /llm/v1/chat/completions`.',
   chat: '`POST /llm/v1/chat`.',
+  messages: '`POST /llm/v1/messages`.',
   embeddings: '`POST /llm/v1/embeddings`.',
   graphql: 'GraphQL.',
   agent: 'An agent’s session.',

@@ -214,6 +214,14 @@ export const gatewayRows: Readonly<Record<string, RestRow>> = {
     outcomes: ['200', '200', '403', '200', '200', '403'],
     body: { model: 'berth/demo-embeddings', input: 'Hello' },
   },
+  'POST /llm/v1/messages': {
+    outcomes: ['200', '200', '403', '200', '200', '403'],
+    body: { model: 'berth/demo', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
+  },
+  'POST /llm/v1/messages/count_tokens': {
+    outcomes: ['200', '200', '403', '200', '200', '403'],
+    body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] },
+  },
 }
 
 /** The key without `compute:use` has the gateway's scopes. */

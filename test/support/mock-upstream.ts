@@ -45,6 +45,8 @@ export type MockAnswer = {
   /** The headers are sent after this; `never` hangs before them. */
   before?: Promise<unknown> | 'never'
   finish?: string | null
+  /** Which stop sequence ended it, in Anthropic's format. */
+  stopSequence?: string
   /** `exact` (default) reports what was counted; `none` reports nothing. */
   usage?: 'exact' | 'none'
   cacheReadTokens?: number

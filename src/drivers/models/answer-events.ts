@@ -149,10 +149,11 @@ export class AnswerEvents {
     if (reported) this.#batch.push({ type: 'usage', usage: reported })
   }
 
-  /** The answer is complete. */
-  end(finishReason: FinishReason): void {
+  /** The answer is complete. @param stopSequence the stop text that ended it, if the provider names it. */
+  end(finishReason: FinishReason, stopSequence?: string): void {
     if (this.hasEnded) return
     this.hasEnded = true
-    this.#batch.push({ type: 'end', finishReason, usage: this.#count.whole() })
+    const usage = this.#count.whole()
+    this.#batch.push({ type: 'end', finishReason, usage, ...(stopSequence === undefined ? {} : { stopSequence }) })
   }
 }

@@ -8,6 +8,12 @@ import { brokenAnswer, refusedInAnswer } from './upstream-errors.ts'
 
 const version = '2023-06-01'
 
+/** The headers of a request in Anthropic's format, as alternating names and values. */
+export function messagesHeaders({ apiKey }: Pick<UpstreamTarget, 'apiKey'>): string[] {
+  const key = apiKey === null ? [] : ['x-api-key', apiKey]
+  return ['content-type', 'application/json', 'anthropic-version', version, ...key]
+}
+
 /** Asks an upstream that speaks Anthropic's messages. */
 export const askMessages: AskUpstream = (target, request, signal) =>
   askOverHttp(
@@ -15,13 +21,7 @@ export const askMessages: AskUpstream = (target, request, signal) =>
     request,
     {
       path: '/messages',
-      headers: [
-        'content-type',
-        'application/json',
-        'anthropic-version',
-        version,
-        ...(target.apiKey === null ? [] : ['x-api-key', target.apiKey]),
-      ],
+      headers: messagesHeaders(target),
       body: messagesBody(target, request),
     },
     (to, events) => new MessagesReader(to, events),
@@ -53,6 +53,7 @@ class MessagesReader implements AnswerReader {
   /** Open blocks by the provider's index. */
   readonly #blocks = new Map<unknown, OpenBlock>()
   #stopReason: string | null = null
+  #stopSequence: string | undefined
 
   constructor(target: UpstreamTarget, events: AnswerEvents) {
     this.#target = target
@@ -72,7 +73,7 @@ class MessagesReader implements AnswerReader {
       case 'message_start':
         return this.#usage(objectOf(objectOf(event['message'])?.['usage']))
       case 'message_delta':
-        this.#stopReason = textOf(objectOf(event['delta'])?.['stop_reason']) ?? this.#stopReason
+        this.#stop(objectOf(event['delta']))
         return this.#usage(objectOf(event['usage']))
       case 'message_stop':
         return this.#end()
@@ -92,7 +93,7 @@ class MessagesReader implements AnswerReader {
       if (open?.type === 'call') this.#events.argumentValue(open.call, block['input'] ?? {})
       this.#close(index)
     }
-    this.#stopReason = textOf(message['stop_reason']) ?? null
+    this.#stop(message)
     this.#usage(objectOf(message['usage']))
     this.#end()
   }
@@ -152,6 +153,11 @@ class MessagesReader implements AnswerReader {
     else if (open?.type === 'call') this.#events.closeCall(open.call)
   }
 
+  #stop(stop: Values | null): void {
+    this.#stopReason = textOf(stop?.['stop_reason']) ?? this.#stopReason
+    this.#stopSequence = textOf(stop?.['stop_sequence']) ?? this.#stopSequence
+  }
+
   /** Anthropic counts uncached input, cache reads and cache writes separately; here the input is their sum. */
   #usage(usage: Values | null): void {
     if (!usage) return
@@ -169,6 +175,7 @@ class MessagesReader implements AnswerReader {
 
   #end(): void {
     for (const index of this.#blocks.keys()) this.#close(index)
-    this.#events.end(finishReasons[this.#stopReason ?? ''] ?? (this.#events.hasCalls ? 'tool_calls' : 'stop'))
+    const reason = finishReasons[this.#stopReason ?? ''] ?? (this.#events.hasCalls ? 'tool_calls' : 'stop')
+    this.#events.end(reason, this.#stopSequence)
   }
 }

@@ -60,6 +60,8 @@ class ChatReader implements AnswerReader {
   readonly #calls = new Map<number, OpenCall>()
   #current = -1
   #finish: string | null = null
+  /** The stop text, which vLLM names. */
+  #stopText: string | undefined
 
   constructor(target: UpstreamTarget, events: AnswerEvents) {
     this.#target = target
@@ -105,6 +107,7 @@ class ChatReader implements AnswerReader {
     if (typeof finish !== 'string' || finish === '') return
     if (finish === 'error') throw refusedInAnswer(this.#target, choice['error'])
     this.#finish = finish
+    this.#stopText = textOf(choice['stop_reason'])
   }
 
   #delta(delta: Values, logprobs: Values | null): void {
@@ -211,6 +214,6 @@ class ChatReader implements AnswerReader {
     this.#closeBlock()
     for (const call of this.#calls.values()) this.#events.closeCall(call)
     const reason = finishReasons[this.#finish?.toLowerCase() ?? ''] ?? 'stop'
-    this.#events.end(reason === 'stop' && this.#events.hasCalls ? 'tool_calls' : reason)
+    this.#events.end(reason === 'stop' && this.#events.hasCalls ? 'tool_calls' : reason, this.#stopText)
   }
 }

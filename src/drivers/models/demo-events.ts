@@ -74,7 +74,7 @@ function* events(
   const room = makeRoom(Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) * charactersPerToken)
   let reasonedCharacters = 0
   let blocks = 0
-  let stopped = false
+  let stopped: string | null = null
   for (const group of grouped(steps)) {
     if (group[0]?.type === 'reason') {
       let text = ''
@@ -95,10 +95,10 @@ function* events(
     } else {
       stopped = yield* told(beforeStop(room.take(textsOf(group)), request.stop))
     }
-    if (stopped || room.isFull()) break
+    if (stopped !== null || room.isFull()) break
   }
   let called = false
-  for (const [index, call] of stopped ? [] : calls.entries()) {
+  for (const [index, call] of stopped === null ? calls.entries() : []) {
     if (room.isFull()) break
     called = true
     yield { event: { type: 'tool', index, id: call.id, name: call.name }, paceMs: callPaceMs }
@@ -114,11 +114,12 @@ function* events(
     cacheWriteTokens: 0,
     reasoningTokens,
   }
-  yield { event: { type: 'end', finishReason, usage }, paceMs: 0 }
+  const ending = stopped === null ? {} : { stopSequence: stopped }
+  yield { event: { type: 'end', finishReason, usage, ...ending }, paceMs: 0 }
 }
 
 /** Pieces as text events; returns the generator's result. */
-function* told(texts: Generator<Piece, boolean>): Generator<Paced, boolean> {
+function* told(texts: Generator<Piece, string | null>): Generator<Paced, string | null> {
   for (;;) {
     const { value, done } = texts.next()
     if (done) return value
@@ -178,26 +179,29 @@ function makeRoom(characters: number): {
   }
 }
 
-/** Pieces up to the first stop text, which may span several; returns whether there was one. */
-function* beforeStop(texts: Iterable<Piece>, stop: readonly string[]): Generator<Piece, boolean> {
+/** Pieces up to the first stop text, which may span several; returns the one that was met. */
+function* beforeStop(texts: Iterable<Piece>, stop: readonly string[]): Generator<Piece, string | null> {
   const longest = Math.max(0, ...stop.map(({ length }) => length))
   if (longest === 0) {
     yield* texts
-    return false
+    return null
   }
   let held = ''
   for (const { text, paceMs } of texts) {
     held += text
-    const found = stop.map((one) => held.indexOf(one)).filter((at) => at >= 0)
-    if (found.length > 0) {
-      const beforeStop = held.slice(0, Math.min(...found))
+    const [first] = stop
+      .map((one) => ({ one, at: held.indexOf(one) }))
+      .filter(({ at }) => at >= 0)
+      .sort((one, other) => one.at - other.at)
+    if (first) {
+      const beforeStop = held.slice(0, first.at)
       if (beforeStop !== '') yield { text: beforeStop, paceMs }
-      return true
+      return first.one
     }
     const sure = wholeCharacters(held, Math.max(0, held.length - longest + 1))
     if (sure !== '') yield { text: sure, paceMs }
     held = held.slice(sure.length)
   }
   if (held !== '') yield { text: held, paceMs: 0 }
-  return false
+  return null
 }

@@ -38,7 +38,8 @@ export function knowsParameter(kind: UpstreamKind, name: SelectiveParameter, val
 }
 
 /** Whether an upstream of this kind supports everything that the request needs. */
-export function knowsAll(kind: UpstreamKind, { needed }: Pick<ModelRequest, 'needed'>): boolean {
+export function knowsAll(kind: UpstreamKind, { needed, native }: Pick<ModelRequest, 'needed' | 'native'>): boolean {
+  if (native && native.only !== null && native.kind !== kind) return false
   return needed === undefined || needed.every(({ name, value }) => knowsParameter(kind, name, value))
 }
 

@@ -18,7 +18,7 @@ type Block = Record<string, unknown>
 type Turn = { role: 'user' | 'assistant'; content: Block[] }
 
 /** Tokens that a model may think for, by level. Anthropic accepts no fewer than 1,024. */
-const thinkingTokens: Readonly<Record<Exclude<ReasoningLevel, 'none'>, number>> = {
+export const thinkingTokens: Readonly<Record<Exclude<ReasoningLevel, 'none'>, number>> = {
   minimal: 1_024,
   low: 4_096,
   medium: 10_240,
@@ -38,6 +38,7 @@ const temperatureMax = 1
  * @throws BerthError invalid_parameter for what this format does not support.
  */
 export function messagesBody(target: UpstreamTarget, request: ModelRequest): object {
+  if (request.native?.kind === 'anthropic') return { ...request.native.body, model: target.upstreamModel }
   const thinking = thinkingBudget(target, request)
   const topP = thinking !== null && (request.topP ?? 1) < topPMinThinking ? null : request.topP
   // Anthropic refuses both together; the temperature is the one that matters to people.

@@ -58,6 +58,15 @@ export type Tool = {
 /** What an embedding is made of: a text, or the tokens of one, as numbers that only their model knows. */
 export type EmbeddingInput = string | readonly number[]
 
+/** A request in the words of its caller, for upstreams whose format it is already in. */
+export type NativeRequest = {
+  kind: UpstreamKind
+  /** The caller's body, which each upstream sends on with its own name of the model. */
+  body: Readonly<Record<string, unknown>>
+  /** The first field that no other format can express, so that only upstreams of this kind are asked; null: any will do. */
+  only: string | null
+}
+
 /** A request to a model. Null leaves a value to the provider. */
 export type ModelRequest = {
   messages: readonly Message[]
@@ -79,6 +88,8 @@ export type ModelRequest = {
   passed?: PassedValues
   /** What an upstream must support to be used; absent: nothing special. */
   needed?: readonly { name: SelectiveParameter; value: unknown }[]
+  /** The same request as its caller wrote it; absent: its format is not an upstream's. */
+  native?: NativeRequest
   /** False requests one answer instead of a stream from the upstream; the events are the same. */
   stream: boolean
 }
@@ -110,7 +121,8 @@ export type ModelEvent =
   | { type: 'arguments'; index: number; text: string }
   /** The usage that the provider has reported before the end, in case the stream is cut off. */
   | { type: 'usage'; usage: Partial<Usage> }
-  | { type: 'end'; finishReason: FinishReason; usage: Usage }
+  /** `stopSequence`: the stop text that ended it, if the provider names it. */
+  | { type: 'end'; finishReason: FinishReason; usage: Usage; stopSequence?: string }
 
 /** A model as one upstream serves it. */
 export type UpstreamTarget = {

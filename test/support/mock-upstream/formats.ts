@@ -1,7 +1,7 @@
 /** How a mock upstream writes an answer in each of the three wire formats. */
 import type { MockAnswer, MockPart, MockRequest } from '../mock-upstream.ts'
 import { embeddingsWriter } from './embeddings.ts'
-import { messagesWriter } from './messages.ts'
+import { countWriter, messagesWriter } from './messages.ts'
 import { responsesWriter } from './responses.ts'
 
 export type WireFormat = 'chat' | 'messages' | 'responses' | 'embeddings'
@@ -36,6 +36,7 @@ export function piecesOf(text: string | readonly string[]): readonly string[] {
 export function formatOf(path: string): { name: WireFormat; writer: MakeWriter } {
   if (path.endsWith('/chat/completions')) return { name: 'chat', writer: chatWriter }
   if (path.endsWith('/messages')) return { name: 'messages', writer: messagesWriter }
+  if (path.endsWith('/messages/count_tokens')) return { name: 'messages', writer: countWriter }
   if (path.endsWith('/responses')) return { name: 'responses', writer: responsesWriter }
   if (path.endsWith('/embeddings')) return { name: 'embeddings', writer: embeddingsWriter }
   throw new Error(`the mock upstream has no ${path}`)

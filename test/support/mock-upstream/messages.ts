@@ -98,12 +98,22 @@ export const messagesWriter: MakeWriter = (request, script) => {
     },
     error: (error) => frameOf({ type: 'error', error } as { type: string }),
     end: () =>
-      `${frameOf({ type: 'message_delta', delta: { stop_reason: stopReason(), stop_sequence: null }, usage: script.usage === 'none' ? {} : { output_tokens: request.outputTokens } } as { type: string })}${frameOf({ type: 'message_stop' })}`,
+      `${frameOf({ type: 'message_delta', delta: { stop_reason: stopReason(), stop_sequence: script.stopSequence ?? null }, usage: script.usage === 'none' ? {} : { output_tokens: request.outputTokens } } as { type: string })}${frameOf({ type: 'message_stop' })}`,
     whole: () =>
       message({
         content: blocks,
         stop_reason: stopReason(),
+        stop_sequence: script.stopSequence ?? null,
         usage: script.usage === 'none' ? {} : { ...inputUsage(), output_tokens: request.outputTokens },
       }),
   }
 }
+
+/** The answer to a count. */
+export const countWriter: MakeWriter = (request) => ({
+  start: () => '',
+  frames: () => [],
+  error: () => '',
+  end: () => '',
+  whole: () => ({ input_tokens: request.inputTokens }),
+})

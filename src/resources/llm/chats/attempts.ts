@@ -46,7 +46,8 @@ export async function askInTurn(
   signal: AbortSignal,
   hear: HearUpstream,
 ): Promise<BegunAnswer> {
-  const able = request.needed ? model.upstreams.filter(({ kind }) => knowsAll(kind, request)) : model.upstreams
+  const isPlain = request.needed === undefined && request.native === undefined
+  const able = isPlain ? model.upstreams : model.upstreams.filter(({ kind }) => knowsAll(kind, request))
   const { answer, ...asked } = await inTurn(able, (upstream) => begin(upstream, request, signal, hear), signal)
   return { ...asked, events: answer }
 }

@@ -53,7 +53,8 @@ export function readUiChatRequest(config: Config, body: unknown): ChatRequest & 
   return { ...readRequest(config, fields, true, readUiMessages), continuedId: lastAssistantId(fields['messages']) }
 }
 
-function readBody(body: unknown): Fields {
+/** The body as an object. @throws BerthError invalid_parameter. */
+export function readBody(body: unknown): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new BerthError('invalid_parameter', 'The body must be a JSON object with model and messages.')
   return body as Fields // every key is read as unknown

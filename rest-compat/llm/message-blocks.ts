@@ -1,0 +1,166 @@
+/**
+ * An answer as the content blocks of Anthropic's format: one is open at a time, and each is complete before the next
+ * begins. Models behind other formats may write the arguments of several calls in turns; then the later calls wait.
+ */
+import type { ModelEvent } from '#src/drivers/models/model.ts'
+import { signatureOf } from '#src/resources/llm/messages/thinking-blocks.ts'
+
+/** What is done with the blocks. `start` opens one, `stop` closes it; what is between belongs to it. */
+export type BlockSink = {
+  start: (block: StartedBlock) => void
+  text: (text: string) => void
+  thinking: (text: string) => void
+  /** Once in a thinking block, at its end; not for a block without a signature. */
+  signature: (signature: string) => void
+  input: (json: string) => void
+  stop: () => void
+}
+
+/** A block as it begins. */
+export type StartedBlock =
+  | { type: 'text' }
+  | { type: 'thinking' }
+  | { type: 'redacted_thinking'; data: string }
+  | { type: 'tool_use'; id: string; name: string }
+
+type Open = { type: 'text' } | { type: 'thinking'; index: number } | { type: 'call'; index: number }
+type Call = { index: number; id: string; name: string }
+type Waiting = Call & { pieces: string[] }
+
+/** Arranges the events of an answer into blocks. */
+export class MessageBlocks {
+  readonly #to: BlockSink
+  #open: Open | null = null
+  #input = new JsonEnd()
+  readonly #waiting: Waiting[] = []
+  #hasRefused = false
+
+  constructor(to: BlockSink) {
+    this.#to = to
+  }
+
+  /** Whether the model refused in words. */
+  get hasRefused(): boolean {
+    return this.#hasRefused
+  }
+
+  /** Takes an event; `end` and `usage` are not about blocks, except that `end` closes the last one. */
+  add(event: ModelEvent): void {
+    switch (event.type) {
+      case 'text':
+        return this.#text(event.text, event.refusal ?? false)
+      case 'reasoning':
+        this.#openThinking(event.index)
+        return this.#to.thinking(event.text)
+      case 'reasoning_end':
+        return this.#endThinking(event)
+      case 'tool':
+        return this.#call(event)
+      case 'arguments':
+        return this.#arguments(event.index, event.text)
+      case 'end':
+        this.#closeAll()
+    }
+  }
+
+  #text(text: string, isRefusal: boolean): void {
+    this.#hasRefused ||= isRefusal
+    if (text === '') return
+    if (this.#open?.type !== 'text') {
+      this.#closeAll()
+      this.#start({ type: 'text' }, { type: 'text' })
+    }
+    this.#to.text(text)
+  }
+
+  #openThinking(index: number): void {
+    if (this.#open?.type === 'thinking' && this.#open.index === index) return
+    this.#closeAll()
+    this.#start({ type: 'thinking' }, { type: 'thinking', index })
+  }
+
+  #endThinking({ index, block }: Extract<ModelEvent, { type: 'reasoning_end' }>): void {
+    if (block.redacted && block.encryptedContent !== null) {
+      this.#closeAll()
+      this.#to.start({ type: 'redacted_thinking', data: block.encryptedContent })
+      return this.#to.stop()
+    }
+    const signature = signatureOf(block)
+    const isOpen = this.#open?.type === 'thinking' && this.#open.index === index
+    if (!isOpen && signature === '') return
+    this.#openThinking(index)
+    if (signature !== '') this.#to.signature(signature)
+    this.#close()
+  }
+
+  #call(call: Call): void {
+    if (this.#open?.type === 'call' && !this.#input.isOver) {
+      this.#waiting.push({ ...call, pieces: [] })
+      return
+    }
+    this.#close()
+    this.#startCall(call)
+  }
+
+  #startCall({ index, id, name }: Call): void {
+    this.#input = new JsonEnd()
+    this.#start({ type: 'tool_use', id, name }, { type: 'call', index })
+  }
+
+  #arguments(index: number, text: string): void {
+    if (text === '') return
+    if (this.#open?.type !== 'call' || this.#open.index !== index) {
+      this.#waiting.find((call) => call.index === index)?.pieces.push(text)
+      return
+    }
+    this.#input.read(text)
+    this.#to.input(text)
+    if (this.#input.isOver && this.#waiting.length > 0) this.#nextCall()
+  }
+
+  /** Ends the open call and begins the next one that waits, with what it has so far. */
+  #nextCall(): void {
+    this.#close()
+    const next = this.#waiting.shift()
+    if (!next) return
+    this.#startCall(next)
+    for (const piece of next.pieces) this.#arguments(next.index, piece)
+  }
+
+  #start(block: StartedBlock, open: Open): void {
+    this.#open = open
+    this.#to.start(block)
+  }
+
+  #close(): void {
+    if (this.#open === null) return
+    this.#open = null
+    this.#to.stop()
+  }
+
+  #closeAll(): void {
+    while (this.#waiting.length > 0) this.#nextCall()
+    this.#close()
+  }
+}
+
+/** Finds the end of a JSON object that arrives in pieces. */
+class JsonEnd {
+  #depth = 0
+  #isInText = false
+  #isEscaped = false
+  isOver = false
+
+  read(piece: string): void {
+    for (let at = 0; at < piece.length && !this.isOver; at++) this.#character(piece[at])
+  }
+
+  #character(character: string | undefined): void {
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (character === '\\') this.#isEscaped = this.#isInText
+    else if (character === '"') this.#isInText = !this.#isInText
+    else if (this.#isInText) return
+    else if (character === '{' || character === '[') this.#depth++
+    else if (character === '}' || character === ']') this.isOver = --this.#depth <= 0
+  }
+}
