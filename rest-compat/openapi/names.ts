@@ -12,6 +12,7 @@ const nouns: Readonly<Record<string, string>> = {
   environments: 'Where sessions work: the configurations of their VMs.',
   files: 'Files for agents.',
   memories: 'What people and organizations keep for their agents.',
+  messages: 'Chats with models, in the format of Anthropic’s clients.',
   models: 'The available models.',
   proxies: 'Ports of VMs under host names.',
   runs: 'Starting an agent’s session in one request.',
