@@ -8,6 +8,8 @@ export type Gateway = {
   url: string
   headers: Readonly<Record<string, string>>
   model: (name: string) => string
+  /** Where it is asked, and what its format wants besides; absent: chat completions. */
+  format?: { path: string; more: Readonly<Record<string, unknown>> }
   pids: readonly number[]
 }
 
@@ -31,9 +33,20 @@ const prompt = [
   { role: 'user', content: 'hello '.repeat(60) },
 ]
 
+/** The address that a gateway is asked at. */
+export function chatUrl({ url, format }: Gateway): string {
+  return `${url}${format?.path ?? '/v1/chat/completions'}`
+}
+
 /** The body that every gateway is sent: about 800 bytes. */
 export function chatBody(gateway: Gateway, mock: string, stream: boolean): string {
-  return JSON.stringify({ model: gateway.model(mock), messages: prompt, ...(stream ? { stream: true } : {}) })
+  const { format } = gateway
+  return JSON.stringify({
+    model: gateway.model(mock),
+    messages: prompt,
+    ...format?.more,
+    ...(stream ? { stream: true } : {}),
+  })
 }
 
 /** Reads that many streams, with the given concurrency. */
@@ -66,13 +79,14 @@ export async function readStreams(
   }
 }
 
-function readStream({ url, headers, name }: Gateway, agent: Agent, body: string): Promise<Stream> {
+function readStream(gateway: Gateway, agent: Agent, body: string): Promise<Stream> {
+  const { headers, name } = gateway
   return new Promise((resolve, reject) => {
     const startedNs = process.hrtime.bigint()
     const stream: Stream = { firstMs: 0, chunks: 0, relayMs: [] }
     let carry = ''
     const asking = request(
-      `${url}/v1/chat/completions`,
+      chatUrl(gateway),
       {
         method: 'POST',
         agent,

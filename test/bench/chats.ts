@@ -7,7 +7,7 @@ import { idsOf } from '../support/makers.ts'
 import type { Command } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'
 import type { Benchmark, Effort, Findings, Goal, Table } from './benchmark.ts'
-import { chatBody, readStreams, type Gateway, type Streams } from './chat-readers.ts'
+import { chatBody, chatUrl, readStreams, type Gateway, type Streams } from './chat-readers.ts'
 import { cpuMsOf, residentMemoryMb } from './processes.ts'
 import { inRounds, median, ratioOf, shown, shownRatio } from './rounds.ts'
 import { inWorld, startProcess, type World } from './world.ts'
@@ -57,7 +57,10 @@ export const chats: Benchmark = {
     }),
 }
 
-async function inModelsWorld<Result>(work: (world: World, upstreamPort: number) => Promise<Result>): Promise<Result> {
+/** A world whose models answer as the upstream of this benchmark does, which is to listen on this port. */
+export async function inModelsWorld<Result>(
+  work: (world: World, upstreamPort: number) => Promise<Result>,
+): Promise<Result> {
   const upstreamPort = await freePort()
   return inWorld({}, async (world) => {
     const names = ['mock-20-5', ...Object.values(ways).map(({ chunks, waitMs }) => `mock-${chunks}-${waitMs}`)]
@@ -168,7 +171,7 @@ async function measureAnswers(
   for (const gateway of gateways) await checkAnswer(gateway)
   const load = async (gateway: Gateway, seconds: number): Promise<Load & { cpuUs: number }> => {
     const cpuMsBefore = cpuMsOf(...gateway.pids)
-    const seen = await runWrk(`${gateway.url}/v1/chat/completions`, {
+    const seen = await runWrk(chatUrl(gateway), {
       seconds,
       connections,
       headers: { ...gateway.headers, 'content-type': 'application/json' },
@@ -296,8 +299,9 @@ function addGoal(goals: Goal[], say: Say, what: string, than: '≥' | '≤', lim
   say(`${what}: ${shownRatio(ratio)}`)
 }
 
-async function checkAnswer(gateway: Gateway): Promise<void> {
-  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+/** Fails unless the gateway answers what the upstream says. */
+export async function checkAnswer(gateway: Gateway): Promise<void> {
+  const answer = await fetch(chatUrl(gateway), {
     method: 'POST',
     headers: { ...gateway.headers, 'content-type': 'application/json' },
     body: chatBody(gateway, 'mock-20-5', false),

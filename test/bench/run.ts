@@ -14,6 +14,7 @@ import { jobs } from './jobs.ts'
 import { functions } from './edge/functions.ts'
 import { ingress } from './edge/ingress.ts'
 import { graphql } from './graphql.ts'
+import { chatFormats } from './llm/formats.ts'
 import { memories } from './agents/memories.ts'
 import { triggers } from './agents/triggers.ts'
 import { postgres } from './postgres.ts'
@@ -39,6 +40,7 @@ const benchmarks: readonly Benchmark[] = [
   databases,
   builds,
   chats,
+  chatFormats,
   postgres,
   ingress,
   functions,

@@ -51,7 +51,8 @@ function blocksOf(events: readonly Record<string, unknown>[]): string[] {
       blocks.push(`${(block as { type: string }).type} `)
     } else if (type === 'content_block_delta') {
       expect([isOpen, index]).toEqual([true, blocks.length - 1])
-      blocks[blocks.length - 1] += Object.values(delta as Record<string, string>)[1]
+      const [, piece = ''] = Object.values(delta as Record<string, string>)
+      blocks.push((blocks.pop() ?? '') + piece)
     } else if (type === 'content_block_stop') isOpen = false
   }
   expect(isOpen).toBe(false)

@@ -204,15 +204,11 @@ test('the ledger has each answer by its id, and no count', async () => {
   const rows = async (): Promise<number> =>
     (await findOne<{ count: number }>(db, sql`select count(*)::int as count from inference_requests`))?.count ?? 0
   const { id } = await jsonOf<Message>(world.post(path, body))
-  const { body: found } = await world.berth.ask<{
-    node: { route: string; model: { id: string }; inputTokens: number; status: string }
-  }>(
-    `{ node(id: "${id.replace('msg_', 'infreq_')}") { ... on InferenceRequest { route status inputTokens model { id } } } }`,
-    {
-      token: world.owner,
-    },
-  )
-  expect(found.data?.node).toMatchObject({ route: 'MESSAGES', status: 'COMPLETED', model: { id: 'test/signed' } })
+  const query = `{ node(id: "${id.replace('msg_', 'infreq_')}") { ... on InferenceRequest { route status model { id } } } }`
+  const { body: found } = await world.berth.ask(query, { token: world.owner })
+  expect(found.data).toMatchObject({
+    node: { route: 'MESSAGES', status: 'COMPLETED', model: { id: 'test/signed' } },
+  })
   const before = await rows()
   expect(await jsonOf(world.post(countPath, { model: 'test/signed', messages }))).toEqual({ input_tokens: 3 })
   expect(await jsonOf(world.post(countPath, { model: 'test/plain', messages }))).toEqual({ input_tokens: 3 })

@@ -162,7 +162,9 @@ describe('thinking becomes a level of the model', () => {
     [{ output_config: { effort: 'high' } }, 'high'],
     [{ thinking: { type: 'disabled' } }, 'none'],
     [{ thinking: { type: 'disabled' }, model: 'test/plain' }, null],
-    [{ thinking: { type: 'enabled', budget_tokens: 30_000 }, max_tokens: 50_000 }, 'high'],
+    [{ model: 'berth/demo', thinking: { type: 'enabled', budget_tokens: 11_000 }, max_tokens: 50_000 }, 'medium'],
+    [{ model: 'berth/demo', thinking: { type: 'enabled', budget_tokens: 30_000 }, max_tokens: 50_000 }, 'high'],
+    [{ model: 'berth/demo', thinking: { type: 'adaptive' } }, 'medium'],
   ])('%j', (body, level) => {
     expect(read(body).request.reasoningEffort).toBe(level)
   })

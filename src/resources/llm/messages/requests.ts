@@ -62,10 +62,10 @@ export function readMessagesRequest(config: Config, body: unknown): ChatRequest 
   const fields = readFields(body, bodyKeys)
   const reading = startReading(config, fields)
   const { model } = reading
-  const maxTokens = readMaxTokens(fields['max_tokens'])
+  const maxTokens = Math.min(readMaxTokens(fields['max_tokens']), model.maxOutputTokens)
   const request: ModelRequest = {
     ...readShared(reading, fields, maxTokens),
-    maxTokens: Math.min(maxTokens, model.maxOutputTokens),
+    maxTokens,
     temperature: numberFrom(fields, 'temperature'),
     topP: numberFrom(fields, 'top_p'),
     ...readStops(reading, fields['stop_sequences']),
@@ -75,7 +75,7 @@ export function readMessagesRequest(config: Config, body: unknown): ChatRequest 
   }
   checkTier(fields['service_tier'])
   if (readTopK(fields['top_k']) !== null) reading.only ??= 'top_k'
-  return finish(reading, fields, { ...request, ...nativeOf(reading, fields, [...sharedKeys, ...ownKeys], request) })
+  return finish(reading, { ...request, ...nativeOf(reading, fields, [...sharedKeys, ...ownKeys], request) })
 }
 
 /** Reads the body of `POST /v1/messages/count_tokens`. @throws BerthError 400 with a code of the gateway. */
@@ -92,7 +92,7 @@ export function readCountRequest(config: Config, body: unknown): ChatRequest {
     seed: null,
     stream: false,
   }
-  return finish(reading, fields, { ...request, ...nativeOf(reading, fields, sharedKeys) })
+  return finish(reading, { ...request, ...nativeOf(reading, fields, sharedKeys) })
 }
 
 function readFields(body: unknown, known: ReadonlySet<string>): Fields {
@@ -143,7 +143,7 @@ function nativeOf(
 }
 
 /** The request, if one of the model's upstreams can do all of it. @throws BerthError unsupported_parameter. */
-function finish({ model, only }: Reading, fields: Fields, request: ModelRequest): ChatRequest {
+function finish({ model, only }: Reading, request: ModelRequest): ChatRequest {
   if (model.upstreams.some(({ kind }) => knowsAll(kind, request))) return { model, request }
   if (only === null || isAnthropics(model)) throw unsupportedBy(model, 'stop_sequences')
   throw unsupportedBy(model, only)

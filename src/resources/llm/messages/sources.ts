@@ -103,7 +103,7 @@ export function readDocument(reading: Reading, block: Fields, place: string): Us
       checkKeys(source, urlKeys, here)
       textAt(source['url'], `${here}.url`)
       needsAnthropic(reading, here)
-      return [told('')]
+      return [{ type: 'file', filename: title, mediaType: 'application/pdf', data: '' }] // for the estimate of its tokens
     case 'file':
       throw filesNotKept(here)
     default:

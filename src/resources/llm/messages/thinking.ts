@@ -66,7 +66,10 @@ function readBudget(budget: unknown, maxTokens: number | null): number {
   if (typeof budget !== 'number' || !Number.isSafeInteger(budget) || budget < least)
     throw wrongParameter('thinking.budget_tokens', `must be a whole number from ${least}.`)
   if (maxTokens !== null && budget >= maxTokens)
-    throw wrongParameter('thinking.budget_tokens', 'must be less than max_tokens, which counts thinking too.')
+    throw wrongParameter(
+      'thinking.budget_tokens',
+      'must be less than max_tokens and the model’s own maximum, which count thinking too.',
+    )
   return budget
 }
 
