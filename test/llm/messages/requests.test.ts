@@ -303,6 +303,11 @@ describe('messages', () => {
         }),
       'unsupported_parameter: messages[0].content[0].citations.enabled is not supported',
     ],
+    [
+      'an address of a document',
+      () => block({ type: 'document', source: { type: 'url', url: 'http://x.example' } }),
+      'source.url must be an https address of at most 8192 characters.',
+    ],
     ['a result of nothing', () => block(result), 'content[0].tool_use_id answers no tool_use block'],
     ['no result', () => refusedMessages(user, answered(call)), 'messages leaves a tool_use block without a result.'],
     ['a late result', () => refusedMessages(user, answered(call), user), 'messages[2].content leaves a tool_use block'],

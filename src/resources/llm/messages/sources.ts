@@ -101,7 +101,7 @@ export function readDocument(reading: Reading, block: Fields, place: string): Us
       return [...(before.length > 0 ? [told('')] : []), ...readInner(reading, source['content'], `${here}.content`)]
     case 'url':
       checkKeys(source, urlKeys, here)
-      textAt(source['url'], `${here}.url`)
+      checkAddress(source['url'], `${here}.url`)
       needsAnthropic(reading, here)
       return [{ type: 'file', filename: title, mediaType: 'application/pdf', data: '' }] // for the estimate of its tokens
     case 'file':
@@ -148,6 +148,12 @@ function checkCitations(block: Fields, place: string): void {
   checkKeys(citations, citationsKeys, here)
   if (flagFrom(citations, 'enabled', here) === true)
     throw unsupported(`${here}.enabled`, 'answers come without citations. Leave it out, or send false.')
+}
+
+function checkAddress(value: unknown, place: string): void {
+  const url = textAt(value, place)
+  if (url.length > limits.chatUrlLength || !url.startsWith('https://') || !URL.canParse(url))
+    throw wrongMessage(place, `must be an https address of at most ${limits.chatUrlLength} characters.`)
 }
 
 function base64At(source: Fields, place: string): string {

@@ -5,11 +5,14 @@
  */
 import type { ReasoningBlock } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
 import { textAt, wrongMessage, type Fields } from '../chats/message-shapes.ts'
 import { replayed } from '../chats/reasoning-replay.ts'
 import { checkKeys, type Reading } from './shapes.ts'
 
 const mark = 'berth:'
+/** The model and the id in a signature are no longer than this, each character of theirs in up to nine. */
+const partsLength = 2 * 9 * limits.chatIdLength
 
 /** The signature of a block that is not redacted; empty for one that its provider does not need back. */
 export function signatureOf({ signature, encryptedContent, id, model }: ReasoningBlock): string {
@@ -56,7 +59,7 @@ function partsOf(text: string, place: string): string[] {
   const first = text.indexOf(':')
   const second = text.indexOf(':', first + 1)
   try {
-    if (first < 0 || second < 0) throw new URIError('a part is missing')
+    if (first < 0 || second < 0 || second > partsLength) throw new URIError('a part is missing or too long')
     return [
       decodeURIComponent(text.slice(0, first)),
       decodeURIComponent(text.slice(first + 1, second)),
