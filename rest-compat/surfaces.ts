@@ -10,6 +10,7 @@ import { infraHandlers, infraRoutes } from './infra/routes.ts'
 import { errorType } from './error-types.ts'
 import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
 import { messageBatchesAbsent } from './llm/messages.ts'
+import { responsesAbsent } from './llm/responses.ts'
 import { llmHandlers, llmRoutes } from './llm/routes.ts'
 import { serveDocsPage, type Documented } from './docs-page.ts'
 import { describeSurface } from './openapi.ts'
@@ -74,10 +75,10 @@ export const surfaces: readonly Surface[] = [
     prefix: '/llm',
     openapiPath: '/llm/openapi.json',
     routes: llmRoutes,
-    absent: messageBatchesAbsent,
+    absent: { ...messageBatchesAbsent, ...responsesAbsent },
     bodyBytes: limits.gatewayBodyBytes,
     takesUnknownKeys: true,
-    handlers: llmHandlers, // the two chat streams: each says why it is answered by hand
+    handlers: llmHandlers, // the answers of models: each says why it is answered by hand
     envelope: llmEnvelope,
     errorHeaders: llmErrorHeaders,
   },

@@ -62,9 +62,12 @@ export async function sendChat(
   }, heartbeatMs)
   let told: string | null = claim ? '' : null
   let last = ''
+  let text: StreamText | null = null
+  const failed: FailureText = (error, requestId) =>
+    text?.failure ? text.failure(error, requestId) : failure(error, requestId)
   try {
     const completion = await starting
-    const text = textOf(completion)
+    text = textOf(completion)
     const asked = attemptHeaders(completion.upstream, completion.attempts)
     if (isOpen) raw.write(commentOf(asked))
     else open(asked)
@@ -87,14 +90,14 @@ export async function sendChat(
       throw error
     }
     const reason = end.reason ?? (raw.destroyed ? undefined : shownError(error, request.id))
-    if (reason) last = failure(reason, request.id)
+    if (reason) last = failed(reason, request.id)
     told = null
   }
   clearTimeout(beat)
   try {
     if (claim) await (told !== null && last !== '' ? claim.keep({ status: 200, body: told }) : claim.release())
   } catch (error) {
-    last = failure(shownError(error, request.id), request.id)
+    last = failed(shownError(error, request.id), request.id)
   }
   if (last !== '') raw.end(last)
   else raw.destroy()

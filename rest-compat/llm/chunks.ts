@@ -6,7 +6,11 @@ import type { BerthError } from '#src/platform/errors.ts'
 import { llmEnvelope } from './envelope.ts'
 
 /** How a route writes its stream: the text of each batch of events, which goes out in one piece. */
-export type StreamText = { batch: (events: readonly ModelEvent[]) => string }
+export type StreamText = {
+  batch: (events: readonly ModelEvent[]) => string
+  /** The error that ends it, where that depends on what was written before. */
+  failure?: FailureText
+}
 
 /** How it writes the error that ends a stream, whether its answer has begun or not. */
 export type FailureText = (error: BerthError, requestId: string) => string

@@ -6,6 +6,7 @@ import { chatResumeRoutes } from './chat-resume.ts'
 import { embeddingsRoute } from './embeddings.ts'
 import { countTokensRoute, messagesRoute } from './messages.ts'
 import { modelRoutes } from './models.ts'
+import { responsesRoute } from './responses.ts'
 
 /** The routes of the gateway's surface. */
 export const llmRoutes: Routes = { ...modelRoutes, ...chatResumeRoutes }
@@ -16,5 +17,6 @@ export const llmHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /v1/chat': chatRoute,
   'POST /v1/messages': messagesRoute,
   'POST /v1/messages/count_tokens': countTokensRoute,
+  'POST /v1/responses': responsesRoute,
   'POST /v1/embeddings': embeddingsRoute,
 }

@@ -38,6 +38,7 @@ const requestRoute = enumOf('InferenceRequestRoute', 'The endpoint at which a re
   'chat.completions': '`POST /llm/v1/chat/completions`.',
   chat: '`POST /llm/v1/chat`.',
   messages: '`POST /llm/v1/messages`.',
+  responses: '`POST /llm/v1/responses`.',
   embeddings: '`POST /llm/v1/embeddings`.',
   graphql: 'GraphQL.',
   agent: 'An agent’s session.',

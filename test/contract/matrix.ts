@@ -210,6 +210,10 @@ export const gatewayRows: Readonly<Record<string, RestRow>> = {
     outcomes: ['200', '200', '403', '200', '200', '403'],
     body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] },
   },
+  'POST /llm/v1/responses': {
+    outcomes: ['200', '200', '403', '200', '200', '403'],
+    body: { model: 'berth/demo', input: 'Hello' },
+  },
   'POST /llm/v1/embeddings': {
     outcomes: ['200', '200', '403', '200', '200', '403'],
     body: { model: 'berth/demo-embeddings', input: 'Hello' },

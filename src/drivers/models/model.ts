@@ -10,6 +10,9 @@ import type { PassedValues, SelectiveParameter } from './parameters.ts'
 export const reasoningLevels = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type ReasoningLevel = (typeof reasoningLevels)[number]
 
+/** How much of its reasoning a model may be asked to tell. */
+export const reasoningSummaries = ['auto', 'concise', 'detailed'] as const
+
 /** What a provider needs back to continue from its own reasoning. */
 export type ReasoningReplay = 'none' | 'signature' | 'encrypted_content'
 
@@ -74,6 +77,8 @@ export type ModelRequest = {
   toolChoice: 'none' | 'auto' | 'required' | { name: string } | null
   parallelToolCalls: boolean | null
   reasoningEffort: ReasoningLevel | null
+  /** How much of its reasoning the model is to tell, for upstreams that can be told; absent: as they see fit. */
+  reasoningSummary?: (typeof reasoningSummaries)[number]
   /** The maximum number of output tokens, including reasoning. */
   maxTokens: number | null
   temperature: number | null

@@ -34,10 +34,7 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
     stream: request.stream,
     store: false,
     include: include.length > 0 ? include : undefined,
-    reasoning:
-      reasons && request.reasoningEffort !== null
-        ? { effort: request.reasoningEffort, summary: request.reasoningEffort === 'none' ? undefined : 'auto' }
-        : undefined,
+    reasoning: reasons ? reasoningSettings(request) : undefined,
     // If omitted, `strict` would be true here, unlike in chat completions.
     tools: hasTools
       ? request.tools.map(({ name, description, parameters, strict }) => ({
@@ -57,6 +54,12 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
     user: request.user ?? undefined,
     ...passed,
   }
+}
+
+/** A summary is requested with an effort, because without one nothing of the reasoning would be told. */
+function reasoningSettings({ reasoningEffort: effort, reasoningSummary: summary }: ModelRequest): Item | undefined {
+  if (effort === null) return summary && { summary }
+  return { effort, summary: effort === 'none' ? undefined : (summary ?? 'auto') }
 }
 
 function toolChoice({ toolChoice: choice }: ModelRequest): unknown {

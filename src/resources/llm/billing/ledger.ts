@@ -14,7 +14,7 @@ import { noticeOf } from '#src/platform/pubsub.ts'
 export type Payer = { organizationId: string; keyId: string | null; userId: string | null }
 
 /** The endpoint at which a request arrived. */
-export type RequestRoute = 'chat.completions' | 'chat' | 'messages' | 'embeddings' | 'graphql' | 'agent'
+export type RequestRoute = 'chat.completions' | 'chat' | 'messages' | 'responses' | 'embeddings' | 'graphql' | 'agent'
 
 /** The status of a request in the ledger; `lost` was open when its process died. */
 export const requestStatuses = ['open', 'completed', 'cut_by_client', 'cut_by_upstream', 'failed', 'lost'] as const

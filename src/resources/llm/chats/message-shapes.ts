@@ -5,7 +5,7 @@
 import { isOfBase64 } from '#src/platform/json/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import type { UserPart } from '#src/drivers/models/model.ts'
+import type { ImagePart, UserPart } from '#src/drivers/models/model.ts'
 
 /** A JSON object whose keys are not known yet. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -67,7 +67,7 @@ export function isBase64(text: string): boolean {
 }
 
 /** An image part. @throws BerthError invalid_messages unless the URL is https or a data URL of an image. */
-export function imageAt(url: string, detail: 'auto' | 'low' | 'high' | null, place: string): UserPart {
+export function imageAt(url: string, detail: ImagePart['detail'], place: string): ImagePart {
   if (!url.startsWith('data:') && url.length > limits.chatUrlLength)
     throw wrongMessage(
       place,

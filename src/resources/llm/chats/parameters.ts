@@ -95,7 +95,8 @@ function numberFrom(body: Fields, name: string, least: number, most: number): nu
   return value
 }
 
-function integerFrom(body: Fields, name: string, least: number): number | null {
+/** A whole number from so much, or null when it is absent. @throws BerthError invalid_parameter. */
+export function integerFrom(body: Fields, name: string, least: number): number | null {
   const value = body[name] ?? null
   if (value !== null && (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least))
     throw wrongParameter(name, least === 1 ? 'must be a whole number from 1.' : 'must be a whole number.')
