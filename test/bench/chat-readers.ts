@@ -8,8 +8,11 @@ export type Gateway = {
   url: string
   headers: Readonly<Record<string, string>>
   model: (name: string) => string
-  /** Where it is asked, and what its format wants besides; absent: chat completions. */
-  format?: { path: string; more: Readonly<Record<string, unknown>> }
+  /**
+   * Where it is asked, what has the conversation, what its format wants besides, and the event from which on a stream
+   * repeats what it has sent; absent: chat completions.
+   */
+  format?: { path: string; conversation: string; more: Readonly<Record<string, unknown>>; repeatsFrom?: string }
   pids: readonly number[]
 }
 
@@ -43,7 +46,7 @@ export function chatBody(gateway: Gateway, mock: string, stream: boolean): strin
   const { format } = gateway
   return JSON.stringify({
     model: gateway.model(mock),
-    messages: prompt,
+    [format?.conversation ?? 'messages']: prompt,
     ...format?.more,
     ...(stream ? { stream: true } : {}),
   })
@@ -80,7 +83,7 @@ export async function readStreams(
 }
 
 function readStream(gateway: Gateway, agent: Agent, body: string): Promise<Stream> {
-  const { headers, name } = gateway
+  const { headers, name, format } = gateway
   return new Promise((resolve, reject) => {
     const startedNs = process.hrtime.bigint()
     const stream: Stream = { firstMs: 0, chunks: 0, relayMs: [] }
@@ -98,11 +101,15 @@ function readStream(gateway: Gateway, agent: Agent, body: string): Promise<Strea
           reject(new Error(`${name} answered ${answer.statusCode}`))
           return
         }
+        let isRepeating = false
         answer.on('data', (data: Buffer) => {
+          if (isRepeating) return
           const nowNs = process.hrtime.bigint()
           carry += data.toString('latin1')
+          const repeatedAt = format?.repeatsFrom === undefined ? -1 : carry.indexOf(format.repeatsFrom)
+          isRepeating = repeatedAt >= 0
           let taken = 0
-          for (const match of carry.matchAll(/T(\d{10,}) /g)) {
+          for (const match of (isRepeating ? carry.slice(0, repeatedAt) : carry).matchAll(/T(\d{10,}) /g)) {
             if (stream.chunks++ === 0) stream.firstMs = Number(nowNs - startedNs) / 1e6
             stream.relayMs.push(Number(nowNs - BigInt(match[1] ?? 0)) / 1e6)
             taken = match.index + match[0].length

@@ -19,7 +19,19 @@ const streamsEach = 60
 /** The formats, chat completions first. */
 const formats: readonly { name: string; format?: NonNullable<Gateway['format']> }[] = [
   { name: '/v1/chat/completions' },
-  { name: '/v1/messages', format: { path: '/v1/messages', more: { max_tokens: 1000 } } },
+  {
+    name: '/v1/messages',
+    format: { path: '/v1/messages', conversation: 'messages', more: { max_tokens: 1000 } },
+  },
+  {
+    name: '/v1/responses',
+    format: {
+      path: '/v1/responses',
+      conversation: 'input',
+      more: {},
+      repeatsFrom: 'event: response.output_text.done',
+    },
+  },
 ]
 
 /** Answers and streams of each format. */
