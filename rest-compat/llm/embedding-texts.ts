@@ -1,5 +1,6 @@
 /** Embeddings as JSON: written in steps, because they may be large, and others are waiting for their turn. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { base64OfVector } from '#src/drivers/models/embeddings.ts'
 
 const stepMs = 8
 /** As many digits as tell any two 32-bit numbers apart. */
@@ -18,7 +19,7 @@ export async function embeddingsText(
   let before = '{"object":"list","data":['
   let untilMs = performance.now() + stepMs
   for (const [index, vector] of vectors.entries()) {
-    const text = encoding === 'base64' ? base64Of(vector) : numbersOf(vector)
+    const text = encoding === 'base64' ? `"${base64OfVector(vector)}"` : numbersOf(vector)
     pieces.push(Buffer.from(`${before}{"object":"embedding","index":${index},"embedding":${text}}`))
     before = ','
     if (performance.now() < untilMs) continue
@@ -27,15 +28,6 @@ export async function embeddingsText(
   }
   pieces.push(Buffer.from(`],${JSON.stringify(rest).slice(1)}`))
   return Buffer.concat(pieces)
-}
-
-const bytesPerNumber = 4
-
-/** 32-bit floats, least significant byte first. */
-function base64Of(vector: Float32Array): string {
-  const bytes = Buffer.allocUnsafe(vector.length * bytesPerNumber)
-  for (let at = 0; at < vector.length; at++) bytes.writeFloatLE(vector[at] ?? 0, at * bytesPerNumber)
-  return `"${bytes.toString('base64')}"`
 }
 
 /** The numbers without the digits that 32 bits do not have. */

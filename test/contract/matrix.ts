@@ -420,6 +420,7 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
     outcomes: chats,
     args: 'model: "berth/demo", messages: {user: {content: {text: "Hello"}}}',
   },
+  'mutation createEmbeddings': { outcomes: chats, args: 'model: "berth/demo-embeddings", texts: ["Hello"]' },
   'subscription chatCompletionEvents': {
     outcomes: chats,
     args: 'model: "berth/demo", messages: {user: {content: {text: "Hello"}}}',

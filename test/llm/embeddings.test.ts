@@ -239,6 +239,33 @@ describe('a provider that', () => {
   })
 })
 
+test('GraphQL makes embeddings of texts, for those who may chat', async () => {
+  const ask = (input: string, token: string) =>
+    world.berth.ask(
+      `mutation { createEmbeddings(input: { ${input} }) { embeddings { modelId model { kind dimensions } inputTokens upstream vectors } } }`,
+      { token },
+    )
+  const { body } = await ask('model: "test/vectors", texts: ["one", "two two"]', world.key)
+  const { embeddings } = (body.data as { createEmbeddings: { embeddings: { vectors: string[] } } }).createEmbeddings
+  expect(embeddings).toMatchObject({
+    modelId: 'test/vectors',
+    model: { kind: 'EMBEDDINGS', dimensions: 4 },
+    inputTokens: 3,
+    upstream: 'local',
+  })
+  expect(embeddings.vectors.map((vector) => Buffer.from(vector, 'base64').readFloatLE(4))).toEqual([1, 2])
+  expect(await ledgerRow()).toMatchObject({ modelId: 'test/vectors', route: 'GRAPHQL', inputTokens: 3 })
+  const refused: [string, string, string][] = [
+    ['model: "berth/demo", texts: ["x"]', world.key, 'UNSUPPORTED_MODEL'],
+    ['model: "test/vectors", texts: []', world.key, 'INVALID_PARAMETER'],
+    [`model: "test/vectors", texts: ${JSON.stringify(Array(257).fill('x'))}`, world.key, 'INVALID_PARAMETER'],
+    ['model: "test/vectors", texts: ["x"], dimensions: 3', world.key, 'INVALID_PARAMETER'],
+    ['model: "test/vectors", texts: ["x"]', await world.berth.token('victor', 'acme', 'viewer'), 'NOT_PERMITTED_FOR_ROLE'],
+  ]
+  for (const [input, token, code] of refused)
+    expect((await ask(input, token)).body.errors?.[0]?.extensions.code).toBe(code)
+})
+
 test('another part of Berth makes embeddings of texts on an organization’s account', async () => {
   const { services } = world.berth
   const { organizationId, userId } = idsOf(world.owner)

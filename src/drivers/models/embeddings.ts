@@ -99,3 +99,10 @@ function vectorOfBase64(text: string): Float32Array | null {
   if (bytes.length % bytesPerNumber !== 0) return null
   return Float32Array.from({ length: bytes.length / bytesPerNumber }, (_, at) => bytes.readFloatLE(at * bytesPerNumber))
 }
+
+/** A vector in that encoding. */
+export function base64OfVector(vector: Float32Array): string {
+  const bytes = Buffer.allocUnsafe(vector.length * bytesPerNumber)
+  for (let at = 0; at < vector.length; at++) bytes.writeFloatLE(vector[at] ?? 0, at * bytesPerNumber)
+  return bytes.toString('base64')
+}

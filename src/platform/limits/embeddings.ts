@@ -2,6 +2,7 @@
 
 /** What one request may have, and how it is sent on. */
 export const embeddingLimits = {
+  graphqlTextsMax: 256, // of one mutation, whose answer is made at once
   inputsMax: 2048, // texts or lists of tokens of one request
   dimensionsMax: 16_384, // numbers of one vector, which a file of models may name
   numbersMax: 8 * 1024 * 1024, // of all vectors of one answer together
