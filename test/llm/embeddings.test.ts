@@ -260,7 +260,11 @@ test('GraphQL makes embeddings of texts, for those who may chat', async () => {
     ['model: "test/vectors", texts: []', world.key, 'INVALID_PARAMETER'],
     [`model: "test/vectors", texts: ${JSON.stringify(Array(257).fill('x'))}`, world.key, 'INVALID_PARAMETER'],
     ['model: "test/vectors", texts: ["x"], dimensions: 3', world.key, 'INVALID_PARAMETER'],
-    ['model: "test/vectors", texts: ["x"]', await world.berth.token('victor', 'acme', 'viewer'), 'NOT_PERMITTED_FOR_ROLE'],
+    [
+      'model: "test/vectors", texts: ["x"]',
+      await world.berth.token('victor', 'acme', 'viewer'),
+      'NOT_PERMITTED_FOR_ROLE',
+    ],
   ]
   for (const [input, token, code] of refused)
     expect((await ask(input, token)).body.errors?.[0]?.extensions.code).toBe(code)

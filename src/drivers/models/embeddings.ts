@@ -63,7 +63,7 @@ export function inputTokens(inputs: readonly EmbeddingInput[]): number {
 function readVectors(target: UpstreamTarget, data: unknown, { inputs, dimensions }: EmbeddingRequest): Float32Array[] {
   if (!Array.isArray(data) || data.length !== inputs.length)
     throw brokenAnswer(target, 'sent another number of embeddings than were requested')
-  const vectors = new Array<Float32Array | undefined>(inputs.length)
+  const vectors: (Float32Array | undefined)[] = Array.from(inputs, () => undefined)
   for (const [place, value] of data.entries()) {
     const one = objectOf(value)
     const index = countOf(one?.['index']) ?? place
@@ -97,7 +97,9 @@ function vectorOfBase64(text: string): Float32Array | null {
   if (!isBase64(text)) return null
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length % bytesPerNumber !== 0) return null
-  return Float32Array.from({ length: bytes.length / bytesPerNumber }, (_, at) => bytes.readFloatLE(at * bytesPerNumber))
+  const vector = new Float32Array(bytes.length / bytesPerNumber)
+  for (let at = 0; at < vector.length; at++) vector[at] = bytes.readFloatLE(at * bytesPerNumber)
+  return vector
 }
 
 /** A vector in that encoding. */
