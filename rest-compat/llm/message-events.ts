@@ -1,12 +1,15 @@
 /** The wire format of `POST /v1/messages`: the events of a stream, the body of an answer that is not streamed, and errors. */
+import { requestTokens } from '#src/drivers/models/estimates.ts'
 import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
-import { endOf, type ModelEvent, type Usage } from '#src/drivers/models/model.ts'
+import { endOf, type ModelEvent, type ModelRequest, type Usage } from '#src/drivers/models/model.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import type { Completion } from '#src/resources/llm/chats/completions.ts'
 import type { FailureText, StreamText, Answering } from './chunks.ts'
 import { llmEnvelope } from './envelope.ts'
 import { MessageBlocks, type StartedBlock } from './message-blocks.ts'
 
+/** What a writer needs to know of the request. */
+type AskedFor = Pick<ModelRequest, 'messages' | 'tools' | 'stop'>
 type End = Extract<ModelEvent, { type: 'end' }>
 
 /** The error envelope of Anthropic's clients; `code` and `service_id` are what the gateway's other envelope has too. */
@@ -20,9 +23,9 @@ export const messageFailure: FailureText = (error, requestId) => eventOf('error'
 
 /**
  * Writes the events of a stream. This is a hot path: of the pieces of blocks, only the text is serialized.
- * @param stops the stop texts that were asked for.
+ * @param request what is answered: its stop texts, and its size until the provider tells it.
  */
-export function messageEventText(answering: Answering, stops: readonly string[]): StreamText {
+export function messageEventText(answering: Answering, request: AskedFor): StreamText {
   let text = ''
   let hasStarted = false
   let place = -1
@@ -48,14 +51,14 @@ export function messageEventText(answering: Answering, stops: readonly string[])
       ...messageOf(answering),
       content: [],
       ...stopping(null),
-      usage: usageBody(reported(events), answering),
+      usage: usageBody(knownUsage(events, request), answering),
     }
     text += eventOf('message_start', { type: 'message_start', message })
   }
   const end = (event: End): void => {
     text += eventOf('message_delta', {
       type: 'message_delta',
-      delta: { ...stopping(stopOf(event, blocks.hasRefused, stops)), container: null },
+      delta: { ...stopping(stopOf(event, blocks.hasRefused, request.stop)), container: null },
       usage: tokenCounts(event.usage),
     })
     text += 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
@@ -164,11 +167,12 @@ function stopOf({ finishReason, stopSequence }: End, hasRefused: boolean, stops:
   return sequence === null ? { reason: 'end_turn', sequence } : { reason: 'stop_sequence', sequence }
 }
 
-/** The usage that is known when the answer begins: what its provider has reported of the request. */
-function reported(events: readonly ModelEvent[]): Usage {
-  const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
-  for (const event of events) if (event.type === 'usage') Object.assign(usage, event.usage)
-  return usage
+/** The usage that is known when the answer begins: what its provider has reported of the request, or else an estimate. */
+function knownUsage(events: readonly ModelEvent[], request: AskedFor): Usage {
+  const reported: Partial<Usage> = {}
+  for (const event of events) if (event.type === 'usage') Object.assign(reported, event.usage)
+  const inputTokens = reported.inputTokens ?? requestTokens(request)
+  return { outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, ...reported, inputTokens }
 }
 
 /** Tokens in Anthropic's words: `input_tokens` are those that the cache had nothing to do with. */

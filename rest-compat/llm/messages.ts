@@ -41,7 +41,7 @@ export const messagesRoute: HandWritten = {
       return {
         model,
         request,
-        text: (completion) => messageEventText(completion, request.stop),
+        text: (completion) => messageEventText(completion, request),
         whole: async (completion) => bodyText(await messageBody(completion, request.stop)),
       }
     },

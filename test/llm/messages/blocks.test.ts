@@ -25,8 +25,9 @@ const thought = (index: number, text: string): ModelEvent => ({ type: 'reasoning
 const call = (index: number, id: string): ModelEvent => ({ type: 'tool', index, id, name: 'weather' })
 const input = (index: number, text: string): ModelEvent => ({ type: 'arguments', index, text })
 
+const asked = { messages: [{ role: 'system' as const, text: 'Be short.' }], tools: [], stop: [] }
 const streamed = (events: readonly ModelEvent[], stops: readonly string[] = []): Record<string, unknown>[] =>
-  messageEventText(answering, stops)
+  messageEventText(answering, { ...asked, stop: stops })
     .batch(events)
     .split('\n\n')
     .filter((one) => one !== '')
@@ -61,7 +62,7 @@ function blocksOf(events: readonly Record<string, unknown>[]): string[] {
 
 describe('a stream', () => {
   test('has each piece as an event, and the usage that was known, then the final one', () => {
-    const text = messageEventText(answering, [])
+    const text = messageEventText(answering, asked)
     const first = text.batch([{ type: 'usage', usage: { inputTokens: 10, cacheReadTokens: 3 } }, said('a "b"\n')])
     expect(first).toBe(
       'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_x","type":"message","role":"assistant","model":"a/b","container":null,"diagnostics":null,"content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"usage":{"input_tokens":7,"cache_creation_input_tokens":0,"cache_read_input_tokens":3,"output_tokens":0,"output_tokens_details":{"thinking_tokens":0},"server_tool_use":null,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"service_tier":null,"inference_geo":null,"speed":"standard"}}}\n\n' +
@@ -73,6 +74,11 @@ describe('a stream', () => {
         'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"container":null},"usage":{"input_tokens":5,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":5,"output_tokens_details":{"thinking_tokens":1},"server_tool_use":null}}\n\n' +
         'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     )
+  })
+
+  test('begins with an estimate where the provider has reported nothing', () => {
+    const [start] = streamed([said('a')])
+    expect(start).toMatchObject({ message: { usage: { input_tokens: 3, output_tokens: 0 } } })
   })
 
   test('that fails ends with the error', () => {
