@@ -69,12 +69,15 @@ export const wholeMessage = titled(
 
 const failed: Json = object({
   type: oneOf('error'),
-  error: object({
-    type: { $ref: '#/components/schemas/ErrorType' },
-    code: { $ref: '#/components/schemas/ErrorCode' },
-    message: { ...text, description: 'What is wrong, and what to do.' },
-    service_id: { ...text, description: 'The upstream that failed, or `gateway`.' },
-  }),
+  error: object(
+    {
+      type: { $ref: '#/components/schemas/ErrorType' },
+      code: { $ref: '#/components/schemas/ErrorCode' },
+      message: { ...text, description: 'What is wrong, and what to do.' },
+      service_id: { ...text, description: 'The upstream that failed, or `gateway`.' },
+    },
+    { details: object({ error_code: { ...text, description: 'What Anthropic’s client acts on.' } }) },
+  ),
   request_id: { ...text, description: 'Report it to the operator of the installation.' },
 })
 

@@ -12,10 +12,12 @@ import { MessageBlocks, type StartedBlock } from './message-blocks.ts'
 type AskedFor = Pick<ModelRequest, 'messages' | 'tools' | 'stop'>
 type End = Extract<ModelEvent, { type: 'end' }>
 
-/** The error envelope of Anthropic's clients; `code` and `service_id` are what the gateway's other envelope has too. */
+/** The error envelope of Anthropic's clients; `code` and `service_id` are what the gateway's other envelope has too; `details` are for the client. */
 export function messagesEnvelope(error: BerthError, requestId: string): Record<string, unknown> {
   const { type, code, message, service_id } = llmEnvelope(error, requestId).error
-  return { type: 'error', error: { type, message, code, service_id }, request_id: requestId }
+  const { errorCode } = error.details // put there by resources/llm/messages
+  const details = typeof errorCode === 'string' ? { details: { error_code: errorCode } } : {}
+  return { type: 'error', error: { type, message, code, service_id, ...details }, request_id: requestId }
 }
 
 /** The event that ends a stream with an error. */

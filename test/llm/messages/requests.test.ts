@@ -119,6 +119,7 @@ describe('a body', () => {
     [{ mcp_servers: [] }, 'unsupported_parameter: mcp_servers is not supported'],
     [{ context_management: {} }, 'unsupported_parameter: context_management is not supported'],
     [{ inference_geo: 'eu' }, 'unsupported_parameter: inference_geo is not supported'],
+    [{ thread: { type: 'create' } }, 'unsupported_parameter: thread is not supported: conversations are not stored.'],
     [{ speed: 'fast' }, 'unsupported_parameter: speed is not supported'],
     [{ thinking: 'on' }, 'invalid_parameter: thinking must be an object.'],
     [{ thinking: { type: 'x' } }, 'invalid_parameter: thinking.type must be enabled'],

@@ -5,6 +5,7 @@
 import { knowsAll } from '#src/drivers/models/known-parameters.ts'
 import type { Message, ModelRequest, NativeRequest } from '#src/drivers/models/model.ts'
 import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { messagesLimits } from '#src/platform/limits/messages.ts'
 import type { Fields } from '../chats/message-shapes.ts'
@@ -39,14 +40,21 @@ const ownKeys = [
   'service_tier',
 ] as const
 
-/** Fields of Anthropic's that no upstream is sent, each with what to do instead. */
-const refused: Readonly<Record<string, { harmless?: unknown; instead: string }>> = {
+/**
+ * Fields of Anthropic's that no upstream is sent, each with what to do instead. Clients know what to do by themselves
+ * where an `errorCode` tells them.
+ */
+const refused: Readonly<Record<string, { harmless?: unknown; instead: string; errorCode?: string }>> = {
   container: { instead: 'code is not run at a provider. Leave it out.' },
   context_management: { instead: 'shorten the conversation yourself. Leave it out.' },
   diagnostics: { instead: 'requests are not compared with each other. Leave it out.' },
   inference_geo: { instead: 'where a model runs is set by the operator of this installation. Leave it out.' },
   mcp_servers: { instead: 'the gateway calls no tools. Offer their tools in tools, and call them yourself.' },
   speed: { harmless: 'standard', instead: 'models have one price and one speed. Leave it out, or send standard.' },
+  thread: {
+    instead: 'conversations are not stored. Leave it out, and send all messages.',
+    errorCode: 'thread_unsupported_request', // Anthropic's client then sends all messages by itself
+  },
   user_profile_id: { instead: 'it belongs to an account at Anthropic. Leave it out, or send metadata.user_id.' },
   workspace_id: { instead: 'keys belong to one organization. Leave it out.' },
 }
@@ -99,8 +107,10 @@ function readFields(body: unknown, known: ReadonlySet<string>): Fields {
   const fields = readBody(body)
   for (const name of Object.keys(refused)) {
     const value = fields[name]
-    const { harmless, instead = '' } = refused[name] ?? {}
-    if (!isAbsent(value) && value !== harmless) throw unsupported(name, instead)
+    const { harmless, instead = '', errorCode } = refused[name] ?? {}
+    if (isAbsent(value) || value === harmless) continue
+    const { code, message, details } = unsupported(name, instead)
+    throw new BerthError(code, message, { ...details, ...(errorCode === undefined ? {} : { errorCode }) })
   }
   checkKeys(fields, known, '')
   return fields
