@@ -83,7 +83,7 @@ const toolChoice: JsonSchema = {
 const metadata: JsonSchema = {
   type: 'object',
   additionalProperties: { type: 'string', maxLength: limits.metadataValueLength },
-  maxProperties: limits.metadataPairs,
+  description: `At most ${limits.metadataPairs} pairs, which the answer repeats.`,
 }
 const effort = nullable(...reasoningLevels)
 const tier = nullable('auto', 'default', 'flex', 'scale', 'priority', 'fast')
