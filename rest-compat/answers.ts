@@ -11,6 +11,13 @@ import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Surface } from './routes.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The body of this route's errors, where it is not the surface's. */
+    envelope?: Surface['envelope']
+  }
+}
+
 /** Sends JSON as text or as bytes; null means no body. */
 export function send(reply: FastifyReply, status: number, body: string | Buffer | null): FastifyReply {
   if (body === null) return reply.code(status).send()
@@ -35,7 +42,7 @@ export function setAllowance(reply: FastifyReply, { limit, remaining, resetSecon
     .header('ratelimit-reset', resetSeconds)
 }
 
-/** Sends an error in the surface's envelope. */
+/** Sends an error in the route's envelope, or else in the surface's. */
 export function sendError(
   surface: Surface,
   error: BerthError,
@@ -47,7 +54,8 @@ export function sendError(
   if (allowance) setAllowance(reply, allowance as Allowance) // put there by platform/rate-limits.ts
   if (error.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
   if (surface.errorHeaders) reply.headers(surface.errorHeaders(error))
-  return send(reply, error.status, JSON.stringify(surface.envelope(error, request.id)))
+  const envelope = request.routeOptions.config?.envelope ?? surface.envelope
+  return send(reply, error.status, JSON.stringify(envelope(error, request.id)))
 }
 
 /** The context of one request: the platform and the caller. */

@@ -22,21 +22,13 @@ import { bodyOf, type Operation, type Runner, type Variables } from './run.ts'
 import { eventStreamHeaders, namedFrames, plainFrames, sendStream } from './stream.ts'
 import { variableReader } from './variables.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The body of this route's errors, where it is not the surface's. */
-    envelope?: Surface['envelope']
-  }
-}
-
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
 export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
   scope.setErrorHandler((error, request, reply) => {
     // A 401 is never turned into a 429: it tells a client to renew its token, and the interface lists no other status.
     const shown = shownError(refusedRequest(error, request, reply), request.id)
     if (shown.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
-    const envelope = request.routeOptions.config?.envelope ?? surface.envelope
-    return sendError({ ...surface, envelope }, shown, request, reply)
+    return sendError(surface, shown, request, reply)
   })
   const refusalAt = pathRefusals(surface, runner.schema, (source) => runner.prepare(source))
   scope.setNotFoundHandler((request, reply) =>

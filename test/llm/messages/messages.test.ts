@@ -154,7 +154,8 @@ describe('a caller is refused in Anthropic’s envelope', () => {
     const json = { 'content-type': 'application/json' }
     world.mock.script({ status: 400, headers: json, body: JSON.stringify(refusal) })
     expect(await told(world.post(path, body))).toBe('400 invalid_request_error context_length_exceeded anthropic')
-    world.mock.script({ status: 401, headers: json, body: '{}' })
+    const unauthorized = { status: 401, headers: json, body: '{}' }
+    world.mock.script(unauthorized, unauthorized)
     const upstreams = world.post(countPath, { model: 'test/signed', messages })
     expect(await told(upstreams)).toBe('502 api_error upstream_error anthropic')
   })
