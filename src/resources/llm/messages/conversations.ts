@@ -5,7 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { messagesLimits } from '#src/platform/limits/messages.ts'
 import { fieldsAt, idAt, listAt, textAt, toolName, wrongMessage, type Fields } from '../chats/message-shapes.ts'
 import { readDocument, readImage, readSearchResult, readText } from './sources.ts'
-import { checkCacheControl, checkKeys, flagFrom, isAbsent, isObject, type Reading } from './shapes.ts'
+import { checkCacheControl, checkKeys, flagFrom, isAbsent, isObject, needsAnthropic, type Reading } from './shapes.ts'
 import { readRedacted, readThinking } from './thinking-blocks.ts'
 
 const keysOf = (...names: string[]): ReadonlySet<string> => new Set(names)
@@ -143,7 +143,7 @@ function readResultContent(reading: Reading, content: unknown, place: string): {
     for (const part of readUserBlock(reading, block, here)) {
       if (part.type === 'text') texts.push(part.text)
       else if (part.type === 'image') images.push(part)
-      else reading.only ??= here // other formats have no place for a file in a result
+      else needsAnthropic(reading, here) // other formats have no place for a file in a result
     }
   }
   return { text: texts.join('\n'), images }

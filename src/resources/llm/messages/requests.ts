@@ -15,7 +15,7 @@ import { unsupported } from '../chats/selective-parameters.ts'
 import { readModel } from '../models/named.ts'
 import type { Model } from '../models/rows.ts'
 import { readConversation, readSystem } from './conversations.ts'
-import { checkCacheControl, checkKeys, isAbsent, objectFrom, type Reading } from './shapes.ts'
+import { checkCacheControl, checkKeys, isAbsent, needsAnthropic, objectFrom, type Reading } from './shapes.ts'
 import { readThinkingAndOutput } from './thinking.ts'
 import { readTools } from './tools.ts'
 
@@ -82,7 +82,7 @@ export function readMessagesRequest(config: Config, body: unknown): ChatRequest 
     stream: switchFrom(fields, 'stream') ?? false,
   }
   checkTier(fields['service_tier'])
-  if (readTopK(fields['top_k']) !== null) reading.only ??= 'top_k'
+  if (readTopK(fields['top_k']) !== null) needsAnthropic(reading, 'top_k')
   return finish(reading, { ...request, ...nativeOf(reading, fields, [...sharedKeys, ...ownKeys], request) })
 }
 
@@ -199,7 +199,7 @@ function readStops(reading: Reading, value: unknown): Pick<ModelRequest, 'stop' 
       `must be a list of at most ${most} strings, each of 1 to ${limits.chatStopLength} characters.`,
     )
   if (value.length === 0) return { stop: [] }
-  if (value.length > limits.chatStopsMax) reading.only ??= 'stop_sequences'
+  if (value.length > limits.chatStopsMax) needsAnthropic(reading, 'stop_sequences')
   return { stop: value, needed: [{ name: 'stop', value }] }
 }
 
