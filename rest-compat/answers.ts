@@ -18,6 +18,13 @@ declare module 'fastify' {
   }
 }
 
+/** The caller. @throws BerthError 401 if there is none. */
+export async function knownCaller(authenticating: Caller | Promise<Caller>): Promise<Caller> {
+  const caller = await authenticating
+  if (caller.kind === 'nobody') throw caller.refusal
+  return caller
+}
+
 /** Sends JSON as text or as bytes; null means no body. */
 export function send(reply: FastifyReply, status: number, body: string | Buffer | null): FastifyReply {
   if (body === null) return reply.code(status).send()

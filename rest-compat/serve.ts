@@ -1,25 +1,22 @@
 /** Turns a table of routes into Fastify routes: authentication, limits, idempotency, the document, the answer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
-import { bearerOf, tokenInQuery } from '#schema/context.ts'
+import { bearerOf } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
-import { watchCaller } from '#schema/watch-caller.ts'
-import { allowAgain, missingToken, noting, userTokenRequired, type Caller } from '#src/platform/access.ts'
-import { callerName } from '#src/platform/access/callers.ts'
+import { missingToken, noting, userTokenRequired, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json/body.ts'
 import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
-import { beginStream } from '#src/platform/streams/open-streams.ts'
 import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
-import { claimKey, contextOf, send, sendError, setAllowance } from './answers.ts'
+import { claimKey, contextOf, knownCaller, send, sendError, setAllowance } from './answers.ts'
 import { listBody, listError } from './lists.ts'
 import { pathRefusals } from './path-hints.ts'
 import type { Handler, HandWrittenParts, Route, Surface, SurfaceParts } from './routes.ts'
 import { bodyOf, type Operation, type Runner, type Variables } from './run.ts'
-import { eventStreamHeaders, namedFrames, plainFrames, sendStream } from './stream.ts'
+import { streamHandler } from './serve-streams.ts'
 import { variableReader } from './variables.ts'
 
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
@@ -93,9 +90,6 @@ function takingStreams(scope: FastifyInstance): FastifyInstance {
   return scope
 }
 
-/** The status that makes a browser's EventSource stop coming back. */
-const nothingMore = 204
-
 /** The caller of a route that ignores credentials. */
 const anybody: Caller = { kind: 'nobody', refusal: missingToken() }
 
@@ -158,68 +152,6 @@ function answerHandler(
     }
     return once(services, caller, key, request, reply, run)
   }
-}
-
-function streamHandler(
-  scope: FastifyInstance,
-  surface: Surface,
-  method: string,
-  path: string,
-  route: Route,
-  operation: Operation,
-  runner: Runner,
-  { services, authenticator }: SurfaceParts,
-): Handler {
-  const readVariables = variableReader(method, path, route, operation, {
-    schema: runner.schema,
-    lenient: surface.takesUnknownKeys,
-  })
-  const frames = route.frames === 'named' ? namedFrames(surface.envelope) : plainFrames
-  const shared = route.sameForAll ? new WeakMap<object, Promise<Record<string, unknown>>>() : undefined
-  return async (request, reply) => {
-    const credential = bearerOf(request.headers) ?? (route.tokenInQuery ? tokenInQuery(request.query) : undefined)
-    const { caller, grants } = noting(await knownCaller(authenticator.authenticate(credential)))
-    setAllowance(reply, await spendRequest(services.limiter, caller, false))
-    const gone = new AbortController()
-    reply.raw.once('close', () => gone.abort()) // 'close' of the answer, not of the connection, which may carry more requests
-    const over = beginStream('sse', callerName(caller))
-    const unwatch = watchCaller(
-      authenticator,
-      credential ?? '',
-      (now) => allowAgain(now, grants),
-      () => gone.abort(),
-    ) // an authenticated caller has one
-    try {
-      const events = await runner.follow(
-        operation,
-        readVariables(request),
-        { ...contextOf(services, caller, request.id), signal: gone.signal },
-        shared,
-      )
-      if (request.method === 'HEAD') return await describeStream(reply, events, gone)
-      return await sendStream(request, reply, events, gone, scope.stopping, undefined, frames)
-    } catch (error) {
-      if (error instanceof BerthError && error.code === 'log_over') return await send(reply, nothingMore, null)
-      throw error
-    } finally {
-      unwatch()
-      over()
-    }
-  }
-}
-
-/**
- * Answers HEAD of a stream: the stream was started, so that the status is the same as for GET, and ends before its
- * first event.
- */
-async function describeStream(
-  reply: FastifyReply,
-  events: AsyncIterableIterator<unknown>,
-  gone: AbortController,
-): Promise<FastifyReply> {
-  gone.abort()
-  await events.return?.()
-  return reply.headers(eventStreamHeaders).send()
 }
 
 /** The body that Anthropic's client expects from a deletion. */
@@ -295,10 +227,4 @@ async function once(
   }
   await claim.keep(made)
   return send(reply, made.status, made.body)
-}
-
-async function knownCaller(authenticating: Caller | Promise<Caller>): Promise<Caller> {
-  const caller = await authenticating
-  if (caller.kind === 'nobody') throw caller.refusal
-  return caller
 }
