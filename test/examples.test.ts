@@ -52,7 +52,7 @@ test('agent-eventsource.mjs follows a run from its beginning to its rest', async
 test('the programs that docs/models.md prints run as printed', async () => {
   const document = readFileSync(join(root, 'docs/models.md'), 'utf8')
   const programs = [...document.matchAll(/```js\n([^]*?)```/g)].map((match) => match[1] ?? '')
-  expect(programs).toHaveLength(3)
+  expect(programs).toHaveLength(4)
   const folder = mkdtempSync(join(root, 'test/printed-')) // in the checkout, where the SDKs are found
   try {
     for (const [at, program] of programs.entries()) {

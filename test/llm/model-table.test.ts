@@ -40,7 +40,7 @@ const modelOf = (yaml: string, id: string, env: Record<string, string> = {}): Mo
 describe('without a file', () => {
   test('and without keys there is the built-in model, which costs nothing', () => {
     const { models } = read(null)
-    expect([...models.keys()]).toEqual(['berth/demo'])
+    expect([...models.keys()]).toEqual(['berth/demo', 'berth/demo-embeddings'])
     expect(models.get('berth/demo')).toMatchObject({
       reasoningLevels: ['none', 'low', 'medium', 'high'],
       defaultReasoningLevel: 'none',
@@ -183,7 +183,7 @@ models:\n  mine/best:\n    context_window: 1000\n    reasoning: { levels: [low, 
 
   test('may be empty', () => {
     for (const yaml of ['', '# nothing', 'models:\nupstreams:\n', '{}'])
-      expect([...read(yaml).models.keys()]).toEqual(['berth/demo'])
+      expect([...read(yaml).models.keys()]).toEqual(['berth/demo', 'berth/demo-embeddings'])
   })
 })
 
@@ -247,7 +247,7 @@ describe('an invalid file', () => {
     [model('pricing: { input: 3, output: "1" }'), 'pricing.input must be US dollars'],
     [model('pricing: { input: "3", output: "-1" }'), 'pricing.output must be US dollars'],
     [model('pricing: { input: "0.0001", output: "1" }'), 'three decimals'],
-    [model('pricing: { input: "1" }'), 'pricing.output must be'],
+    [model('pricing: { input: "1" }'), 'pricing.output is needed'],
     [model('reasoning: { levels: [], default: low }'), 'levels must be at least one'],
     [model('reasoning: { levels: [low], default: high }'), 'reasoning.default must be one of its levels'],
     [model('reasoning: { levels: [hard], default: hard }'), 'levels.0 must be one of none'],
