@@ -88,8 +88,11 @@ describe.each(names)('the document of %s', (name) => {
   })
 
   test('tells the objects of a choice apart by the words of a key', () => {
-    /** The chunk of a chat or an error, by their keys; parts of a message, of which those of the AI SDK's own are open. */
-    const otherwise = ['/text/event-stream/schema', '/UiMessagePart']
+    /**
+     * The chunk of a chat or an error, by their keys; parts of a message, of which those of the AI SDK's own are open;
+     * tools that Anthropic defines, whose types carry a date.
+     */
+    const otherwise = ['/text/event-stream/schema', '/UiMessagePart', '/MessageTool']
     const document = documentOf(name)
     const whole = (one: Schema): Schema =>
       typeof one['$ref'] === 'string' ? follow(one['$ref'], document as Schema) : one
