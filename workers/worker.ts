@@ -23,6 +23,7 @@ import { openNodeAgent } from './infra/node-agent.ts'
 import { reportMachines } from './infra/machine-metrics.ts'
 import { holdNode, readNodeId } from './infra/node.ts'
 import { openProjectNetworks } from './infra/project-networks.ts'
+import { beginTasks } from './agents/tasks.ts'
 import { deliverWebhooks } from './infra/webhooks.ts'
 import { machineSecrets, type Checkouts } from './infra/machine-secrets.ts'
 import type { VmWork } from './infra/vms.ts'
@@ -65,6 +66,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   await handleCertificates(services)
   await handlePushHooks(services)
   deliverWebhooks(services)
+  beginTasks(services)
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
     return workWithoutVms(services, nodeId, stopping, firing)

@@ -1359,6 +1359,35 @@ create table session_secrets (
   constraint session_secrets_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
 );
 
+create table session_tasks (
+  id uuid not null,
+  kind text not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  session_id uuid not null,
+  status text not null,
+  from_position bigint,
+  answer text,
+  error jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint session_tasks_pkey PRIMARY KEY (id),
+  constraint session_tasks_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint session_tasks_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint session_tasks_check CHECK (((finished_at IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text])))),
+  constraint session_tasks_check1 CHECK (((status <> ALL (ARRAY['running'::text, 'requires_action'::text, 'completed'::text])) OR ((started_at IS NOT NULL) AND (from_position IS NOT NULL)))),
+  constraint session_tasks_kind_check CHECK ((kind = ANY (ARRAY['group_run'::text, 'peer_exchange'::text]))),
+  constraint session_tasks_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'requires_action'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
+);
+CREATE INDEX session_tasks_expiring ON public.session_tasks USING btree (expires_at) WHERE (finished_at IS NULL);
+CREATE INDEX session_tasks_open ON public.session_tasks USING btree (session_id, id) WHERE (finished_at IS NULL);
+CREATE INDEX session_tasks_owner ON public.session_tasks USING btree (organization_id, owner_user_id);
+CREATE INDEX session_tasks_owner_user ON public.session_tasks USING btree (owner_user_id);
+CREATE UNIQUE INDEX session_tasks_at_work ON public.session_tasks USING btree (session_id) WHERE (status = ANY (ARRAY['running'::text, 'requires_action'::text]));
+
 create table sessions (
   id uuid not null,
   organization_id uuid not null,

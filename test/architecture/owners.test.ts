@@ -78,6 +78,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'session_secrets',
     'sessions',
   ],
+  'src/resources/agents/tasks': ['session_tasks'],
   'src/resources/agents/triggers': ['trigger_deliveries', 'trigger_fires', 'triggers'],
   'src/resources/agents/memories': ['memories', 'memory_events', 'memory_spaces'],
   'src/resources/agents/schedules': ['schedule_runs', 'schedules'],

@@ -294,6 +294,11 @@ export type Tables = {
   session_secrets: {
     sessionId: string; digest: string; sealedValue: Buffer
   }
+  session_tasks: {
+    id: string; kind: string; organizationId: string; ownerUserId: string; sessionId: string; status: string
+    fromPosition: number | null; answer: string | null; error: unknown; createdAt: string; updatedAt: string
+    expiresAt: string; startedAt: string | null; finishedAt: string | null
+  }
   sessions: {
     id: string; organizationId: string; ownerUserId: string; agentId: string | null; builtinAgent: string | null
     agentVersion: number; agentDefinition: unknown; environmentId: string | null; deploymentId: string | null

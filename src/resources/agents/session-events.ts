@@ -75,6 +75,15 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
   })
 }
 
+/** Interrupts a session whose row is locked, as its user would. */
+export async function interruptSession(
+  services: Pick<Call, 'config' | 'jobs'>,
+  tx: Tx,
+  session: Session,
+): Promise<void> {
+  await accept(services, tx, session, [{ type: 'user.interrupt' }])
+}
+
 async function accept(
   { config, jobs }: Pick<Call, 'config' | 'jobs'>,
   tx: Tx,

@@ -7,6 +7,7 @@ import type { Call, Services } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { discardEnvironment } from '#src/resources/agents/environments.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
+import { failTasksOf } from '#src/resources/agents/tasks/moves.ts'
 import { tellOfSession } from './happenings.ts'
 import { stepJob } from './jobs.ts'
 import { appendEvents, sessionTopic } from './log.ts'
@@ -43,6 +44,7 @@ export async function removeSession(
     sql`delete from sessions where id = ${id} returning id, organization_id`,
   )
   if (deleted) await tellOfSession(tx, deleted, 'session.deleted')
+  await failTasksOf(tx, id)
   if (environmentId) await discardEnvironment(services, tx, environmentId)
   await publish(tx, sessionTopic, id)
 }

@@ -3,6 +3,7 @@ import type { RawBuilder } from 'kysely'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
+import { followSessionMove } from '#src/resources/agents/tasks/moves.ts'
 import { appendEvents, isClientType, type NewEvent } from './log.ts'
 import type { Session, SessionEvent, SessionStatus, StopReason } from './rows.ts'
 
@@ -43,6 +44,7 @@ export async function moveSession(
   )
   if (!moved) return undefined
   const events = await appendEvents(tx, id, [...before, statusEvent(to, stopReason)])
+  await followSessionMove(tx, { sessionId: id, to, stopReason })
   return { session: afterAppending(moved, events), events }
 }
 

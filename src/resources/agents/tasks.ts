@@ -1,0 +1,106 @@
+/** Beginning and stopping the tasks of sessions. Whoever does either locks the session before anything of the task's. */
+import { BerthError } from '#src/platform/errors.ts'
+import { taskLimits } from '#src/platform/limits/tasks.ts'
+import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Background, Services } from '#src/platform/services.ts'
+import { interruptSession } from './session-events.ts'
+import { stepJob } from './sessions/jobs.ts'
+import { checkAtWork, lockSession, type Session } from './sessions/rows.ts'
+import { maskedEvents, stepMasker } from './sessions/secrets.ts'
+import { moveSession } from './sessions/states.ts'
+import { messageOfTask } from './tasks/messages.ts'
+import { moveTask } from './tasks/moves.ts'
+import { isAtWork, isOpen, lockTask, openTasksOf, type Task } from './tasks/rows.ts'
+
+/** What beginning a task needs of a process. */
+export type TaskServices = Pick<Services, 'config' | 'jobs' | 'sealer'>
+
+/**
+ * Begins the next task of a session, if it is idle with nothing left open; otherwise it is begun when it comes to rest. One
+ * whose group or exchange is gone is cancelled.
+ * @throws BerthError rate_limited when the organization has as many running sessions as it may; the task stays queued.
+ */
+export async function beginNextTask(services: TaskServices, tx: Tx, sessionId: string): Promise<Task | undefined> {
+  const session = await lockSession(tx, sessionId)
+  if (!session || !isAtRest(session)) return undefined
+  for (const task of await openTasksOf(tx, sessionId)) {
+    if (isAtWork(task)) return undefined
+    await checkAtWork(services.config, tx, session.organizationId)
+    const message = await messageOfTask(tx, task)
+    if (message) return begin(services, tx, session, task, message)
+    await moveTask(tx, task, { to: 'cancelled' })
+  }
+  return undefined
+}
+
+async function begin(
+  { jobs, sealer }: TaskServices,
+  tx: Tx,
+  session: Session,
+  task: Task,
+  message: Parameters<typeof maskedEvents>[1][number],
+): Promise<Task | undefined> {
+  const before = await maskedEvents(await stepMasker({ db: tx, sealer }, session), [message])
+  const begun = await moveTask(
+    tx,
+    task,
+    { to: 'running' },
+    sql`updated_at = now(), started_at = now(), from_position = ${session.eventPosition}`,
+  )
+  const moved = await moveSession(tx, session.id, { to: 'running', before })
+  if (!moved || !begun) throw new Error('an idle session that is locked could not begin a task')
+  await jobs.enqueue(tx, stepJob, { sessionId: session.id })
+  return begun
+}
+
+function isAtRest({ status, stopReason }: Session): boolean {
+  return status === 'idle' && stopReason?.type !== 'requires_action'
+}
+
+/**
+ * Cancels a task: one that is at work is interrupted. One that has ended stays as it is.
+ * @returns the task as it is then; undefined when there is none.
+ */
+export async function stopTask(
+  services: TaskServices,
+  tx: Tx,
+  { id, sessionId }: Pick<Task, 'id' | 'sessionId'>,
+): Promise<Task | undefined> {
+  const session = await lockSession(tx, sessionId)
+  const task = await lockTask(tx, id)
+  if (!task || !isOpen(task)) return task
+  const stopped = await moveTask(tx, task, { to: 'cancelled' })
+  if (session && isAtWork(task)) await interruptSession(services, tx, session)
+  return stopped
+}
+
+/** Sessions that could begin a task: their notice may have been lost, or the organization had no room. */
+export async function findDueSessions(db: Db): Promise<string[]> {
+  const due = await findAll<{ sessionId: string }>(
+    db,
+    sql`
+    select distinct t.session_id from session_tasks t left join sessions s on s.id = t.session_id
+    where t.finished_at is null and t.status = 'queued'
+      and (s.id is null or s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action')
+    limit ${taskLimits.atOnce}`,
+  )
+  return due.map(({ sessionId }) => sessionId)
+}
+
+/** Begins the next task of a session; without room in its organization it waits on. */
+export async function tryNextTask(services: Background, sessionId: string): Promise<void> {
+  try {
+    await transaction(services.db, (tx) => beginNextTask(services, tx, sessionId))
+  } catch (error) {
+    if (!(error instanceof BerthError && error.code === 'rate_limited')) throw error
+  }
+}
+
+/** Cancels the tasks that have not ended in their time. */
+export async function cancelExpiredTasks(services: Background): Promise<void> {
+  const expired = await findAll<Pick<Task, 'id' | 'sessionId'>>(
+    services.db,
+    sql`select id, session_id from session_tasks where finished_at is null and expires_at < now() limit ${taskLimits.atOnce}`,
+  )
+  for (const task of expired) await transaction(services.db, (tx) => stopTask(services, tx, task))
+}
