@@ -39,7 +39,7 @@ const { patternsMax, patternLength, patternSegments, prefixLength } = triggerLim
 const pattern = z
   .string()
   .min(1)
-  .max(patternLength)
+  .max(patternLength, { abort: true }) // what is longer is not looked through
   .refine((text) => !text.startsWith('!'), 'it must not begin with `!`: name what is wanted')
   .refine((text) => text.split('/').length <= patternSegments, `it has more than ${patternSegments} parts`)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'it has characters that no name has')
