@@ -66,7 +66,6 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   await handleCertificates(services)
   await handlePushHooks(services)
   deliverWebhooks(services)
-  beginTasks(services)
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
     return workWithoutVms(services, nodeId, stopping, firing)
@@ -116,6 +115,7 @@ async function handleAgents(
 ): Promise<{ firing: Promise<void> }> {
   await handleSessionSteps(services, nodeId)
   await handleTriggers(services)
+  beginTasks(services)
   return { firing: keepFiringSchedules(services, stopping) }
 }
 
