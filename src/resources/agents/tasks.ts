@@ -79,10 +79,10 @@ export async function findDueSessions(db: Db): Promise<string[]> {
   const due = await findAll<{ sessionId: string }>(
     db,
     sql`
-    select distinct t.session_id from session_tasks t left join sessions s on s.id = t.session_id
-    where t.finished_at is null and t.status = 'queued'
-      and (s.id is null or s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action')
-    limit ${taskLimits.atOnce}`,
+    select session_id from (
+      select distinct t.session_id from session_tasks t join sessions s on s.id = t.session_id
+      where t.finished_at is null and t.status = 'queued' and s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action') due
+    order by random() limit ${taskLimits.atOnce}`, // at random: those whose organization has no room keep nobody else from beginning
   )
   return due.map(({ sessionId }) => sessionId)
 }
