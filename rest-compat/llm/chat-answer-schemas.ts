@@ -35,8 +35,17 @@ const usage = titled(
   }),
 )
 
-const message = object({ role: oneOf('assistant'), content: nullableText, refusal: nullableText })
-const finished = oneOf('stop', 'length', 'content_filter')
+const whole: Json = { description: 'Only with BERTH_CHAT_JOIN_STREAMS=on, for a request without stream: true.' }
+const toolCall = object({ id: text, type: oneOf('function'), function: object({ name: text, arguments: text }) })
+const message = object(
+  { role: oneOf('assistant'), content: nullableText, refusal: nullableText },
+  {
+    reasoning_content: { ...text, ...whole },
+    reasoning_details: { ...list(anyObject), description: 'The same as in a stream, to be sent back as it is.' },
+    tool_calls: { ...list(toolCall), ...whole },
+  },
+)
+const finished = oneOf('stop', 'length', 'tool_calls', 'content_filter')
 
 /** The answer of a chat completion that is not streamed. */
 export const chatCompletion = titled(
@@ -90,7 +99,7 @@ const chunk = titled(
 /** What a streamed chat completion sends: chunks, and an error where it fails on the way; it ends with `data: [DONE]`. */
 export const chatCompletionEvent: Json = { anyOf: [chunk, { $ref: '#/components/schemas/Error' }] }
 
-const toolCall = { toolCallId: text, toolName: text }
+const uiCall = { toolCallId: text, toolName: text }
 const finishMetadata = object({ finishReason: text, usage, model: text })
 /** The chunks of the UI message stream by their type: the keys that each has always, and those that it has sometimes. */
 const uiChunks: Readonly<Record<string, readonly [always: Record<string, Json>, sometimes?: Record<string, Json>]>> = {
@@ -102,10 +111,10 @@ const uiChunks: Readonly<Record<string, readonly [always: Record<string, Json>, 
   'text-start': [{ id: text }],
   'text-delta': [{ id: text, delta: text }],
   'text-end': [{ id: text }],
-  'tool-input-start': [toolCall],
+  'tool-input-start': [uiCall],
   'tool-input-delta': [{ toolCallId: text, inputTextDelta: text }],
-  'tool-input-available': [{ ...toolCall, input: {} }],
-  'tool-input-error': [{ ...toolCall, input: text, errorText: text }],
+  'tool-input-available': [{ ...uiCall, input: {} }],
+  'tool-input-error': [{ ...uiCall, input: text, errorText: text }],
   'finish-step': [{}],
   finish: [{}, { messageMetadata: finishMetadata }],
   error: [{ errorText: text }],

@@ -22,6 +22,8 @@ import type { FailureText, StreamText } from './chunks.ts'
 
 /** A parsed request: the chat, how to write its stream, and how to write the body of an answer that is not streamed. */
 export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & {
+  /** Whether the model is asked for a stream, and its caller for an answer that is not streamed. */
+  isJoined?: boolean
   text: (completion: Completion) => StreamText
   whole: (completion: Completion) => Promise<string | Buffer>
 }
@@ -46,7 +48,7 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
     const handle: Handler = async (request, reply) => {
       const { payer, caller, credential } = admittedOf(request, reply)
       const chat = read(services.config, request.body)
-      const isStream = chat.request.stream
+      const isStream = isStreamed(chat)
       const over = isStream ? beginStream('chat', `chat:${callerName(caller)}`, limits.chatStreamsPerCaller) : nothing
       const end = new ChatEnd(reply.raw, running, stopping)
       const unwatch = isStream
@@ -105,6 +107,10 @@ export function admittedOf(request: AdmittedRequest, reply: FastifyReply): Admit
   return request.admitted
 }
 
+function isStreamed({ request, isJoined = false }: ReadChat): boolean {
+  return request.stream && !isJoined
+}
+
 const nothing = (): void => undefined
 
 async function sendWhole(
@@ -129,12 +135,12 @@ async function sendWhole(
 /** Sends the response stored under an Idempotency-Key; a stored stream is sent as one text. */
 function sendKept(
   reply: FastifyReply,
-  { request }: ReadChat,
+  chat: ReadChat,
   headers: Readonly<Record<string, string>>,
   body: string | null,
 ): FastifyReply {
   reply.header('idempotent-replayed', 'true')
-  return request.stream
+  return isStreamed(chat)
     ? reply
         .code(200)
         .headers({ ...streamHeaders, ...headers })

@@ -7,6 +7,7 @@ import { chatCompletion, chatCompletionEvent, chatHeaders } from './chat-answer-
 import { chatCompletionsBody } from './chat-schemas.ts'
 import { bodyText } from '#src/platform/json/text.ts'
 import { chunkFailure, chunkText, completionBody } from './chunks.ts'
+import { joinedBody } from './joined-chats.ts'
 
 /** The route, streamed and not. */
 export const chatCompletionsRoute: HandWritten = {
@@ -24,12 +25,14 @@ export const chatCompletionsRoute: HandWritten = {
     headers: {},
     failure: chunkFailure,
     read(config, body) {
-      const { model, request, includeUsage } = readChatRequest(config, body)
+      const { model, request, includeUsage, isJoined } = readChatRequest(config, body, config.chatJoinStreams)
       return {
         model,
         request,
+        isJoined,
         text: (completion) => chunkText(completion, includeUsage),
         async whole(completion) {
+          if (isJoined) return bodyText(await joinedBody(completion))
           return bodyText(completionBody(completion, await collectChat(completion)))
         },
       }

@@ -88,22 +88,31 @@ export const chunkFailure: FailureText = (error, requestId) =>
 /**
  * What clients need to replay a block of reasoning, sent once when it is finished; and the same in OpenRouter's form.
  */
-function closedReasoning(
-  index: number,
-  { id, text, model, signature, encryptedContent, redacted }: ReasoningBlock,
-): Record<string, unknown> {
-  const shared = { id, index, model }
+function closedReasoning(index: number, block: ReasoningBlock): Record<string, unknown> {
+  const { id, model, signature, encryptedContent, redacted } = block
   const replay =
     signature !== null ? { signature } : encryptedContent !== null ? { encrypted_content: encryptedContent } : {}
-  const hidden = redacted ? { redacted } : {}
+  return {
+    reasoning_meta: { id, index, model, ...replay, ...(redacted ? { redacted } : {}) },
+    reasoning_details: reasoningDetails(index, block),
+  }
+}
+
+/** A finished block of reasoning in OpenRouter's form, which clients send back as it is. */
+export function reasoningDetails(
+  index: number,
+  { id, text, model, signature, encryptedContent, redacted }: ReasoningBlock,
+): Record<string, unknown>[] {
+  const shared = { id, index, model }
   const details: Record<string, unknown>[] = []
   if (encryptedContent === null || signature !== null)
     details.push({ type: 'reasoning.text', text, ...(signature === null ? {} : { signature }), ...shared })
   else {
     if (text !== '') details.push({ type: 'reasoning.summary', summary: text, ...shared })
+    const hidden = redacted ? { redacted } : {}
     details.push({ type: 'reasoning.encrypted', data: encryptedContent, ...shared, ...hidden })
   }
-  return { reasoning_meta: { ...shared, ...replay, ...hidden }, reasoning_details: details }
+  return details
 }
 
 /** The usage under the documented names; `prompt_tokens` includes cached tokens. */
@@ -125,16 +134,26 @@ export function usageBody({
   }
 }
 
-/** The whole answer as one body. It has no reasoning and no tool calls, which exist in streams only. */
+/** The whole answer as one body. It has no reasoning and no tool calls, which exist in streams, and where one is joined. */
 export function completionBody(
-  { id, createdSeconds, model }: Answering,
-  { text, refusal, logprobs, finishReason, usage }: Omit<ChatAnswer, 'completion'>,
+  answering: Answering,
+  { finishReason, ...answer }: Omit<ChatAnswer, 'completion'>,
 ): Record<string, unknown> {
+  const { text, refusal } = answer
   const message = {
     role: 'assistant',
     content: text === '' && refusal !== '' ? null : text,
     refusal: refusal === '' ? null : refusal,
   }
+  return bodyOf(answering, message, { ...answer, finishReason: finishReason === 'tool_calls' ? 'stop' : finishReason })
+}
+
+/** The body of an answer that has this message. */
+export function bodyOf(
+  { id, createdSeconds, model }: Answering,
+  message: Readonly<Record<string, unknown>>,
+  { logprobs, finishReason, usage }: Pick<ChatAnswer, 'logprobs' | 'finishReason' | 'usage'>,
+): Record<string, unknown> {
   return {
     id,
     object: 'chat.completion',
@@ -146,7 +165,7 @@ export function completionBody(
         index: 0,
         message,
         logprobs: logprobs && { content: orNull(logprobs.content), refusal: orNull(logprobs.refusal) },
-        finish_reason: finishReason === 'tool_calls' ? 'stop' : finishReason,
+        finish_reason: finishReason,
       },
     ],
     usage: usageBody(usage),

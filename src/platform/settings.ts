@@ -208,6 +208,12 @@ export const settings = {
     'your models and upstreams, in the form of [models.yaml](src/resources/llm/models/models.yaml)',
     "none: Berth's own table",
   ),
+  chatJoinStreams: setting(
+    'BERTH_CHAT_JOIN_STREAMS',
+    onOff,
+    false,
+    'whether chat completions with tools or reasoning and without `stream: true` are answered, by joining a stream; `off` refuses them',
+  ),
   searchUrl: optional(
     'BERTH_SEARCH_URL',
     httpUrl('the http(s) address of a SearXNG search, such as http://localhost:8888/search'),

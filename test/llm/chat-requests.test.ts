@@ -31,6 +31,7 @@ describe('a body', () => {
     expect(read({})).toEqual({
       model: expect.objectContaining({ id: 'test/signed' }),
       includeUsage: false,
+      isJoined: false,
       request: {
         messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }], name: null }],
         tools: [],

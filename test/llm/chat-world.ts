@@ -23,12 +23,12 @@ export type ChatWorld = {
   stop: () => Promise<void>
 }
 
-/** Starts one, on a Postgres of its own when one is given. */
-export async function startChatWorld(on?: TestPostgres): Promise<ChatWorld> {
+/** Starts one, on a Postgres of its own when one is given. @param settings environment variables besides. */
+export async function startChatWorld(on?: TestPostgres, settings: Record<string, string> = {}): Promise<ChatWorld> {
   const mock = await startMockUpstream()
   const folder = mkdtempSync(join(tmpdir(), 'berth-chat-'))
   const berth = await startBerth({
-    settings: { BERTH_MODELS_FILE: writeModels(folder, mock.url) },
+    settings: { BERTH_MODELS_FILE: writeModels(folder, mock.url), ...settings },
     ...(on ? { on } : {}),
   })
   const owner = await berth.token('alice', 'acme', 'owner')

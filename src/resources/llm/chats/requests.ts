@@ -20,16 +20,22 @@ export type ChatRequest = { model: Model; request: ModelRequest }
 /**
  * Reads the body of `POST /v1/chat/completions`; GraphQL's arguments are turned into such a body too.
  * @param body JSON that parseJson or checkJson accepted.
+ * @param mayJoin whether a request that needs a stream may be made without one; `isJoined` says that this is one.
  * @returns also whether the stream ends with its usage.
  * @throws BerthError 400 with a code of the gateway.
  */
-export function readChatRequest(config: Config, body: unknown): ChatRequest & { includeUsage: boolean } {
+export function readChatRequest(
+  config: Config,
+  body: unknown,
+  mayJoin = false,
+): ChatRequest & { includeUsage: boolean; isJoined: boolean } {
   const fields = readBody(body)
-  const stream = switchFrom(fields, 'stream') ?? false
-  return {
-    ...readRequest(config, fields, stream, readMessages),
-    includeUsage: stream && readIncludeUsage(fields['stream_options']),
-  }
+  const isStreamed = switchFrom(fields, 'stream') ?? false
+  const { model, request } = readRequest(config, fields, isStreamed || mayJoin, readMessages)
+  const { tools, reasoningEffort } = request
+  const isJoined = !isStreamed && (tools.length > 0 || (reasoningEffort !== null && reasoningEffort !== 'none'))
+  request.stream = isStreamed || isJoined
+  return { model, request, includeUsage: isStreamed && readIncludeUsage(fields['stream_options']), isJoined }
 }
 
 /**
