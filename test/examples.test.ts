@@ -31,9 +31,12 @@ async function run(file: string): Promise<string> {
   return stdout
 }
 
-test.each(['chat-openai.mjs', 'chat-ai-sdk.mjs'])('%s prints what the built-in model answers', async (name) => {
-  expect(await run(`examples/${name}`)).toContain('Hello!')
-})
+test.each(['chat-openai.mjs', 'chat-ai-sdk.mjs', 'chat-langchain.mjs', 'chat-openai-agents.mjs'])(
+  '%s prints what the built-in model answers',
+  async (name) => {
+    expect(await run(`examples/${name}`)).toContain('Hello!')
+  },
+)
 
 test('agent-anthropic.mjs answers the tool that the agent asks for, and ends with the turn', async () => {
   expect((await run('examples/agent-anthropic.mjs')).trim().split('\n')).toEqual([
@@ -52,7 +55,7 @@ test('agent-eventsource.mjs follows a run from its beginning to its rest', async
 test('the programs that docs/models.md prints run as printed', async () => {
   const document = readFileSync(join(root, 'docs/models.md'), 'utf8')
   const programs = [...document.matchAll(/```js\n([^]*?)```/g)].map((match) => match[1] ?? '')
-  expect(programs).toHaveLength(4)
+  expect(programs).toHaveLength(7)
   const folder = mkdtempSync(join(root, 'test/printed-')) // in the checkout, where the SDKs are found
   try {
     for (const [at, program] of programs.entries()) {
