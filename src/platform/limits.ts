@@ -16,6 +16,7 @@ export const limits = {
   jsonNumbers: 300_000, // numbers and other values of one body
   answerParts: 1_000_000, // objects, lists, keys and texts of an upstream's whole answer; log probabilities need many
   answerNumbers: 1_000_000, // numbers and other values of one
+  answerDepth: 256, // nesting of what other services answer
   answerEventParts: 100_000, // commas, colons and brackets of one event of an upstream's stream
   answerArgumentsLength: 1024 * 1024, // characters of the arguments of all calls of one answer, if they are not sent as text
 

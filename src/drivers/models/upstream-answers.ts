@@ -131,7 +131,11 @@ function unreadable(target: UpstreamTarget, error: unknown): unknown {
   if (!(error instanceof JsonAnswerError)) return error
   return brokenAnswer(
     target,
-    error.reason === 'not_json' ? 'sent something that is not JSON' : 'sent more values than an answer may have',
+    {
+      not_json: 'sent something that is not JSON',
+      too_many_parts: 'sent more values than an answer may have',
+      too_deep: 'sent values that are nested too deep',
+    }[error.reason],
   )
 }
 

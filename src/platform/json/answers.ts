@@ -8,13 +8,17 @@ import { BerthError } from '#src/platform/errors.ts'
 import { hasManyParts, readInPieces, type JsonLimits } from './pieces.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** The answer cannot be read: it is not JSON, or has too many parts. */
+const sentences = {
+  not_json: 'the answer is not valid JSON',
+  too_many_parts: 'the answer has more values than may be read',
+  too_deep: 'the answer is nested deeper than may be read',
+} as const
+
+/** The answer cannot be read: it is not JSON, has too many parts, or is nested too deep. */
 export class JsonAnswerError extends Error {
-  readonly reason: 'not_json' | 'too_many_parts'
+  readonly reason: 'not_json' | 'too_many_parts' | 'too_deep'
   constructor(reason: JsonAnswerError['reason'], cause?: unknown) {
-    super(reason === 'not_json' ? 'the answer is not valid JSON' : 'the answer has more values than may be read', {
-      cause,
-    })
+    super(sentences[reason], { cause })
     this.name = 'JsonAnswerError'
     this.reason = reason
   }
@@ -30,7 +34,7 @@ export async function readAnswer(bytes: Buffer, most: AnswerLimits): Promise<unk
   if (!isUtf8(bytes)) throw new JsonAnswerError('not_json')
   await nextTurn()
   try {
-    return await readInPieces(bytes, { ...most, anyText: true })
+    return await readInPieces(bytes, { ...most, depth: limits.answerDepth, anyText: true })
   } catch (error) {
     throw new JsonAnswerError(
       error instanceof BerthError && error.code === 'request_too_large' ? 'too_many_parts' : 'not_json',
@@ -46,9 +50,38 @@ export async function readAnswer(bytes: Buffer, most: AnswerLimits): Promise<unk
 export function readInlineAnswer(text: string, partsMax: number = limits.answerEventParts): unknown {
   if (text.length > limits.jsonInlineBytes && hasManyParts(Buffer.from(text), partsMax))
     throw new JsonAnswerError('too_many_parts')
+  if (isTooDeep(text)) throw new JsonAnswerError('too_deep')
   try {
     return JSON.parse(text)
   } catch (error) {
     throw new JsonAnswerError('not_json', error)
   }
+}
+
+/**
+ * Whether a text is nested too deep: JSON.parse would read it, but what walks its value by calling itself would run out
+ * of stack. Most texts are too short for that, or have too few brackets.
+ */
+function isTooDeep(text: string): boolean {
+  if (text.length < 2 * limits.answerDepth || !hasManyBrackets(text)) return false
+  let depth = 0
+  let isInText = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (isInText) {
+      if (character === '\\') at++
+      else if (character === '"') isInText = false
+    } else if (character === '"') isInText = true
+    else if (character === '[' || character === '{') {
+      if (++depth > limits.answerDepth) return true
+    } else if (character === ']' || character === '}') depth--
+  }
+  return false
+}
+
+function hasManyBrackets(text: string): boolean {
+  let left: number = limits.answerDepth
+  for (const bracket of '[{')
+    for (let at = text.indexOf(bracket); at >= 0 && left >= 0; at = text.indexOf(bracket, at + 1)) left--
+  return left < 0
 }

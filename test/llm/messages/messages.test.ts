@@ -161,6 +161,35 @@ describe('a caller is refused in Anthropic’s envelope', () => {
   })
 })
 
+describe('arguments of a tool that are nested too deep', () => {
+  const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
+  const tools = [{ name: 'x', input_schema: { type: 'object' } }]
+
+  test('come as the text that they are, instead of failing an answer that was paid', async () => {
+    world.mock.script({ parts: [{ tool: 'x', id: 't1', arguments: deep }], finish: 'tool_calls' })
+    const { content } = await jsonOf<Message>(world.post(path, { ...body, model: 'test/plain', tools }))
+    expect(content).toMatchObject([{ type: 'tool_use', input: { invalid_arguments: deep } }])
+  })
+
+  test('go to an upstream that wants objects as a text too, from a chat', async () => {
+    const calls = [{ id: 't1', type: 'function', function: { name: 'x', arguments: deep } }]
+    const chat = [
+      ...messages,
+      { role: 'assistant', tool_calls: calls },
+      { role: 'tool', tool_call_id: 't1', content: '' },
+    ]
+    expect((await world.post('/v1/chat/completions', { model: 'test/signed', messages: chat })).status).toBe(200)
+    expect(JSON.stringify(world.mock.requests[0]?.body['messages'])).toContain('"input":{"invalid_arguments":')
+  })
+
+  test('of an upstream that sends objects are its fault', async () => {
+    const answer = `{"content":[{"type":"tool_use","id":"t1","name":"x","input":${deep}}],"stop_reason":"tool_use"}`
+    for (let tries = 0; tries < 2; tries++)
+      world.mock.script({ status: 200, headers: { 'content-type': 'application/json' }, body: answer })
+    expect(await told(world.post(path, { ...body, tools }))).toBe('502 api_error upstream_error anthropic')
+  })
+})
+
 describe('a stream', () => {
   test.each([
     ['cuts', [{ text: 'half' }, { cut: true }]],
