@@ -117,7 +117,8 @@ class ChatReader implements AnswerReader {
       const reasoning = textOf(delta['reasoning_content']) || textOf(delta['reasoning'])
       if (reasoning) this.#reasoning(reasoning)
     }
-    const text = textOf(delta['content']) ?? ''
+    const { content } = delta
+    const text = typeof content === 'string' ? content : Array.isArray(content) ? this.#parts(content) : ''
     const refusal = textOf(delta['refusal']) ?? ''
     const ofText = logprobs ? tokensOf(logprobs['content']) : undefined
     const ofRefusal = logprobs ? tokensOf(logprobs['refusal']) : undefined
@@ -129,6 +130,19 @@ class ChatReader implements AnswerReader {
     const calls = delta['tool_calls']
     if (Array.isArray(calls))
       for (const [position, call] of listOf(calls).entries()) this.#call(objectOf(call), position)
+  }
+
+  /** Mistral's way: content is a list of parts, of which some are reasoning. @returns the text of the others. */
+  #parts(content: readonly unknown[]): string {
+    let text = ''
+    for (const part of content.map(objectOf)) {
+      for (const thought of listOf(part?.['thinking'])) {
+        const piece = textOf(objectOf(thought)?.['text'])
+        if (piece) this.#reasoning(piece)
+      }
+      text += textOf(part?.['text']) ?? ''
+    }
+    return text
   }
 
   #openBlock(): OpenBlock {

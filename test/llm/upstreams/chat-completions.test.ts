@@ -180,6 +180,21 @@ test('reasoning in each dialect is one block, closed where the answer begins', a
   })
 })
 
+test('content that is a list of parts is read too, thoughts and text', async () => {
+  const thinking = (text: string): object => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+  script([
+    { role: 'assistant', content: [thinking('Two and ')] },
+    { content: [thinking('two.'), { type: 'text', text: 'Fo' }] },
+    { content: [{ type: 'text', text: 'ur' }, null, 5] },
+    { content: '.' },
+  ])
+  expect(summary(await askAll(kind, targetOf(mock))).slice(0, 3)).toEqual([
+    { type: 'reasoning', index: 0, text: 'Two and two.' },
+    { type: 'reasoning_end', index: 0, block: blockOf({ text: 'Two and two.' }) },
+    { type: 'text', text: 'Four.' },
+  ])
+})
+
 test('an upstream that requires its reasoning back gets it unchanged, and never that of another model', async () => {
   const reasoning = [
     blockOf({ id: 'r1', text: 'Let me', signature: 'c2ln' }),
