@@ -1,6 +1,7 @@
 /**
  * An answer as the content blocks of Anthropic's format: one is open at a time, and each is complete before the next
- * begins. Models behind other formats may write the arguments of several calls in turns; then the later calls wait.
+ * begins. Models behind other formats may write the arguments of several calls in turns, or words among them; then what
+ * comes later waits.
  */
 import type { ModelEvent } from '#src/drivers/models/model.ts'
 import { signatureOf } from '#src/resources/llm/messages/thinking-blocks.ts'
@@ -25,14 +26,15 @@ export type StartedBlock =
 
 type Open = { type: 'text' } | { type: 'thinking'; index: number } | { type: 'call'; index: number }
 type Call = { index: number; id: string; name: string }
-type Waiting = Call & { pieces: string[] }
+type WaitingCall = Call & { pieces: string[] }
+type WaitingText = { pieces: string[] }
 
 /** Arranges the events of an answer into blocks. */
 export class MessageBlocks {
   readonly #to: BlockSink
   #open: Open | null = null
   #input = new JsonEnd()
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: (WaitingCall | WaitingText)[] = []
   #hasRefused = false
 
   constructor(to: BlockSink) {
@@ -66,6 +68,17 @@ export class MessageBlocks {
   #text(text: string, isRefusal: boolean): void {
     this.#hasRefused ||= isRefusal
     if (text === '') return
+    if (this.#open?.type === 'call' && !this.#input.isOver) return this.#delay(text)
+    this.#tell(text)
+  }
+
+  #delay(text: string): void {
+    const last = this.#waiting.at(-1)
+    if (last && !('id' in last)) last.pieces.push(text)
+    else this.#waiting.push({ pieces: [text] })
+  }
+
+  #tell(text: string): void {
     if (this.#open?.type !== 'text') {
       this.#closeAll()
       this.#start({ type: 'text' }, { type: 'text' })
@@ -110,21 +123,33 @@ export class MessageBlocks {
   #arguments(index: number, text: string): void {
     if (text === '') return
     if (this.#open?.type !== 'call' || this.#open.index !== index) {
-      this.#waiting.find((call) => call.index === index)?.pieces.push(text)
+      this.#waiting.find((one) => 'id' in one && one.index === index)?.pieces.push(text)
       return
     }
     this.#input.read(text)
     this.#to.input(text)
-    if (this.#input.isOver && this.#waiting.length > 0) this.#nextCall()
+    if (this.#input.isOver && this.#waiting.length > 0) this.#goOn()
   }
 
-  /** Ends the open call and begins the next one that waits, with what it has so far. */
-  #nextCall(): void {
+  /** Ends the open block and writes what waits, until a call that is not complete. */
+  #goOn(): void {
     this.#close()
-    const next = this.#waiting.shift()
-    if (!next) return
-    this.#startCall(next)
-    for (const piece of next.pieces) this.#arguments(next.index, piece)
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+      if ('id' in next) {
+        this.#close()
+        this.#startCall(next)
+        const input = next.pieces.join('')
+        this.#input.read(input)
+        if (input !== '') this.#to.input(input)
+        if (!this.#input.isOver) return
+      } else {
+        if (this.#open?.type !== 'text') {
+          this.#close()
+          this.#start({ type: 'text' }, { type: 'text' })
+        }
+        this.#to.text(next.pieces.join(''))
+      }
+    }
   }
 
   #start(block: StartedBlock, open: Open): void {
@@ -139,7 +164,7 @@ export class MessageBlocks {
   }
 
   #closeAll(): void {
-    while (this.#waiting.length > 0) this.#nextCall()
+    while (this.#waiting.length > 0) this.#goOn()
     this.#close()
   }
 }

@@ -130,6 +130,17 @@ describe('blocks', () => {
     ])
   })
 
+  test('of words that come among the arguments of a call wait for its end', () => {
+    const events = [call(0, 'c1'), input(0, '{"a"'), said('wo'), said('rds'), call(1, 'c2'), input(1, '{}'), said('.')]
+    expect(blocksOf(streamed([...events, input(0, ':1}'), end()]))).toEqual([
+      'tool_use {"a":1}',
+      'text words',
+      'tool_use {}',
+      'text .',
+    ])
+    expect(blocksOf(streamed([...events, end()]))).toEqual(['tool_use {"a"', 'text words', 'tool_use {}', 'text .'])
+  })
+
   test('of thinking carry what their provider needs back', () => {
     const events = [
       thought(0, 'x'),
