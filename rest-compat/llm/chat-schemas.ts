@@ -1,5 +1,5 @@
 /** The bodies of the two chat routes for OpenAPI, written by hand as their handlers are. */
-import { reasoningLevels } from '#src/drivers/models/model.ts'
+import { imageDetails, reasoningLevels } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import { anyObject, oneOf as named, text, titled } from '../openapi/json-schema.ts'
 import type { JsonSchema } from '../routes.ts'
@@ -95,7 +95,7 @@ const contentOf = (...parts: JsonSchema[]): JsonSchema => ({
 })
 const textPart = object({ type: named('text'), text }, ['type', 'text'])
 const imagePart = object(
-  { type: named('image_url'), image_url: object({ url: text, detail: named('auto', 'low', 'high') }, ['url']) },
+  { type: named('image_url'), image_url: object({ url: text, detail: named(...imageDetails) }, ['url']) },
   ['type', 'image_url'],
 )
 const filePart = object({ type: named('file'), file: object({ filename: text, file_data: text }, ['file_data']) }, [

@@ -1,5 +1,5 @@
 /** The body and the answers of `POST /v1/responses` for OpenAPI, written by hand as its handler is. */
-import { reasoningLevels, reasoningSummaries } from '#src/drivers/models/model.ts'
+import { imageDetails, reasoningLevels, reasoningSummaries } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
   anyObject,
@@ -27,7 +27,7 @@ const content = (...parts: JsonSchema[]): JsonSchema => ({
 const inputText = object({ type: oneOf('input_text'), text })
 const inputImage = object(
   { type: oneOf('input_image'), image_url: text },
-  { detail: { type: ['string', 'null'], enum: ['auto', 'low', 'high', null] } },
+  { detail: { type: ['string', 'null'], enum: [...imageDetails, null] } },
 )
 const inputFile = object({ type: oneOf('input_file'), file_data: text }, { filename: nullableText })
 const inputAudio = object({

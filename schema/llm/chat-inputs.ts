@@ -9,6 +9,7 @@ const imageDetail = enumOf('ChatImageDetail', 'How closely a model looks at an i
   auto: 'The provider decides.',
   low: 'A glance.',
   high: 'In full.',
+  original: 'At its own size.',
 })
 const audioFormat = enumOf('ChatAudioFormat', 'The encoding of audio.', { wav: 'WAV.', mp3: 'MP3.' })
 const toolChoiceMode = enumOf('ChatToolChoiceMode', 'Whether a model calls tools.', {

@@ -30,8 +30,11 @@ export type ReasoningBlock = {
   redacted: boolean
 }
 
+/** How closely a model may be asked to look at an image, for upstreams that can be told. */
+export const imageDetails = ['auto', 'low', 'high', 'original'] as const
+
 /** An image: its URL, or a data URL. */
-export type ImagePart = { type: 'image'; url: string; detail: 'auto' | 'low' | 'high' | null }
+export type ImagePart = { type: 'image'; url: string; detail: (typeof imageDetails)[number] | null }
 
 /** A part of a user's message. `url` is an https URL or a data URL; `data` is base64. */
 export type UserPart =

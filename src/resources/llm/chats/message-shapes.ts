@@ -5,7 +5,7 @@
 import { isOfBase64 } from '#src/platform/json/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import type { ImagePart, UserPart } from '#src/drivers/models/model.ts'
+import { imageDetails, type ImagePart, type UserPart } from '#src/drivers/models/model.ts'
 
 /** A JSON object whose keys are not known yet. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -64,6 +64,14 @@ export function parseDataUrl(url: string): { mediaType: string; data: string } |
 /** Whether the text is base64 and not empty. */
 export function isBase64(text: string): boolean {
   return text !== '' && isOfBase64(text)
+}
+
+/** How closely to look at an image; null when it is not said. @throws BerthError invalid_messages. */
+export function detailAt(value: unknown, place: string): ImagePart['detail'] {
+  if (value === undefined || value === null) return null
+  const detail = imageDetails.find((one) => one === value)
+  if (!detail) throw wrongMessage(place, `must be one of ${imageDetails.join(', ')}.`)
+  return detail
 }
 
 /** An image part. @throws BerthError invalid_messages unless the URL is https or a data URL of an image. */

@@ -5,6 +5,7 @@
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
+  detailAt,
   fieldsAt,
   idAt,
   imageAt,
@@ -124,9 +125,7 @@ function readUserPart(part: Fields, place: string): UserPart {
     case 'image_url': {
       const here = `${place}.image_url`
       const image = fieldsAt(part['image_url'], here)
-      const detail = image['detail'] ?? null
-      if (detail !== null && detail !== 'auto' && detail !== 'low' && detail !== 'high')
-        throw wrongMessage(`${here}.detail`, 'must be auto, low or high.')
+      const detail = detailAt(image['detail'], `${here}.detail`)
       return imageAt(textAt(image['url'], `${here}.url`), detail, `${here}.url`)
     }
     case 'file':

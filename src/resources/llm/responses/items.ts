@@ -3,6 +3,7 @@ import type { ImagePart, Message, UserPart } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import {
+  detailAt,
   fieldsAt,
   idAt,
   imageAt,
@@ -151,9 +152,7 @@ function readPart(part: Fields, place: string): UserPart {
 
 function readImage(part: Fields, place: string): ImagePart {
   refuseStored(part, 'file_id', `${place}.file_id`, 'image_url')
-  const detail = part['detail'] ?? null
-  if (detail !== null && detail !== 'auto' && detail !== 'low' && detail !== 'high')
-    throw wrongMessage(`${place}.detail`, 'must be auto, low or high.')
+  const detail = detailAt(part['detail'], `${place}.detail`)
   return imageAt(textAt(part['image_url'], `${place}.image_url`), detail, `${place}.image_url`)
 }
 
