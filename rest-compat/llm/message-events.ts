@@ -1,7 +1,7 @@
 /** The wire format of `POST /v1/messages`: the events of a stream, the body of an answer that is not streamed, and errors. */
 import { requestTokens } from '#src/drivers/models/estimates.ts'
 import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
-import { endOf, type ModelEvent, type ModelRequest, type Usage } from '#src/drivers/models/model.ts'
+import { endOf, WholeAnswer, type ModelEvent, type ModelRequest, type Usage } from '#src/drivers/models/model.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import type { Completion } from '#src/resources/llm/chats/completions.ts'
 import type { FailureText, StreamText, Answering } from './chunks.ts'
@@ -49,18 +49,19 @@ export function messageEventText(answering: Answering, request: AskedFor): Strea
   })
   const start = (events: readonly ModelEvent[]): void => {
     hasStarted = true
-    const message = {
-      ...messageOf(answering),
-      content: [],
-      ...stopping(null),
-      usage: usageBody(knownUsage(events, request), answering),
-    }
+    const message = messageOf(answering, [], null, knownUsage(events, request))
     text += eventOf('message_start', { type: 'message_start', message })
   }
   const end = (event: End): void => {
+    const stop = stopOf(event, blocks.hasRefused, request.stop)
     text += eventOf('message_delta', {
       type: 'message_delta',
-      delta: { ...stopping(stopOf(event, blocks.hasRefused, request.stop)), container: null },
+      delta: {
+        stop_reason: stop.reason,
+        stop_sequence: stop.sequence,
+        stop_details: null,
+        container: null,
+      },
       usage: tokenCounts(event.usage),
     })
     text += 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
@@ -98,24 +99,27 @@ export async function messageBody(completion: Completion, stops: readonly string
     thinking: (piece) => void pieces.push(piece),
     signature: (signature) => void (signed = signature),
     input: (piece) => void pieces.push(piece),
-    stop: () => void content.push({ ...begun(open), ...ended(open, pieces.join(''), signed) }),
+    stop: () => void content.push(complete(open, pieces.join(''), signed)),
   })
   let last: readonly ModelEvent[] = []
-  for await (const batch of completion.events) {
+  const take = (batch: readonly ModelEvent[]): void => {
     for (const event of batch) blocks.add(event)
     last = batch
   }
+  const { events } = completion
+  if (events instanceof WholeAnswer) take(events.events)
+  else for await (const batch of events) take(batch)
   const end = endOf(last)
-  return {
-    ...messageOf(completion),
-    content,
-    ...stopping(stopOf(end, blocks.hasRefused, stops)),
-    usage: usageBody(end.usage, completion),
-  }
+  return messageOf(completion, content, stopOf(end, blocks.hasRefused, stops), end.usage)
 }
 
-/** What every answer says of itself. Its id is that of its row in the ledger. */
-function messageOf({ id, model }: Answering): Record<string, unknown> {
+/** The message as it is now. Its id is that of its row in the ledger. */
+function messageOf(
+  { id, model }: Answering,
+  content: readonly Record<string, unknown>[],
+  stop: Stop | null,
+  usage: Usage,
+): Record<string, unknown> {
   return {
     id: `msg_${id.slice(id.indexOf('-') + 1)}`,
     type: 'message',
@@ -123,6 +127,17 @@ function messageOf({ id, model }: Answering): Record<string, unknown> {
     model: model.id,
     container: null,
     diagnostics: null,
+    content,
+    stop_reason: stop?.reason ?? null,
+    stop_sequence: stop?.sequence ?? null,
+    stop_details: null,
+    usage: {
+      ...tokenCounts(usage),
+      cache_creation: { ephemeral_5m_input_tokens: usage.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+      service_tier: null,
+      inference_geo: null,
+      speed: model.speed,
+    },
   }
 }
 
@@ -140,25 +155,23 @@ function begun(block: StartedBlock): Record<string, unknown> {
   }
 }
 
-/** What has arrived of a block that is complete. */
-function ended({ type }: StartedBlock, whole: string, signature: string): Record<string, unknown> {
-  switch (type) {
+/** A block that is complete. */
+function complete(block: StartedBlock, whole: string, signature: string): Record<string, unknown> {
+  switch (block.type) {
     case 'text':
-      return { text: whole }
+      return { type: 'text', text: whole, citations: null }
     case 'thinking':
-      return { thinking: whole, signature }
+      return { type: 'thinking', thinking: whole, signature }
     case 'redacted_thinking':
-      return {}
-    case 'tool_use':
-      return { input: objectOf(jsonOf(whole || '{}')) ?? { invalid_arguments: whole } } // the format has no place for what is not an object
+      return { ...block }
+    case 'tool_use': {
+      const input = objectOf(jsonOf(whole || '{}')) ?? { invalid_arguments: whole } // the format has no place for what is not an object
+      return { ...block, input, caller: { type: 'direct' } }
+    }
   }
 }
 
 type Stop = { reason: string; sequence: string | null }
-
-function stopping(stop: Stop | null): Record<string, unknown> {
-  return { stop_reason: stop?.reason ?? null, stop_sequence: stop?.sequence ?? null, stop_details: null }
-}
 
 /** Why the answer ended, in Anthropic's words. Some providers name other things than stop texts. */
 function stopOf({ finishReason, stopSequence }: End, hasRefused: boolean, stops: readonly string[]): Stop {
@@ -192,16 +205,6 @@ function tokenCounts({
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
     server_tool_use: null,
-  }
-}
-
-function usageBody(usage: Usage, { model }: Answering): Record<string, unknown> {
-  return {
-    ...tokenCounts(usage),
-    cache_creation: { ephemeral_5m_input_tokens: usage.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
-    service_tier: null,
-    inference_geo: null,
-    speed: model.speed,
   }
 }
 

@@ -49,6 +49,8 @@ export function responseObject(
 ): Record<string, unknown> {
   const isOver = end.status !== 'in_progress'
   const reason = isOver ? end.reason : null
+  const { fields, text } = repeated
+  // One literal: it is written for each request, and copying parts of it took longer than all else.
   return {
     id: responseId(completion),
     object: 'response',
@@ -66,20 +68,14 @@ export function responseObject(
     store: false,
     truncation: 'disabled',
     max_tool_calls: null,
-    ...repeatedBody(repeated),
-  }
-}
-
-function repeatedBody({ fields, text, tools, toolChoice, ...repeated }: Repeated): Record<string, unknown> {
-  return {
     instructions: repeated.instructions,
     max_output_tokens: repeated.maxOutputTokens,
     metadata: repeated.metadata,
     parallel_tool_calls: repeated.parallelToolCalls,
     reasoning: repeated.reasoning,
     text: { format: text.format, verbosity: text.verbosity ?? 'medium' },
-    tool_choice: toolChoice,
-    tools: tools.map((tool) => ({ type: 'function', ...tool })),
+    tool_choice: repeated.toolChoice,
+    tools: repeated.tools.map(toolOf),
     temperature: fields['temperature'] ?? null,
     top_p: fields['top_p'] ?? null,
     top_logprobs: fields['top_logprobs'] ?? 0,
@@ -89,6 +85,10 @@ function repeatedBody({ fields, text, tools, toolChoice, ...repeated }: Repeated
     prompt_cache_key: fields['prompt_cache_key'] ?? null,
     prompt_cache_retention: fields['prompt_cache_retention'] ?? null,
   }
+}
+
+function toolOf(tool: Repeated['tools'][number]): Record<string, unknown> {
+  return { type: 'function', ...tool }
 }
 
 function usageOf(usage: Usage): Record<string, unknown> {

@@ -152,6 +152,7 @@ export class ResponseText implements StreamText {
     this.#message().content.push(part)
     const at = this.#partAt()
     text += this.#frame('response.content_part.added', { ...at, part })
+    if (!this.#isStreamed) return text
     const head = JSON.stringify({ type: 'response.output_text.delta', ...at })
     this.#deltaHead = `event: response.output_text.delta\ndata: ${head.slice(0, -1)},"delta":`
     return text

@@ -1,4 +1,5 @@
 /** `POST /v1/responses`: chats in the format of OpenAI's responses. */
+import { WholeAnswer } from '#src/drivers/models/model.ts'
 import { bodyText } from '#src/platform/json/text.ts'
 import type { Completion } from '#src/resources/llm/chats/completions.ts'
 import { readResponseBody, type Repeated } from '#src/resources/llm/responses/requests.ts'
@@ -46,7 +47,9 @@ export const responsesRoute: HandWritten = {
 /** The whole response. @throws BerthError when the upstream cuts it off. */
 async function collectResponse(completion: Completion, repeated: Repeated): Promise<Record<string, unknown>> {
   const text = new ResponseText(completion, repeated, false)
-  for await (const batch of completion.events) text.batch(batch)
+  const { events } = completion
+  if (events instanceof WholeAnswer) text.batch(events.events)
+  else for await (const batch of events) text.batch(batch)
   if (!text.whole) throw new Error('an answer ended without its end')
   return text.whole
 }

@@ -58,6 +58,7 @@ const refused: Readonly<Record<string, { harmless?: unknown; instead: string; er
   user_profile_id: { instead: 'it belongs to an account at Anthropic. Leave it out, or send metadata.user_id.' },
   workspace_id: { instead: 'keys belong to one organization. Leave it out.' },
 }
+const refusals = Object.entries(refused)
 const bodyKeys: ReadonlySet<string> = new Set([...sharedKeys, ...ownKeys, ...Object.keys(refused)])
 const countKeys: ReadonlySet<string> = new Set([...sharedKeys, ...Object.keys(refused)])
 
@@ -105,9 +106,8 @@ export function readCountRequest(config: Config, body: unknown): ChatRequest {
 
 function readFields(body: unknown, known: ReadonlySet<string>): Fields {
   const fields = readBody(body)
-  for (const name of Object.keys(refused)) {
+  for (const [name, { harmless, instead, errorCode }] of refusals) {
     const value = fields[name]
-    const { harmless, instead = '', errorCode } = refused[name] ?? {}
     if (isAbsent(value) || value === harmless) continue
     const { code, message, details } = unsupported(name, instead)
     throw new BerthError(code, message, { ...details, ...(errorCode === undefined ? {} : { errorCode }) })
@@ -139,14 +139,14 @@ function readShared(
   }
 }
 
-/** The caller's body for upstreams of its format; none when its ids must be rewritten for them. */
+/** The caller's body for upstreams of its format; none without such an upstream, or when its ids must be rewritten. */
 function nativeOf(
-  { only, hasForeignIds }: Reading,
+  { model, only, hasForeignIds }: Reading,
   fields: Fields,
   names: readonly string[],
   request?: Pick<ModelRequest, 'maxTokens' | 'stream'>,
 ): { native?: NativeRequest } {
-  if (hasForeignIds && only === null) return {}
+  if (only === null && (hasForeignIds || !isAnthropics(model))) return {}
   const given = names.map((name) => [name, fields[name]] as const).filter(([, value]) => !isAbsent(value))
   const set = request ? { max_tokens: request.maxTokens, stream: request.stream } : {}
   return { native: { kind: 'anthropic', body: { ...Object.fromEntries(given), ...set }, only } }

@@ -77,6 +77,7 @@ const refused: Readonly<Record<string, string>> = {
   image: 'only text answers are supported. Leave it out.',
   access_programs: 'there are none here. Leave it out.',
 }
+const refusals = Object.entries(refused)
 const known: ReadonlySet<string> = new Set([...read, ...ofChats, ...Object.keys(refused)])
 
 /**
@@ -89,7 +90,7 @@ export function readResponseBody(config: Config, body: unknown): ResponseBody {
     throw new BerthError('invalid_parameter', 'The body must be a JSON object with model and input.')
   refuseUnknown(body, known, '')
   const fields = body as Fields // every key is read as unknown
-  for (const [name, instead] of Object.entries(refused))
+  for (const [name, instead] of refusals)
     if (fields[name] !== undefined && fields[name] !== null) throw unsupported(name, instead)
   const model = readModel(config, fields['model'], 'chat')
   refuseStates(fields)
@@ -191,8 +192,10 @@ function chatFields(fields: Fields, text: TextSettings, maxOutputTokens: number 
   const { type, ...schema } = format
   if ((fields['top_logprobs'] ?? 0) !== 0 && !include.has(logprobs))
     throw wrongParameter('top_logprobs', `requires ${logprobs} in include.`)
+  const same: Record<string, unknown> = {}
+  for (const name of ofChats) if (fields[name] !== undefined) same[name] = fields[name]
   return {
-    ...Object.fromEntries(ofChats.map((name) => [name, fields[name]])),
+    ...same,
     max_completion_tokens: maxOutputTokens,
     verbosity,
     response_format: type === 'json_schema' ? { type, json_schema: schema } : { type },
