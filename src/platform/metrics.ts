@@ -39,49 +39,43 @@ export const buildsFinished = new Counter({
   labelNames: ['status'],
 })
 
-const modelTokens = new Counter({
+type Tokens = {
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWriteTokens: number
+  reasoningTokens: number
+}
+/** Tokens by model since the metrics were last read. */
+const tokensSince = new Map<string, Tokens>()
+const directions = {
+  input: 'inputTokens',
+  output: 'outputTokens',
+  cache_read: 'cacheReadTokens',
+  cache_write: 'cacheWriteTokens',
+  reasoning: 'reasoningTokens',
+} as const
+
+new Counter({
   name: 'berth_model_tokens_total',
   help: 'Tokens of this process’s requests to models. cache_read and cache_write are parts of input, reasoning is part of output.',
   labelNames: ['direction', 'model'],
-})
-type TokenCounters = Readonly<
-  Record<'input' | 'output' | 'cache_read' | 'cache_write' | 'reasoning', { inc: (tokens: number) => void }>
->
-const tokenCounters = new Map<string, TokenCounters>()
-
-/**
- * Counts a request's tokens by its model, which is in the catalog. A hot path: the counters of a model are looked up
- * once.
- */
-export function countTokens(
-  model: string,
-  usage: {
-    inputTokens: number
-    outputTokens: number
-    cacheReadTokens: number
-    cacheWriteTokens: number
-    reasoningTokens: number
+  collect() {
+    for (const [model, tokens] of tokensSince)
+      for (const [direction, name] of Object.entries(directions)) this.inc({ direction, model }, tokens[name])
+    tokensSince.clear()
   },
-): void {
-  let counters = tokenCounters.get(model)
-  if (!counters) {
-    const of = (direction: string): { inc: (tokens: number) => void } => modelTokens.labels({ direction, model })
-    tokenCounters.set(
-      model,
-      (counters = {
-        input: of('input'),
-        output: of('output'),
-        cache_read: of('cache_read'),
-        cache_write: of('cache_write'),
-        reasoning: of('reasoning'),
-      }),
-    )
-  }
-  counters.input.inc(usage.inputTokens)
-  counters.output.inc(usage.outputTokens)
-  counters.cache_read.inc(usage.cacheReadTokens)
-  counters.cache_write.inc(usage.cacheWriteTokens)
-  counters.reasoning.inc(usage.reasoningTokens)
+})
+
+/** Counts a request's tokens by its model, which is in the catalog. A hot path: they are summed here until they are read. */
+export function countTokens(model: string, usage: Tokens): void {
+  const sum = tokensSince.get(model)
+  if (!sum) return void tokensSince.set(model, { ...usage })
+  sum.inputTokens += usage.inputTokens
+  sum.outputTokens += usage.outputTokens
+  sum.cacheReadTokens += usage.cacheReadTokens
+  sum.cacheWriteTokens += usage.cacheWriteTokens
+  sum.reasoningTokens += usage.reasoningTokens
 }
 
 /** Reports how many connections this server has open; of several in a process, the one given last. */

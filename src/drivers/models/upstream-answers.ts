@@ -105,13 +105,17 @@ async function readBody(target: UpstreamTarget, response: UpstreamResponse): Pro
     response.leave()
     throw brokenAnswer(target, `answered with ${type ? 'a content type that was not requested' : 'content of no type'}`)
   }
-  const body = objectOf(
-    await readAnswer(await response.whole(), { parts: limits.answerParts, numbers: limits.answerNumbers }).catch(
-      (error: unknown) => {
-        throw unreadable(target, error)
-      },
-    ),
-  )
+  const bytes = await response.whole()
+  let value: unknown
+  try {
+    value =
+      bytes.length <= limits.jsonInlineBytes // most are, and nothing is to be waited for
+        ? readInlineAnswer(bytes.toString())
+        : await readAnswer(bytes, { parts: limits.answerParts, numbers: limits.answerNumbers })
+  } catch (error) {
+    throw unreadable(target, error)
+  }
+  const body = objectOf(value)
   if (!body) throw brokenAnswer(target, 'sent something that is not an answer')
   const error = errorIn(body)
   if (error) throw refusedInAnswer(target, error)

@@ -116,15 +116,15 @@ function writeRows(
       select u.organization_id, u.id, u.key_id, u.user_id, u.model, u.upstream, u.route, u.status,
         u.input, u.output, u.cache_read, u.cache_write, u.reasoning, u.cost, ${processId}::uuid, n.settled_position - u.behind, ${momentOf('u.started_ms')}, ${momentOf('u.ended_ms')}, u.session_id
       from numbered n join unnest(
-        ${list(rows.map((row) => row.payer.organizationId))}::uuid[], ${list(rows.map((row) => row.id))}::uuid[],
-        ${list(rows.map((row) => quoted(row.payer.keyId)))}::text[], ${list(rows.map((row) => row.payer.userId))}::uuid[],
-        ${list(rows.map((row) => quoted(row.model)))}::text[], ${list(rows.map((row) => quoted(row.upstream)))}::text[],
-        ${list(rows.map((row) => quoted(row.route)))}::text[], ${list(rows.map((row) => row.status))}::text[],
-        ${list(rows.map((row) => row.usage.inputTokens))}::bigint[], ${list(rows.map((row) => row.usage.outputTokens))}::bigint[],
-        ${list(rows.map((row) => row.usage.cacheReadTokens))}::bigint[], ${list(rows.map((row) => row.usage.cacheWriteTokens))}::bigint[],
-        ${list(rows.map((row) => row.usage.reasoningTokens))}::bigint[], ${list(rows.map((row) => row.costNanoUsd))}::bigint[],
-        ${list(behind)}::bigint[], ${list(rows.map((row) => row.startedMs))}::bigint[],
-        ${list(rows.map((row) => (row.status === 'open' ? null : row.endedMs)))}::bigint[], ${list(rows.map((row) => row.sessionId))}::uuid[]
+        ${column(rows, (row) => row.payer.organizationId)}::uuid[], ${column(rows, (row) => row.id)}::uuid[],
+        ${column(rows, (row) => quoted(row.payer.keyId))}::text[], ${column(rows, (row) => row.payer.userId)}::uuid[],
+        ${column(rows, (row) => quoted(row.model))}::text[], ${column(rows, (row) => quoted(row.upstream))}::text[],
+        ${column(rows, (row) => quoted(row.route))}::text[], ${column(rows, (row) => row.status)}::text[],
+        ${column(rows, (row) => row.usage.inputTokens)}::bigint[], ${column(rows, (row) => row.usage.outputTokens)}::bigint[],
+        ${column(rows, (row) => row.usage.cacheReadTokens)}::bigint[], ${column(rows, (row) => row.usage.cacheWriteTokens)}::bigint[],
+        ${column(rows, (row) => row.usage.reasoningTokens)}::bigint[], ${column(rows, (row) => row.costNanoUsd)}::bigint[],
+        ${list(behind)}::bigint[], ${column(rows, (row) => row.startedMs)}::bigint[],
+        ${column(rows, (row) => (row.status === 'open' ? null : row.endedMs))}::bigint[], ${column(rows, (row) => row.sessionId)}::uuid[]
       ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write, reasoning, cost, behind, started_ms, ended_ms, session_id)
         on u.organization_id = n.organization_id
       on conflict (organization_id, id) do update set upstream = excluded.upstream, status = excluded.status,
@@ -204,6 +204,13 @@ function dayOf(ms: number): string {
 function list(items: readonly (string | number | null)[]): string {
   let text = '{'
   for (let at = 0; at < items.length; at++) text += (at === 0 ? '' : ',') + (items[at] ?? 'NULL')
+  return `${text}}`
+}
+
+/** The same of one value of each row. */
+function column(rows: readonly LedgerRow[], of: (row: LedgerRow) => string | number | null): string {
+  let text = '{'
+  for (let at = 0; at < rows.length; at++) text += (at === 0 ? '' : ',') + (of(rows[at]!) ?? 'NULL') // within its length
   return `${text}}`
 }
 

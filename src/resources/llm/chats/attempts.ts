@@ -48,8 +48,8 @@ export async function askInTurn(
 ): Promise<BegunAnswer> {
   const isPlain = request.needed === undefined && request.native === undefined
   const able = isPlain ? model.upstreams : model.upstreams.filter(({ kind }) => knowsAll(kind, request))
-  const { answer, ...asked } = await inTurn(able, (upstream) => begin(upstream, request, signal, hear), signal)
-  return { ...asked, events: answer }
+  const { upstream, attempts, answer } = await inTurn(able, (one) => begin(one, request, signal, hear), signal)
+  return { upstream, attempts, events: answer }
 }
 
 /**

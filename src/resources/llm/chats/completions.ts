@@ -57,15 +57,18 @@ export async function startCompletion(
   const metered = opening instanceof Promise ? await opening : opening
   const count = new UsageCount(request)
   let taker: string | null = null
-  const begun = await askInTurn(model, request, signal, (upstream, events) => {
-    taker = upstream
-    for (const event of events) count.add(event)
-    metered.progress(upstream, count.soFar)
-  }).catch(async (error: unknown) => {
+  let begun: BegunAnswer
+  try {
+    begun = await askInTurn(model, request, signal, (upstream, events) => {
+      taker = upstream
+      for (const event of events) count.add(event)
+      metered.progress(upstream, count.soFar)
+    })
+  } catch (error) {
     if (!signal.aborted) await metered.finish('failed', null, noUsage)
     else await metered.finish('cut_by_client', taker, taker === null ? noUsage : count.soFar()) // the upstream that accepted the request reads it, and bills that
     throw error
-  })
+  }
   return {
     id: encodeId('completion', metered.id).replace('_', '-'), // the same id as its row in the ledger; OpenAI writes ids with a hyphen
     createdSeconds: Math.floor(nowMs() / 1000),
