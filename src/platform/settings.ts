@@ -5,6 +5,7 @@
 import { databaseSettings } from './settings/databases.ts'
 import { edgeSettings } from './settings/edge.ts'
 import { besidePort, isLoopback, optional, setting } from './settings/entries.ts'
+import { modelSettings } from './settings/models.ts'
 import { defaultCacheDir, defaultDataDir, isRoot } from './settings/places.ts'
 import {
   baseUrl,
@@ -14,7 +15,6 @@ import {
   hostsWithPorts,
   httpUrl,
   issuers,
-  keyOf,
   logFormats,
   logLevels,
   onOff,
@@ -200,20 +200,7 @@ export const settings = {
     'us-east-1',
     "the bucket's region",
   ),
-  openaiApiKey: optional('OPENAI_API_KEY', keyOf('OpenAI'), 'switches on the models of OpenAI'),
-  anthropicApiKey: optional('ANTHROPIC_API_KEY', keyOf('Anthropic'), 'switches on the models of Anthropic'),
-  modelsFile: optional(
-    'BERTH_MODELS_FILE',
-    path('a file of models and upstreams; see "Models of your own" in docs/models.md'),
-    'your models and upstreams, in the form of [models.yaml](src/resources/llm/models/models.yaml)',
-    "none: Berth's own table",
-  ),
-  chatJoinStreams: setting(
-    'BERTH_CHAT_JOIN_STREAMS',
-    onOff,
-    false,
-    'whether chat completions with tools or reasoning and without `stream: true` are answered, by joining a stream; `off` refuses them',
-  ),
+  ...modelSettings,
   searchUrl: optional(
     'BERTH_SEARCH_URL',
     httpUrl('the http(s) address of a SearXNG search, such as http://localhost:8888/search'),

@@ -55,6 +55,7 @@ const exceptions: Readonly<Record<string, { reaches: readonly string[]; because:
   'rest-compat/llm/chunks.ts': chatAnswers,
   'rest-compat/llm/embedding-texts.ts': chatAnswers,
   'rest-compat/llm/embeddings.ts': chatAnswers,
+  'rest-compat/llm/joined-chats.ts': chatAnswers,
   'rest-compat/llm/response-objects.ts': chatAnswers,
   'rest-compat/llm/response-schemas.ts': chatAnswers,
   'rest-compat/llm/response-texts.ts': chatAnswers,
