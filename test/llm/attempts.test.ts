@@ -1,8 +1,8 @@
 /** Several upstreams of one model: who is asked, how often, and when nobody is asked any more. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { ModelEvent, ModelRequest } from '#src/drivers/models/model.ts'
+import type { ModelAnswer, ModelEvent, ModelRequest } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { askInTurn, type BegunAnswer } from '#src/resources/llm/chats/attempts.ts'
+import { askInTurn, type Answered } from '#src/resources/llm/chats/attempts.ts'
 import type { Model, ModelUpstream } from '#src/resources/llm/models/rows.ts'
 import { startMockUpstream, type MockUpstream } from '../support/mock-upstream.ts'
 
@@ -77,18 +77,18 @@ const request: ModelRequest = {
   user: null,
   stream: true,
 }
-const ask = (model: Model, signal = new AbortController().signal): Promise<BegunAnswer> =>
+const ask = (model: Model, signal = new AbortController().signal): Promise<Answered<ModelAnswer>> =>
   askInTurn(model, request, signal, () => undefined)
-const attemptsOf = ({ attempts }: BegunAnswer): string[] =>
+const attemptsOf = ({ attempts }: Answered<ModelAnswer>): string[] =>
   attempts.map(({ upstream, status }) => `${upstream} ${status}`)
 const refusal = async (asking: Promise<unknown>): Promise<BerthError> =>
   asking.then(
     () => expect.unreachable('it was answered'),
     (error: unknown) => (expect(error).toBeInstanceOf(BerthError), error as BerthError),
   )
-async function textOf(answer: BegunAnswer): Promise<string> {
+async function textOf({ answer }: Answered<ModelAnswer>): Promise<string> {
   const events: ModelEvent[] = []
-  for await (const batch of answer.events) events.push(...batch)
+  for await (const batch of answer) events.push(...batch)
   expect(events.at(-1)?.type).toBe('end')
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('')
 }

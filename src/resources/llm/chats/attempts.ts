@@ -13,10 +13,7 @@ import type { Model, ModelUpstream } from '#src/resources/llm/models/rows.ts'
 export type Attempt = { upstream: string; status: 'ok' | ErrorCode }
 
 /** What an upstream answered, and the attempts until then. */
-type Answered<Answer> = { upstream: string; attempts: readonly Attempt[]; answer: Answer }
-
-/** An answer that has begun. */
-export type BegunAnswer = { upstream: string; attempts: readonly Attempt[]; events: ModelAnswer }
+export type Answered<Answer> = { upstream: string; attempts: readonly Attempt[]; answer: Answer }
 
 const attemptsMax = 4
 /** An upstream that fails quickly may be retried; one that ran into the timeout is not. */
@@ -40,16 +37,15 @@ export type HearUpstream = (upstream: string, events: readonly ModelEvent[]) => 
  * @throws BerthError the last upstream's error if none answered, or immediately an error that is the request's own
  * fault.
  */
-export async function askInTurn(
+export function askInTurn(
   model: Model,
   request: ModelRequest,
   signal: AbortSignal,
   hear: HearUpstream,
-): Promise<BegunAnswer> {
+): Promise<Answered<ModelAnswer>> {
   const isPlain = request.needed === undefined && request.native === undefined
   const able = isPlain ? model.upstreams : model.upstreams.filter(({ kind }) => knowsAll(kind, request))
-  const { upstream, attempts, answer } = await inTurn(able, (one) => begin(one, request, signal, hear), signal)
-  return { upstream, attempts, events: answer }
+  return inTurn(able, (one) => begin(one, request, signal, hear), signal)
 }
 
 /**
@@ -63,7 +59,8 @@ export async function inTurn<Answer>(
 ): Promise<Answered<Answer>> {
   const attempts: Attempt[] = []
   let last: BerthError | undefined
-  for (const [place, upstream] of upstreams.entries()) {
+  for (let place = 0; place < upstreams.length; place++) {
+    const upstream = upstreams[place]! // within its length
     const isLast = place === upstreams.length - 1
     for (let tries = 1; attempts.length < attemptsMax; tries++) {
       try {

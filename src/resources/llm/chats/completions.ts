@@ -9,7 +9,7 @@ import { UsageCount } from '#src/drivers/models/usage-count.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Background } from '#src/platform/services.ts'
-import { askInTurn, type Attempt, type BegunAnswer } from '#src/resources/llm/chats/attempts.ts'
+import { askInTurn, type Answered, type Attempt } from '#src/resources/llm/chats/attempts.ts'
 import { inferenceOf, type Metered, noUsage, type Payer, type RequestRoute } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 
@@ -55,30 +55,34 @@ export async function startCompletion(
     maxCostNanoUsd: maxCost(model, request),
   })
   const metered = opening instanceof Promise ? await opening : opening
-  const count = new UsageCount(request)
+  let count: UsageCount | null = null // of a stream only: whole answers are counted when they are there
   let taker: string | null = null
-  let begun: BegunAnswer
+  let begun: Answered<ModelAnswer>
   try {
     begun = await askInTurn(model, request, signal, (upstream, events) => {
       taker = upstream
+      count ??= new UsageCount(request)
       for (const event of events) count.add(event)
       metered.progress(upstream, count.soFar)
     })
   } catch (error) {
+    const counted = count as UsageCount | null // set in the callback
     if (!signal.aborted) await metered.finish('failed', null, noUsage)
-    else await metered.finish('cut_by_client', taker, taker === null ? noUsage : count.soFar()) // the upstream that accepted the request reads it, and bills that
+    else await metered.finish('cut_by_client', taker, counted?.soFar() ?? noUsage) // the upstream that accepted the request reads it, and bills that
     throw error
   }
+  const { answer, upstream } = begun
+  if (answer instanceof WholeAnswer) await metered.finish('completed', upstream, endOf(answer.events).usage) // before it is sent
   return {
     id: encodeId('completion', metered.id).replace('_', '-'), // the same id as its row in the ledger; OpenAI writes ids with a hyphen
     createdSeconds: Math.floor(nowMs() / 1000),
     model,
-    upstream: begun.upstream,
+    upstream,
     attempts: begun.attempts,
     events:
-      begun.events instanceof WholeAnswer
-        ? await settledWhole(begun.events, begun.upstream, metered)
-        : settled(begun, request, metered, count, signal),
+      answer instanceof WholeAnswer
+        ? answer
+        : settled(begun, request, metered, count ?? new UsageCount(request), signal),
   }
 }
 
@@ -92,15 +96,9 @@ function maxCost({ pricing, maxOutputTokens }: Model, request: ModelRequest): nu
   )
 }
 
-/** An answer that arrived as a whole is settled before it is returned. */
-async function settledWhole(answer: WholeAnswer, upstream: string, metered: Metered): Promise<WholeAnswer> {
-  await metered.finish('completed', upstream, endOf(answer.events).usage)
-  return answer
-}
-
 /** The events, counted as they pass; however the answer ends, the ledger is updated once. */
 async function* settled(
-  begun: BegunAnswer,
+  begun: Answered<ModelAnswer>,
   request: ModelRequest,
   metered: Metered,
   count: UsageCount,
@@ -108,7 +106,7 @@ async function* settled(
 ): AsyncGenerator<readonly ModelEvent[]> {
   let outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' = 'cut_by_client' // the outcome when the reader just disconnects
   try {
-    for await (const batch of begun.events) {
+    for await (const batch of begun.answer) {
       const last = batch.at(-1)
       if (last?.type !== 'end') {
         for (const event of batch) count.add(event)
