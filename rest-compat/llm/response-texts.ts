@@ -1,9 +1,12 @@
 /** The wire format of `POST /v1/responses`: the events of a stream, and the response that they add up to. */
 import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
-import type { BerthError } from '#src/platform/errors.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { roughLength } from '#src/platform/json/text.ts'
+import { responseLimits } from '#src/platform/limits/responses.ts'
+import type { Completion } from '#src/resources/llm/chats/completions.ts'
 import { sealBlock } from '#src/resources/llm/responses/reasoning-items.ts'
 import type { Repeated } from '#src/resources/llm/responses/requests.ts'
-import type { Answering, StreamText } from './chunks.ts'
+import type { StreamText } from './chunks.ts'
 import { llmEnvelope } from './envelope.ts'
 import {
   endOfResponse,
@@ -21,7 +24,7 @@ type Fields = Readonly<Record<string, unknown>>
 export class ResponseText implements StreamText {
   /** The whole response, once it has ended. */
   whole: Record<string, unknown> | null = null
-  readonly #completion: Answering
+  readonly #completion: Completion
   readonly #repeated: Repeated
   readonly #suffix: string
   readonly #isStreamed: boolean
@@ -33,6 +36,7 @@ export class ResponseText implements StreamText {
   #sequence = 0
   #hasBegun = false
   #hasRefused = false
+  #lengthLeft: number = responseLimits.streamedLength
   /** What precedes a piece of text: it is the same for all pieces of a part. */
   #deltaHead = ''
 
@@ -40,7 +44,7 @@ export class ResponseText implements StreamText {
    * @param repeated what the response says of its request.
    * @param isStreamed whether events are written; otherwise the response is only put together.
    */
-  constructor(completion: Answering, repeated: Repeated, isStreamed: boolean) {
+  constructor(completion: Completion, repeated: Repeated, isStreamed: boolean) {
     this.#isStreamed = isStreamed
     this.#completion = completion
     this.#repeated = repeated
@@ -74,20 +78,34 @@ export class ResponseText implements StreamText {
   #write(event: ModelEvent): string {
     switch (event.type) {
       case 'text':
+        this.#keep(event.text.length + (event.logprobs ? roughLength(event.logprobs) : 0))
         return this.#say(event)
       case 'reasoning':
+        this.#keep(event.text.length)
         return this.#think(event.text)
       case 'reasoning_end':
         return this.#endReasoning(event.block)
       case 'tool':
         return this.#call(event)
       case 'arguments':
+        this.#keep(event.text.length)
         return this.#argue(event.index, event.text)
       case 'end':
         return this.#end(event)
       case 'usage':
         return '' // reported at the end
     }
+  }
+
+  /** Counts what the end of a stream will repeat. @throws BerthError upstream_error for too much. */
+  #keep(length: number): void {
+    this.#lengthLeft -= length
+    if (this.#isStreamed && this.#lengthLeft < 0)
+      throw new BerthError(
+        'upstream_error',
+        `The answer has more than ${responseLimits.streamedLength} characters, and the end of a streamed response repeats them. Ask for less, or use /llm/v1/chat/completions.`,
+        { upstream: this.#completion.upstream },
+      )
   }
 
   #frame(type: string, fields: Fields): string {

@@ -142,6 +142,21 @@ describe('a request', () => {
     await expect.poll(async () => (await ledgerRow())['status'], { timeout: 10_000 }).toBe('CUT_BY_CLIENT')
   })
 
+  test('that is longer than the end of its stream can repeat is cut off with an error, and its upstream is left', async () => {
+    world.mock.script({ parts: [{ text: Array.from({ length: 50 }, () => 'x'.repeat(100_000)) }, { hang: true }] })
+    const answer = await world.post('/v1/responses', { model: 'test/plain', input: 'x', stream: true })
+    const events = await eventsOf(answer)
+    expect(events.at(-1)).toMatchObject({
+      type: 'error',
+      code: 'upstream_error',
+      message: expect.stringContaining('more than 4194304 characters'),
+      error: { service_id: 'local' },
+    })
+    const asked = await world.mock.request(0)
+    await asked.ended
+    expect([asked.outcome, (await ledgerRow())['status']]).toEqual(['aborted', 'CUT_BY_CLIENT'])
+  })
+
   test('offers only the functions that its choice allows, and lists all of them in the answer', async () => {
     const other = { ...weather, name: 'other' }
     const choice = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'weather' }] }
