@@ -73,6 +73,8 @@ export const permissions = {
   'memories:write': ['member', null, null],
   'shared-memories:write': ['admin', null, null], // those that colleagues wrote
   'runs:write': ['member', null, 'vm'],
+  'groups:read': ['viewer', null, null], // members may have vaults, and what they say goes on to the others
+  'groups:write': ['member', null, null],
   'files:read': ['viewer', null, null],
   'files:write': ['member', null, null],
   'skills:read': ['viewer', null, null],

@@ -907,6 +907,103 @@ CREATE INDEX functions_unsteady ON public.functions USING btree (updated_at) WHE
 CREATE INDEX functions_user ON public.functions USING btree (user_id);
 CREATE UNIQUE INDEX functions_name ON public.functions USING btree (organization_id, name) WHERE (status <> ALL (ARRAY['deleting'::text, 'deleted'::text]));
 
+create table group_events (
+  group_id uuid not null,
+  position bigint not null,
+  type text not null,
+  message_id uuid,
+  run_id uuid,
+  run_status text,
+  created_at timestamp with time zone not null default now(),
+  constraint group_events_pkey PRIMARY KEY (group_id, "position"),
+  constraint group_events_group_id_fkey FOREIGN KEY (group_id) REFERENCES groups(id) ON DELETE CASCADE
+);
+
+create table group_members (
+  group_id uuid not null,
+  place integer not null,
+  session_id uuid not null,
+  agent_id uuid,
+  builtin_agent text,
+  handle text not null,
+  display_name text not null,
+  seen_sequence bigint not null default 0,
+  constraint group_members_group_id_handle_key UNIQUE (group_id, handle),
+  constraint group_members_group_id_session_id_key UNIQUE (group_id, session_id),
+  constraint group_members_pkey PRIMARY KEY (group_id, place),
+  constraint group_members_group_id_fkey FOREIGN KEY (group_id) REFERENCES groups(id) ON DELETE CASCADE,
+  constraint group_members_handle_check CHECK (((length(handle) >= 1) AND (length(handle) <= 64)))
+);
+CREATE INDEX group_members_session ON public.group_members USING btree (session_id);
+
+create table group_messages (
+  id uuid not null,
+  group_id uuid not null,
+  sequence bigint not null,
+  author_type text not null,
+  author_id uuid not null,
+  author_handle text not null,
+  text text not null,
+  recipient_ids uuid[] not null,
+  run_id uuid,
+  undelivered_reason text,
+  created_at timestamp with time zone not null default now(),
+  constraint group_messages_group_id_sequence_key UNIQUE (group_id, sequence),
+  constraint group_messages_run_id_key UNIQUE (run_id),
+  constraint group_messages_pkey PRIMARY KEY (id),
+  constraint group_messages_group_id_fkey FOREIGN KEY (group_id) REFERENCES groups(id) ON DELETE CASCADE,
+  constraint group_messages_author_type_check CHECK ((author_type = ANY (ARRAY['user'::text, 'member'::text]))),
+  constraint group_messages_undelivered_reason_check CHECK ((undelivered_reason = ANY (ARRAY['hop_limit'::text, 'run_limit'::text, 'member_busy'::text])))
+);
+
+create table group_runs (
+  id uuid not null,
+  group_id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  session_id uuid not null,
+  message_id uuid not null,
+  origin_id uuid not null,
+  hops integer not null,
+  revision bigint not null,
+  through_position bigint,
+  usage_from jsonb,
+  usage jsonb,
+  created_at timestamp with time zone not null default now(),
+  constraint group_runs_pkey PRIMARY KEY (id),
+  constraint group_runs_group_id_fkey FOREIGN KEY (group_id) REFERENCES groups(id) ON DELETE CASCADE,
+  constraint group_runs_message_id_fkey FOREIGN KEY (message_id) REFERENCES group_messages(id) ON DELETE CASCADE,
+  constraint group_runs_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint group_runs_origin_id_fkey FOREIGN KEY (origin_id) REFERENCES group_messages(id) ON DELETE CASCADE,
+  constraint group_runs_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint group_runs_hops_check CHECK ((hops >= 0))
+);
+CREATE INDEX group_runs_group ON public.group_runs USING btree (group_id, id DESC);
+CREATE INDEX group_runs_message ON public.group_runs USING btree (message_id);
+CREATE INDEX group_runs_origin ON public.group_runs USING btree (origin_id);
+CREATE INDEX group_runs_owner ON public.group_runs USING btree (organization_id, owner_user_id);
+CREATE INDEX group_runs_owner_user ON public.group_runs USING btree (owner_user_id);
+CREATE INDEX group_runs_session ON public.group_runs USING btree (session_id, id DESC);
+
+create table groups (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  name text not null,
+  description text,
+  revision bigint not null default 0,
+  message_sequence bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint groups_pkey PRIMARY KEY (id),
+  constraint groups_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint groups_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint groups_description_check CHECK ((length(description) <= 2048)),
+  constraint groups_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
+);
+CREATE INDEX groups_owner ON public.groups USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX groups_owner_user ON public.groups USING btree (owner_user_id);
+
 create table idempotency_keys (
   caller text not null,
   key text not null,

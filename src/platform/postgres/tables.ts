@@ -193,6 +193,27 @@ export type Tables = {
     idleSeconds: number; failures: number; retryAt: string | null; activeAt: string; createdAt: string
     updatedAt: string; deletedAt: string | null
   }
+  group_events: {
+    groupId: string; position: number; type: string; messageId: string | null; runId: string | null
+    runStatus: string | null; createdAt: string
+  }
+  group_members: {
+    groupId: string; place: number; sessionId: string; agentId: string | null; builtinAgent: string | null
+    handle: string; displayName: string; seenSequence: number
+  }
+  group_messages: {
+    id: string; groupId: string; sequence: number; authorType: string; authorId: string; authorHandle: string
+    text: string; recipientIds: string[]; runId: string | null; undeliveredReason: string | null; createdAt: string
+  }
+  group_runs: {
+    id: string; groupId: string; organizationId: string; ownerUserId: string; sessionId: string; messageId: string
+    originId: string; hops: number; revision: number; throughPosition: number | null; usageFrom: unknown; usage: unknown
+    createdAt: string
+  }
+  groups: {
+    id: string; organizationId: string; ownerUserId: string; name: string; description: string | null; revision: number
+    messageSequence: number; createdAt: string; updatedAt: string
+  }
   idempotency_keys: {
     caller: string; key: string; requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null
     inProgressUntil: string | null; createdAt: string; grants: unknown
