@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
-import { followSessionMove } from '#src/resources/agents/tasks/moves.ts'
+import { followSessionMove, followSessionWait } from '#src/resources/agents/tasks/moves.ts'
 import { appendEvents, isClientType, type NewEvent } from './log.ts'
 import type { Session, SessionEvent, SessionStatus, StopReason } from './rows.ts'
 
@@ -62,7 +62,9 @@ export async function waitOn(
     tx,
     sql`update sessions set stop_reason = ${JSON.stringify(stopReason)}::jsonb where id = ${id} and status = 'idle'`,
   )
-  return appendEvents(tx, id, [...before, statusEvent('idle', stopReason)])
+  const events = await appendEvents(tx, id, [...before, statusEvent('idle', stopReason)])
+  await followSessionWait(tx, id)
+  return events
 }
 
 /** The row as it is after events were appended to its log. */

@@ -4,7 +4,16 @@ import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { transition } from '#src/platform/states.ts'
-import { isAtWork, openTasksOf, taskStates, taskTopic, type Task, type TaskError, type TaskStatus } from './rows.ts'
+import {
+  findTaskAtWork,
+  isAtWork,
+  openTasksOf,
+  taskStates,
+  taskTopic,
+  type Task,
+  type TaskError,
+  type TaskStatus,
+} from './rows.ts'
 import { tellOfTask } from './told.ts'
 
 /** A status that a session came to, and why it is idle. */
@@ -30,9 +39,15 @@ export async function followSessionMove(tx: Tx, { sessionId, to, stopReason }: S
   if (to === 'idle' && stopReason?.type !== 'requires_action') await publish(tx, taskTopic, sessionId)
 }
 
-/** Fails every open task of a session that is being deleted. */
-export async function failTasksOf(tx: Tx, sessionId: string): Promise<void> {
-  await endAll(tx, await openTasksOf(tx, sessionId), { type: 'session_deleted', message: 'The session was deleted.' })
+/** Tells of a task that still requires action after some of it was answered. */
+export async function followSessionWait(tx: Tx, sessionId: string): Promise<void> {
+  const task = await findTaskAtWork(tx, sessionId)
+  if (task) await tellOfTask(tx, task)
+}
+
+/** Fails every open task of a session that is being deleted, or that has ended. */
+export async function failTasksOf(tx: Tx, sessionId: string, because: 'deleted' | 'ended' = 'deleted'): Promise<void> {
+  await endAll(tx, await openTasksOf(tx, sessionId), because === 'deleted' ? sessionDeleted : sessionOver)
 }
 
 /**
@@ -59,6 +74,7 @@ export async function moveTask(
   return moved
 }
 
+const sessionDeleted: TaskError = { type: 'session_deleted', message: 'The session was deleted.' }
 const sessionOver: TaskError = { type: 'session_archived', message: 'The session has ended permanently.' }
 
 async function endAll(tx: Tx, open: readonly Task[], error: TaskError): Promise<void> {
