@@ -9,7 +9,7 @@ import { checkAtWork, lockSession, type Session } from './sessions/rows.ts'
 import { maskedEvents, stepMasker } from './sessions/secrets.ts'
 import { moveSession } from './sessions/states.ts'
 import { messageOfTask } from './tasks/messages.ts'
-import { moveTask } from './tasks/moves.ts'
+import { failTasksOf, moveTask } from './tasks/moves.ts'
 import { isAtWork, isOpen, lockTask, openTasksOf, type Task } from './tasks/rows.ts'
 
 /** What beginning a task needs of a process. */
@@ -17,11 +17,12 @@ export type TaskServices = Pick<Services, 'config' | 'jobs' | 'sealer'>
 
 /**
  * Begins the next task of a session, if it is idle with nothing left open; otherwise it is begun when it comes to rest. One
- * whose group or exchange is gone is cancelled.
+ * whose group or exchange is gone is cancelled; those of a session that is gone or has ended fail.
  * @throws BerthError rate_limited when the organization has as many running sessions as it may; the task stays queued.
  */
 export async function beginNextTask(services: TaskServices, tx: Tx, sessionId: string): Promise<Task | undefined> {
   const session = await lockSession(tx, sessionId)
+  if (!session || session.status === 'terminated') await failTasksOf(tx, sessionId, session ? 'ended' : 'deleted')
   if (!session || !isAtRest(session)) return undefined
   for (const task of await openTasksOf(tx, sessionId)) {
     if (isAtWork(task)) return undefined
@@ -80,8 +81,9 @@ export async function findDueSessions(db: Db): Promise<string[]> {
     db,
     sql`
     select session_id from (
-      select distinct t.session_id from session_tasks t join sessions s on s.id = t.session_id
-      where t.finished_at is null and t.status = 'queued' and s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action') due
+      select distinct t.session_id from session_tasks t left join sessions s on s.id = t.session_id
+      where t.finished_at is null and t.status = 'queued'
+        and (s.id is null or s.status = 'terminated' or s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action')) due
     order by random() limit ${taskLimits.atOnce}`, // at random: those whose organization has no room keep nobody else from beginning
   )
   return due.map(({ sessionId }) => sessionId)

@@ -39,12 +39,12 @@ export async function removeSession(
   tx: Tx,
   { id, environmentId }: { id: string; environmentId: string | null },
 ): Promise<void> {
+  await failTasksOf(tx, id)
   const deleted = await findOne<Pick<Row<'sessions'>, 'id' | 'organizationId'>>(
     tx,
     sql`delete from sessions where id = ${id} returning id, organization_id`,
   )
   if (deleted) await tellOfSession(tx, deleted, 'session.deleted')
-  await failTasksOf(tx, id)
   if (environmentId) await discardEnvironment(services, tx, environmentId)
   await publish(tx, sessionTopic, id)
 }
