@@ -6,6 +6,7 @@ import { deploymentRoutes } from './deployments.ts'
 import { environmentRoutes } from './environments.ts'
 import { credentialRoutes } from './credentials.ts'
 import { downloadFileRoute, fileRoutes, uploadFileRoute } from './files.ts'
+import { groupRoutes } from './groups.ts'
 import { memoryRoutes } from './memories.ts'
 import { runRoutes } from './runs.ts'
 import { scheduleRoutes } from './schedules.ts'
@@ -37,6 +38,7 @@ const routes: Routes = {
   ...credentialRoutes,
   ...sessionRoutes,
   ...sessionResourceRoutes,
+  ...groupRoutes,
   ...memoryRoutes,
   ...runRoutes,
   ...fileRoutes,

@@ -71,7 +71,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
     if (namesFiles) await checkNamedFiles(tx, scope, batch)
     // A client's events are masked too, because a log may be shared later.
     const masked = await maskedEvents(await sessionMasker({ db: tx, sealer: call.sealer }, session), batch)
-    return (await accept(call, tx, session, masked)).slice(0, batch.length)
+    return (await acceptEvents(call, tx, session, masked)).slice(0, batch.length)
   })
 }
 
@@ -81,10 +81,11 @@ export async function interruptSession(
   tx: Tx,
   session: Session,
 ): Promise<void> {
-  await accept(services, tx, session, [{ type: 'user.interrupt' }])
+  await acceptEvents(services, tx, session, [{ type: 'user.interrupt' }])
 }
 
-async function accept(
+/** Appends a client's events, checked and masked, to a session whose row is locked; it runs if there is something to do. */
+export async function acceptEvents(
   { config, jobs }: Pick<Call, 'config' | 'jobs'>,
   tx: Tx,
   session: Session,

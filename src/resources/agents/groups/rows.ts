@@ -6,7 +6,8 @@ import { decodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import type { Session, SessionStatus } from '#src/resources/agents/sessions/rows.ts'
+import type { SessionStatus } from '#src/resources/agents/sessions/rows.ts'
+import type { Counted } from '#src/resources/agents/sessions/usage.ts'
 import { isOpen, type Task } from '#src/resources/agents/tasks/rows.ts'
 
 /** A group as it is stored; moments are wire text, ids are uuids. */
@@ -28,18 +29,7 @@ export type GroupMessage = Row<
 >
 
 /** What a session counts; a run's share is the difference. Unit of `activeMs`: milliseconds. */
-export type RunCounters = Pick<
-  Session,
-  | 'inputTokens'
-  | 'outputTokens'
-  | 'cacheReadInputTokens'
-  | 'cacheCreation5mInputTokens'
-  | 'cacheCreation1hInputTokens'
-  | 'webSearchRequests'
-  | 'webFetchRequests'
-  | 'costNanoUsd'
-  | 'activeMs'
->
+export type RunCounters = Omit<Counted, 'runningSince'>
 
 /** A tool use of a run that waits for its user. */
 export type PendingUse = { id: string; type: string; data: Readonly<Record<string, unknown>>; createdAt: string }

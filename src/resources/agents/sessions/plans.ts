@@ -133,7 +133,7 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
 }
 
 /**
- * Keeps the token inside a VM from what it may not read itself: it may not use a session that has vaults or resources, nor
+ * Keeps the token inside a VM from what it may not read itself: it may not use a session that is a member of a group, or that has vaults or resources, nor
  * one in a VM that may hold secrets, resources or skills of other sessions, or what a deployment has set up in it.
  * @throws BerthError forbidden.
  */
@@ -145,6 +145,7 @@ export async function refuseSecretsToVmTokens(
   if (!scope.vmId) return
   const isClosed =
     vaultIds.length > 0 ||
+    (await findOne(db, sql`select 1 from group_members where session_id = ${id} limit 1`)) !== undefined ||
     (environmentId !== null &&
       (deploymentId !== null ||
         (await findOne(
@@ -153,7 +154,10 @@ export async function refuseSecretsToVmTokens(
     select 1 from environments e where id = ${environmentId} and (not ephemeral or exists (select from vm_env v where v.vm_id = e.vm_id and v.source = 'vault')
       or exists (select from vm_skills k where k.vm_id = e.vm_id) or exists (select from session_resources r where r.session_id = ${id} or r.vm_id = e.vm_id))`,
         ))))
-  if (isClosed) throw closedToVmTokens('sessions with vaults, resources, skills in a VM or an environment of their own')
+  if (isClosed)
+    throw closedToVmTokens(
+      'sessions with vaults, resources, skills in a VM or an environment of their own, and members of groups',
+    )
 }
 
 /**

@@ -69,8 +69,11 @@ export type ShownStats = { active_seconds: number; duration_seconds: number }
 /** A budget as callers see it. */
 export type ShownBudget = { type: 'limit'; max_list_cost: ShownMoney }
 
+/** What a session counts, and since when it runs. */
+export type Counted = Required<UsageAdded> & Pick<Session, 'activeMs' | 'runningSince'>
+
 /** A session's usage so far. */
-export function usageOf(session: Session): ShownUsage {
+export function usageOf(session: Counted): ShownUsage {
   return {
     input_tokens: session.inputTokens,
     output_tokens: session.outputTokens,
@@ -118,7 +121,7 @@ function dollars(nanoUsd: number): string {
   return `${whole}.${withoutEnding(fraction, '0').padEnd(2, '0')}`
 }
 
-function activeSeconds({ activeMs, runningSince }: Session): number {
+function activeSeconds({ activeMs, runningSince }: Pick<Session, 'activeMs' | 'runningSince'>): number {
   return inSeconds(activeMs + (runningSince ? Math.max(0, nowMs() - Date.parse(runningSince)) : 0))
 }
 

@@ -16,16 +16,19 @@ import { failed } from '#src/resources/agents/tools/results.ts'
 import { readTurnLog } from '#src/resources/agents/turns/logs.ts'
 
 /**
- * Whether an agent has running work, which prevents its deletion: a session that is running or rescheduling. Called
+ * Whether an agent has running work, which prevents its deletion: a session that is running or rescheduling, or that a
+ * group or a peer waits for. Called
  * with the agent's row locked for update, so no new session of it can be inserted; its sessions' rows are locked here,
  * so that none starts either.
  */
 export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
-  const sessions = await findAll<Pick<Session, 'status'>>(
+  const sessions = await findAll<Pick<Session, 'status'> & { isAwaited: boolean }>(
     tx,
-    sql`select status from sessions where agent_id = ${agentId} order by id for no key update`,
+    sql`
+    select status, exists (select from session_tasks t where t.session_id = sessions.id and t.finished_at is null) as is_awaited
+    from sessions where agent_id = ${agentId} order by id for no key update`,
   )
-  return sessions.some(isAtWork)
+  return sessions.some((session) => session.isAwaited || isAtWork(session))
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Tasks of sessions: what a group or a peer asks of one, from when it is queued until it is answered. */
 import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { states, type States } from '#src/platform/states.ts'
@@ -99,4 +99,9 @@ export async function queueTask(
   )
   await publish(tx, taskTopic, sessionId)
   return task
+}
+
+/** Deletes tasks that have ended, of these stored ids: what they served is being deleted. */
+export async function deleteTasks(tx: Tx, ids: readonly string[]): Promise<void> {
+  await change(tx, sql`delete from session_tasks where id = any(${ids}::uuid[]) and finished_at is not null`)
 }

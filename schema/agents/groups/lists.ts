@@ -1,0 +1,43 @@
+/** The messages and runs of groups, as lists. */
+import { builder } from '../../builder.ts'
+import { callIn } from '../../identity/organizations.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../../pages.ts'
+import { pagesOfEach } from '../../pages-of-each.ts'
+import { pageMessagesOfEach } from '#src/resources/agents/groups/messages.ts'
+import { pageRunsOfEach, type RunParent } from '#src/resources/agents/groups/runs.ts'
+import { groupType } from '../groups.ts'
+import { groupMessageType } from './messages.ts'
+import { groupRunType } from './run-type.ts'
+import './runs.ts'
+
+const messageConnection = connectionOf('GroupMessage', groupMessageType)
+const runConnection = connectionOf('GroupRun', groupRunType)
+const oldestFirst = 'Oldest first by default.'
+
+type MessagesGiven = Parameters<typeof pageMessagesOfEach>[2] & OrderGiven & { organizationId: string }
+const messagesOf = pagesOfEach((call, ids, { organizationId, orderBy, ...window }: MessagesGiven) =>
+  pageMessagesOfEach(callIn(call, { id: organizationId }), ids, window, orderBy?.direction),
+)
+type RunsGiven = Parameters<typeof pageRunsOfEach>[3] & OrderGiven & { organizationId: string }
+const runsOf = (parent: RunParent) =>
+  pagesOfEach((call, ids, { organizationId, orderBy, ...window }: RunsGiven) =>
+    pageRunsOfEach(callIn(call, { id: organizationId }), parent, ids, window, orderBy?.direction),
+  )
+const runsOfGroup = runsOf('group')
+
+builder.objectFields(groupType, (t) => ({
+  messages: t.field({
+    type: messageConnection,
+    nullable: true,
+    description: 'Its transcript.',
+    args: { ...pageArguments, orderBy: t.arg({ type: orderOf('GroupMessage'), description: oldestFirst }) },
+    resolve: ({ id, organizationId }, given, call) => messagesOf(call, id, { ...given, organizationId }),
+  }),
+  runs: t.field({
+    type: runConnection,
+    nullable: true,
+    description: 'The runs of its members.',
+    args: { ...pageArguments, orderBy: t.arg({ type: orderOf('GroupRun'), description: oldestFirst }) },
+    resolve: ({ id, organizationId }, given, call) => runsOfGroup(call, id, { ...given, organizationId }),
+  }),
+}))

@@ -1,0 +1,38 @@
+/** Saying something in a group, in GraphQL. */
+import { builder } from '../../builder.ts'
+import { groupLimits } from '#src/platform/limits/groups.ts'
+import { sendGroupMessage } from '#src/resources/agents/groups/messages.ts'
+import { groupMessageType } from './messages.ts'
+import { groupRunType } from './run-type.ts'
+
+builder.relayMutationField(
+  'sendGroupMessage',
+  {
+    description: 'What `sendGroupMessage` takes.',
+    inputFields: (t) => ({
+      groupId: t.id({ required: true, description: 'The group.' }),
+      text: t.string({
+        required: true,
+        description: `1 to ${groupLimits.textLength} characters. \`@\` and the handle of a member asks that member, \`@all\` all of them.`,
+      }),
+      recipientIds: t.idList({
+        description: 'The members that are to answer, instead of those whom the text mentions; without both, all.',
+      }),
+    }),
+  },
+  {
+    description: 'Says something in a group. Errors: NOT_FOUND, INVALID_REQUEST, RATE_LIMITED.',
+    resolve: (_, { input: { groupId, ...message } }, call) => sendGroupMessage(call, groupId, message),
+  },
+  {
+    description: 'What `sendGroupMessage` answers.',
+    outputFields: (t) => ({
+      message: t.field({ type: groupMessageType, description: 'The message.', resolve: (sent) => sent.message }),
+      runs: t.field({
+        type: [groupRunType],
+        description: 'The runs of those who are to answer, in the order of the members.',
+        resolve: (sent) => sent.runs,
+      }),
+    }),
+  },
+)

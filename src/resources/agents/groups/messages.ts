@@ -1,0 +1,187 @@
+/** What is said in groups: sending messages, the snapshot, and the history. */
+import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { groupLimits } from '#src/platform/limits/groups.ts'
+import {
+  pageSql,
+  readPagesOfEach,
+  type Direction,
+  type PagesOf,
+  type PageReading,
+  type PageWindow,
+} from '#src/platform/pages.ts'
+import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { beginNextTask } from '#src/resources/agents/tasks.ts'
+import { addMessage, addRun } from './conversation.ts'
+import { recipientsOf, userHandle } from './handles.ts'
+import {
+  findMembers,
+  findRunsWhere,
+  readGroup,
+  type Group,
+  type GroupMember,
+  type GroupMessage,
+  type GroupRun,
+} from './rows.ts'
+
+/** The input of a message. `recipientIds`: public ids of sessions; without it the mentions in the text count. */
+export type MessageInput = { text: string; recipientIds?: readonly string[] | null }
+
+/** A message that was sent, and the runs of those who are to answer it. */
+export type SentMessage = { message: GroupMessage; runs: GroupRun[] }
+
+/**
+ * Says something in a group. Each member that is to answer gets a run, which begins at once if its session is idle.
+ * @throws BerthError not_found, invalid_request; rate_limited when too much waits for one of them.
+ */
+export async function sendGroupMessage(call: Call, publicId: string, input: MessageInput): Promise<SentMessage> {
+  const scope = allow(call.caller, 'groups:write')
+  const text = readText(input.text)
+  return transaction(call.db, async (tx) => {
+    const known = await readGroup(tx, scope, publicId)
+    const recipients = recipientsOf(await findMembers(tx, [known.id]), text, input.recipientIds)
+    await lockSessions(tx, recipients)
+    const group = await readGroup(tx, scope, publicId, sql`for no key update`)
+    checkRoom(group)
+    const message = await addMessage(tx, group, {
+      authorType: 'user',
+      authorId: group.ownerUserId,
+      authorHandle: userHandle,
+      text,
+      runId: null,
+      recipients,
+    })
+    const ids: string[] = []
+    const cause = { messageId: message.id, originId: message.id, hops: 0 }
+    for (const recipient of recipients) ids.push(await addRun(tx, group, recipient, cause))
+    for (const { sessionId } of recipients) await beginIfRoom(call, tx, sessionId)
+    const runs = await findRunsWhere(tx, sql`r.id = any(${ids}::uuid[])`)
+    return { message, runs: runs.sort((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id)) }
+  })
+}
+
+/** Sessions are locked before their group, in the order of their ids. */
+async function lockSessions(tx: Tx, members: readonly GroupMember[]): Promise<void> {
+  const ids = members.map(({ sessionId }) => sessionId)
+  await change(tx, sql`select 1 from sessions where id = any(${ids}::uuid[]) order by id for no key update`)
+}
+
+/** Begins what waits for a session; it waits on when the organization has as many running sessions as it may. */
+async function beginIfRoom(call: Call, tx: Tx, sessionId: string): Promise<void> {
+  try {
+    await beginNextTask(call, tx, sessionId)
+  } catch (error) {
+    if (!(error instanceof BerthError && error.code === 'rate_limited')) throw error
+  }
+}
+
+function readText(given: string): string {
+  const { textLength: most } = groupLimits
+  if (given === '' || given.length > 2 * most || Array.from(given).length > most)
+    // two units make one character at most
+    throw new BerthError('invalid_request', `text must be 1 to ${most} characters.`, { field: 'text' })
+  if (given.includes('\0') || !given.isWellFormed())
+    throw new BerthError('invalid_request', 'text contains a NUL character or half of one. Remove it.', {
+      field: 'text',
+    })
+  return given
+}
+
+function checkRoom({ messageSequence }: Group): void {
+  if (messageSequence >= groupLimits.messagesMax)
+    throw new BerthError(
+      'rate_limited',
+      `This group has ${groupLimits.messagesMax} messages, which is the limit. Create another one.`,
+      { retryAfterSeconds: 60 },
+    )
+}
+
+/** A group, its newest messages, oldest first, and its runs, all as they were at one moment. */
+export type GroupSnapshot = { group: Group; transcript: GroupMessage[]; runs: GroupRun[]; hasMore: boolean }
+
+/** A group as it is now: its newest messages, and of each member the runs that have not ended and the last one. @throws BerthError not_found. */
+export async function getGroupSnapshot(call: Call, publicId: string): Promise<GroupSnapshot> {
+  const scope = allow(call.caller, 'groups:read')
+  return atOneMoment(call.db, async (tx) => {
+    const group = await readGroup(tx, scope, publicId)
+    const { messages: transcript, hasMore } = await newestMessages(tx, group.id, null)
+    const runs = await findRunsWhere(
+      tx,
+      sql`r.group_id = ${group.id} and (t.finished_at is null or r.id in (select distinct on (last.session_id) last.id from group_runs last where last.group_id = ${group.id} order by last.session_id, last.id desc))`,
+    )
+    return { group, transcript, runs, hasMore }
+  })
+}
+
+/** Reads in one transaction that sees the database as it was when it began. */
+function atOneMoment<Result>(db: Db, read: (tx: Tx) => Promise<Result>): Promise<Result> {
+  return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(read)
+}
+
+/** Messages of a group, oldest first, and whether there are older ones. */
+export type GroupHistory = { messages: GroupMessage[]; hasMore: boolean }
+
+/**
+ * The messages before a sequence number, the newest of them.
+ * @throws BerthError not_found; invalid_request for a number below 1.
+ */
+export async function getGroupHistory(
+  call: Call,
+  publicId: string,
+  beforeSequence: number | null | undefined,
+): Promise<GroupHistory> {
+  const { id } = await readGroup(call.db, allow(call.caller, 'groups:read'), publicId)
+  const before = beforeSequence ?? null
+  if (before !== null && (!Number.isSafeInteger(before) || before < 1))
+    throw new BerthError('invalid_request', 'before_sequence must be the sequence of a message.', {
+      field: 'before_sequence',
+    })
+  return newestMessages(call.db, id, before)
+}
+
+async function newestMessages(db: Db, groupId: string, before: number | null): Promise<GroupHistory> {
+  const rows = await findAll<GroupMessage>(
+    db,
+    sql`
+    select * from group_messages where group_id = ${groupId} and (${before}::bigint is null or sequence < ${before})
+    order by sequence desc limit ${groupLimits.pageMax + 1}`,
+  )
+  return { messages: rows.slice(0, groupLimits.pageMax).reverse(), hasMore: rows.length > groupLimits.pageMax }
+}
+
+/** The messages of these stored ids that are in groups of the caller's. */
+export async function findGroupMessages(call: Call, ids: readonly string[]): Promise<GroupMessage[]> {
+  const mine = ownedByCaller(allowAnywhere(call.caller, 'groups:read'))
+  return findAll<GroupMessage>(
+    call.db,
+    sql`select * from group_messages where id = any(${ids}::uuid[]) and group_id in (select g.id from groups g where ${mine})`,
+  )
+}
+
+/** The messages of each group of these stored ids, oldest first by default. @throws BerthError invalid_request. */
+export async function pageMessagesOfEach(
+  call: Call,
+  groupIds: readonly string[],
+  window: PageWindow,
+  direction: Direction = 'asc',
+): Promise<PagesOf<GroupMessage>> {
+  const mine = ownedByCaller(allow(call.caller, 'groups:read'))
+  const chosen = sql`group_id = parent.id`
+  return readPagesOfEach<GroupMessage, string>(call.db, window, {
+    cursors: { keyOf: sequenceOf, cursorOf: ({ sequence }) => String(sequence) },
+    parents: sql`select id from groups where id = any(${groupIds}::uuid[]) and ${mine}`,
+    parentName: 'group',
+    rows: (reading: PageReading) => {
+      const { within, cut } = pageSql(sql`sequence`, reading, direction)
+      return sql`select * from group_messages where ${chosen} and ${within} ${cut}`
+    },
+    whole: sql`group_messages where ${chosen}`,
+    most: limits.connectionFirstMax,
+  })
+}
+
+function sequenceOf(cursor: string): string | undefined {
+  return /^\d{1,15}$/.test(cursor) ? cursor : undefined
+}
