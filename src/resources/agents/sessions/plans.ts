@@ -133,8 +133,8 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
 }
 
 /**
- * Keeps the token inside a VM from what it may not read itself: it may not use a session that is a member of a group, or that has vaults or resources, nor
- * one in a VM that may hold secrets, resources or skills of other sessions, or what a deployment has set up in it.
+ * Keeps the token inside a VM from what it may not read itself: it may not use a session that is a member of a group, or
+ * that has vaults or resources, nor one in a VM that may hold secrets, resources or skills of other sessions, or what a deployment has set up in it.
  * @throws BerthError forbidden.
  */
 export async function refuseSecretsToVmTokens(
