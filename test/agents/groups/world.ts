@@ -78,7 +78,10 @@ export async function groupWorld(berth: Berth, token: string): Promise<GroupWorl
     expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBe(status)
     return answer.body
   }
-  const { id: environment } = await ok<{ id: string }>('POST', 'environments', 201, { name: 'desk', config: { type: 'vm' } })
+  const { id: environment } = await ok<{ id: string }>('POST', 'environments', 201, {
+    name: 'desk',
+    config: { type: 'vm' },
+  })
   const session: GroupWorld['session'] = async (name, agent = {}, fields = {}) =>
     (
       await ok<{ id: string }>('POST', 'sessions', 201, {
