@@ -1,27 +1,21 @@
 /**
  * A worker that dies at any of its statements: the next one brings the session to the end that it would have come to.
- * The worker is the real one. From its death on none of its statements reaches Postgres, except that what it had open
- * is rolled back, as Postgres does when a connection is gone.
  */
-import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { setLogLevel } from '#src/platform/log.ts'
-import { change, openDatabase, sql, type Database } from '#src/platform/postgres.ts'
-import type { Services } from '#src/platform/services.ts'
+import { change, sql } from '#src/platform/postgres.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
 import { agentSessions, textOf, types, type Event } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
+import { closeMortals, mortalWorker, type Life } from '../../support/mortal-worker.ts'
 import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
 
-/** How many statements a worker has before it dies, and how many it has sent; `over` when it dies. */
-type Life = { statements: number; sent: number; over: PromiseWithResolvers<void> }
 const stepsMax = 40
 const togetherMax = 30
 
 let berth: Berth
 let tools: TestMcpServer
-const opened: Database[] = []
 /** How often the tool was called, by its numbers. */
 const calls = new Map<string, number>()
 beforeAll(async () => {
@@ -41,46 +35,10 @@ beforeAll(async () => {
   setLogLevel('silent') // the dying have much to say
 })
 afterAll(async () => {
-  await Promise.all(opened.map((database) => database.close()))
+  await closeMortals()
   await berth?.stop()
   await tools?.close()
 })
-
-/** The worker that dies: the platform of its process, whose database takes so many statements. */
-function mortalWorker(statements: number): Services & { life: Life } {
-  const { services } = berth
-  const database = openDatabase(services.database.url, { connections: 2, applicationName: 'berth-worker' })
-  const life: Life = { statements, sent: 0, over: Promise.withResolvers() }
-  makeMortal(database.pool, life)
-  opened.push(database)
-  return { ...services, database, db: database.db, life }
-}
-
-type Send = (statement: { text: string }, done: (error: Error | null, result?: unknown) => void) => void
-
-/** Counts the statements, as Berth sends them to pg: on the pool, and on a connection in a transaction. */
-function makeMortal(pool: pg.Pool, life: Life): void {
-  const counted =
-    (send: Send): Send =>
-    (statement, done) => {
-      if (statement.text === 'rollback' || life.sent++ < life.statements) return send(statement, done)
-      life.over.resolve()
-      done(new Error('Connection terminated: the worker is dead')) // as pg says it
-    }
-  const [query, connect] = [pool.query.bind(pool), pool.connect.bind(pool)] as unknown as [
-    Send,
-    (callback?: unknown) => Promise<pg.PoolClient>,
-  ] // of pg's many forms, those that Berth uses
-  Object.assign(pool, {
-    query: counted(query),
-    connect: async (callback?: unknown) => {
-      if (callback !== undefined) return connect(callback) // the pool itself, for a statement that is counted already
-      const client = await connect()
-      const release = (broken?: boolean): void => client.release(broken)
-      return { query: counted(client.query.bind(client) as unknown as Send), release }
-    },
-  })
-}
 
 /** An agent with a tool that is called, and one that its client answers. */
 const definition = () => ({
@@ -100,7 +58,7 @@ const definition = () => ({
  * Its organization is its own, so that what a dead process has in hand of one's money keeps no other waiting.
  */
 async function runToEnd(number: number, statements: number): Promise<{ log: Event[]; life: Life }> {
-  const worker = mortalWorker(statements)
+  const worker = mortalWorker(berth.services, statements)
   const { life } = worker
   const sessions = agentSessions(berth, await berth.token(`alice-${number}`, `mortal-${number}`))
   const id = await sessions.begin(

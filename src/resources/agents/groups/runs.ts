@@ -175,8 +175,14 @@ export async function answerGroupQuestion(
       type: 'user.custom_tool_result',
       data: { custom_tool_use_id: toolUseId, content: [{ type: 'text', text }], is_error: false },
     }),
-    valueOf: ({ data = {} }) => JSON.stringify(data['content']),
+    valueOf: ({ data = {} }) => textIn(data['content']),
   })
+}
+
+/** The text of an answer, which may have been sent to the session itself. */
+function textIn(content: unknown): string {
+  const blocks = Array.isArray(content) ? (content as { text?: unknown }[]) : [] // event-shapes.ts or the above made them
+  return blocks.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n')
 }
 
 function readApproval({ approved, reason, result, denyMessage }: ApprovalInput): {
