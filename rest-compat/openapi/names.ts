@@ -12,6 +12,7 @@ const nouns: Readonly<Record<string, string>> = {
   embeddings: 'Vectors of texts.',
   environments: 'Where sessions work: the configurations of their VMs.',
   files: 'Files for agents.',
+  groups: 'Sessions that talk with their user and with each other.',
   memories: 'What people and organizations keep for their agents.',
   messages: 'Chats with models, in the format of Anthropic’s clients.',
   models: 'The available models.',

@@ -138,6 +138,14 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     trigger: target.trigger,
     fire: target.fire,
     memory: target.memory,
+    group: target.group,
+    groupMessage: target.groupMessage,
+    groupRun: target.groupRun,
+    groupMember: target.groupMember,
+    otherMember: target.otherMember,
+    run_id: target.groupRun,
+    approval_id: target.approval,
+    tool_call_id: target.question,
     fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)

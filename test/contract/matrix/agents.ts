@@ -5,6 +5,7 @@
  */
 import { deploymentsGraphqlRows, deploymentsRows } from './deployments.ts'
 import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
+import { groupsGraphqlRows, groupsRows } from './groups.ts'
 import { memoriesGraphqlRows, memoriesRows } from './memories.ts'
 import { sessionsGraphqlRows, sessionsRows } from './sessions.ts'
 import { triggersGraphqlRows, triggersRows } from './triggers.ts'
@@ -39,6 +40,7 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
   ...vaultsRows,
   ...deploymentsRows,
   ...memoriesRows,
+  ...groupsRows,
   'GET /agents/v1/agents': { outcomes: listsDefinitions('200') },
   'POST /agents/v1/agents': { outcomes: makesDefinition('201'), body: { name: 'x', model } },
   'GET /agents/v1/agents/{id}': { of: 'agent', outcomes: readsDefinition('200') },
@@ -78,6 +80,7 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...vaultsGraphqlRows,
   ...deploymentsGraphqlRows,
   ...memoriesGraphqlRows,
+  ...groupsGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },
   'query agents': { outcomes: listsDefinitions('200'), args: 'first: 2' },
   'query agentMcpTools': { outcomes: reads('200'), args: agent },

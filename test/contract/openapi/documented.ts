@@ -60,6 +60,17 @@ export const documented = [
 ]
 /** The operations of the agents service that exist so far, and those of the gateway. */
 export const documentedOfAgents = [
+  'GET /v1/groups',
+  'POST /v1/groups',
+  'GET /v1/groups/{id}',
+  'PATCH /v1/groups/{id}',
+  'DELETE /v1/groups/{id}',
+  'GET /v1/groups/{id}/history',
+  'POST /v1/groups/{id}/messages',
+  'GET /v1/groups/{id}/runs/{run_id}',
+  'POST /v1/groups/{id}/runs/{run_id}/stop',
+  'POST /v1/groups/{id}/runs/{run_id}/approvals/{approval_id}',
+  'POST /v1/groups/{id}/runs/{run_id}/questions/{tool_call_id}',
   'GET /v1/memories',
   'POST /v1/memories',
   'GET /v1/memories/{id}',

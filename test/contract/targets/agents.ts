@@ -10,6 +10,13 @@ import { sealToken } from '#src/resources/agents/session-resources/rows.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
 import type { Berth } from '../../support/berth.ts'
 import {
+  absentGroupsTarget,
+  groupsPicture,
+  makeGroupsTarget,
+  malformedGroupsTarget,
+  type GroupsTarget,
+} from './groups.ts'
+import {
   absentSkillsTarget,
   makeSkillsTarget,
   malformedSkillsTarget,
@@ -33,7 +40,8 @@ export type AgentsTarget = {
   trigger: string
   fire: string
   memory: string
-} & SkillsTarget
+} & SkillsTarget &
+  GroupsTarget
 
 /** Ids of the same kinds that nothing has. */
 export const absentAgentsTarget = (): AgentsTarget => ({
@@ -52,6 +60,7 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   fire: newId('triggerFire'),
   memory: newId('memory'),
   ...absentSkillsTarget(),
+  ...absentGroupsTarget(),
 })
 /** Texts that are no ids. */
 export const malformedAgentsTarget: AgentsTarget = {
@@ -70,9 +79,10 @@ export const malformedAgentsTarget: AgentsTarget = {
   fire: 'fire_x',
   memory: 'mem_x',
   ...malformedSkillsTarget,
+  ...malformedGroupsTarget,
 }
 
-/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, a schedule with a run, an idle session with an event, a file, and a memory. */
+/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, a schedule with a run, an idle session with an event, a file, a memory, and a group. */
 export async function makeAgentsTarget(
   berth: Berth,
   { organizationId, userId }: { organizationId: string; userId: string },
@@ -222,6 +232,7 @@ export async function makeAgentsTarget(
     fire: encodeId('triggerFire', fireId),
     memory: encodeId('memory', memoryId),
     ...(await makeSkillsTarget(berth, organizationId, userId, canary)),
+    ...(await makeGroupsTarget(berth, { organizationId, userId }, { agentId, environmentId, canary })),
   }
 }
 
@@ -250,5 +261,9 @@ export async function agentsPicture(berth: Berth, target: AgentsTarget): Promise
     union all select 'schedule ' || s::text from schedules s where id = ${scheduleId} union all select 'schedule run ' || r::text from schedule_runs r where schedule_id = ${scheduleId} order by 1`.execute(
     db,
   )
-  return [...rows.map(({ row }) => row), ...(await skillsPicture(berth, target))]
+  return [
+    ...rows.map(({ row }) => row),
+    ...(await skillsPicture(berth, target)),
+    ...(await groupsPicture(berth, target)),
+  ]
 }
