@@ -33,6 +33,7 @@ export const groupRoutes: Routes = {
   },
   'GET /v1/groups/{id}': {
     status: 200,
+    large: true,
     errors: [404],
     summary: 'A group as it is now, with its newest messages and its runs',
     operation: `query getGroup ($id: ID!) { body: groupSnapshot(id: $id) {
@@ -54,6 +55,7 @@ export const groupRoutes: Routes = {
   },
   'GET /v1/groups/{id}/history': {
     status: 200,
+    large: true,
     errors: [400, 404],
     summary: 'The messages before one of them, oldest first',
     operation: `query getGroupHistory ($id: ID!, $before_sequence: Int) {

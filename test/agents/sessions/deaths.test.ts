@@ -8,7 +8,7 @@ import { change, sql } from '#src/platform/postgres.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
 import { agentSessions, textOf, types, type Event } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { closeMortals, mortalWorker, type Life } from '../../support/mortal-worker.ts'
+import { closeMortals, mortalWorker, type Life } from '../mortal-worker.ts'
 import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
 
 const stepsMax = 40

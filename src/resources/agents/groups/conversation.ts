@@ -17,6 +17,7 @@ import {
   type GroupMember,
   type GroupMessage,
   type RunCounters,
+  type RunRow,
   type UndeliveredReason,
 } from './rows.ts'
 
@@ -25,9 +26,6 @@ type Said = Pick<GroupMessage, 'authorType' | 'authorId' | 'authorHandle' | 'tex
   recipients: readonly GroupMember[]
   undeliveredReason?: UndeliveredReason | null
 }
-
-/** A run as its row alone has it. */
-type RunRow = Row<'group_runs', { usage: RunCounters | null; usageFrom: RunCounters | null }>
 
 /** Where a run comes from: the message that it answers, the user's message before that, and how far that is away. */
 type Cause = { messageId: string; originId: string; hops: number }

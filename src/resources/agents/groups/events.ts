@@ -1,5 +1,5 @@
 /** What happens in a group: written with the change, followed from any revision without gaps or repeats. */
-import { allow } from '#src/platform/access.ts'
+import { allowAnywhere } from '#src/platform/access.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
 import { eventPosition } from '#src/platform/pages.ts'
 import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
@@ -62,7 +62,7 @@ export async function followGroup(
   publicId: string,
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<GroupEvent>> {
-  const group = await readGroup(call.db, allow(call.caller, 'groups:read'), publicId)
+  const group = await readGroup(call.db, allowAnywhere(call.caller, 'groups:read'), publicId)
   return followRows<GroupEvent>(call, group.id, after, {
     topic: groupTopic,
     rows: sql`group_events where group_id = ${group.id}`,
@@ -84,7 +84,7 @@ export async function followGroupRun(
   { groupId, runId }: RunNamed,
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<GroupRun>> {
-  const run = await readGroupRun(call.db, allow(call.caller, 'groups:read'), groupId, runId)
+  const run = await readGroupRun(call.db, allowAnywhere(call.caller, 'groups:read'), groupId, runId)
   const of = sql`r.id = ${run.id}`
   return follow<GroupRun, number>(call, after ? eventPosition(after) : 0, {
     sit: (signal) => listenAlone(call.pubsub, groupTopic, run.groupId, signal),

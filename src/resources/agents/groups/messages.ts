@@ -1,11 +1,12 @@
 /** What is said in groups: sending messages, the snapshot, and the history. */
-import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
 import {
   pageSql,
   readPagesOfEach,
+  withinPageBytes,
   type Direction,
   type PagesOf,
   type PageReading,
@@ -37,7 +38,7 @@ export type SentMessage = { message: GroupMessage; runs: GroupRun[] }
  * @throws BerthError not_found, invalid_request; rate_limited when too much waits for one of them.
  */
 export async function sendGroupMessage(call: Call, publicId: string, input: MessageInput): Promise<SentMessage> {
-  const scope = allow(call.caller, 'groups:write')
+  const scope = allowAnywhere(call.caller, 'groups:write')
   const text = readText(input.text)
   return transaction(call.db, async (tx) => {
     const known = await readGroup(tx, scope, publicId)
@@ -103,13 +104,17 @@ export type GroupSnapshot = { group: Group; transcript: GroupMessage[]; runs: Gr
 
 /** A group as it is now: its newest messages, and of each member the runs that have not ended and the last one. @throws BerthError not_found. */
 export async function getGroupSnapshot(call: Call, publicId: string): Promise<GroupSnapshot> {
-  const scope = allow(call.caller, 'groups:read')
+  const scope = allowAnywhere(call.caller, 'groups:read')
   return atOneMoment(call.db, async (tx) => {
     const group = await readGroup(tx, scope, publicId)
     const { messages: transcript, hasMore } = await newestMessages(tx, group.id, null)
     const runs = await findRunsWhere(
       tx,
-      sql`r.group_id = ${group.id} and (t.finished_at is null or r.id in (select distinct on (last.session_id) last.id from group_runs last where last.group_id = ${group.id} order by last.session_id, last.id desc))`,
+      sql`r.group_id = ${group.id} and r.id in (
+        select (select last.id from group_runs last where last.session_id = m.session_id and last.group_id = m.group_id order by last.id desc limit 1)
+        from group_members m where m.group_id = ${group.id}
+        union select open.id from session_tasks open join group_members m on m.session_id = open.session_id
+        where m.group_id = ${group.id} and open.finished_at is null)`,
     )
     return { group, transcript, runs, hasMore }
   })
@@ -132,7 +137,7 @@ export async function getGroupHistory(
   publicId: string,
   beforeSequence: number | null | undefined,
 ): Promise<GroupHistory> {
-  const { id } = await readGroup(call.db, allow(call.caller, 'groups:read'), publicId)
+  const { id } = await readGroup(call.db, allowAnywhere(call.caller, 'groups:read'), publicId)
   const before = beforeSequence ?? null
   if (before !== null && (!Number.isSafeInteger(before) || before < 1))
     throw new BerthError('invalid_request', 'before_sequence must be the sequence of a message.', {
@@ -167,7 +172,7 @@ export async function pageMessagesOfEach(
   window: PageWindow,
   direction: Direction = 'asc',
 ): Promise<PagesOf<GroupMessage>> {
-  const mine = ownedByCaller(allow(call.caller, 'groups:read'))
+  const mine = ownedByCaller(allowAnywhere(call.caller, 'groups:read'))
   const chosen = sql`group_id = parent.id`
   return readPagesOfEach<GroupMessage, string>(call.db, window, {
     cursors: { keyOf: sequenceOf, cursorOf: ({ sequence }) => String(sequence) },
@@ -175,10 +180,12 @@ export async function pageMessagesOfEach(
     parentName: 'group',
     rows: (reading: PageReading) => {
       const { within, cut } = pageSql(sql`sequence`, reading, direction)
-      return sql`select * from group_messages where ${chosen} and ${within} ${cut}`
+      const listed = sql`select *, octet_length(text) as size_bytes from group_messages where ${chosen} and ${within} ${cut}`
+      return withinPageBytes(listed, sql`sequence`, reading, direction, Math.floor(limits.pageBytes / groupIds.length))
     },
     whole: sql`group_messages where ${chosen}`,
     most: limits.connectionFirstMax,
+    bytesMax: limits.pageBytes,
   })
 }
 

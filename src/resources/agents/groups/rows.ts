@@ -11,7 +11,18 @@ import type { Counted } from '#src/resources/agents/sessions/usage.ts'
 import { isOpen, type Task } from '#src/resources/agents/tasks/rows.ts'
 
 /** A group as it is stored; moments are wire text, ids are uuids. */
-export type Group = Row<'groups'>
+export type Group = Pick<
+  Row<'groups'>,
+  | 'id'
+  | 'organizationId'
+  | 'ownerUserId'
+  | 'name'
+  | 'description'
+  | 'revision'
+  | 'messageSequence'
+  | 'createdAt'
+  | 'updatedAt'
+>
 
 /** A member of a group, with the status of its session. */
 export type GroupMember = Pick<
@@ -34,16 +45,15 @@ export type RunCounters = Omit<Counted, 'runningSince'>
 /** A tool use of a run that waits for its user. */
 export type PendingUse = { id: string; type: string; data: Readonly<Record<string, unknown>>; createdAt: string }
 
+/** A run as its own row has it. `usageFrom`: the session's counters when it began; `usage`: what it had used when it last changed. */
+export type RunRow = Row<'group_runs', { usageFrom: RunCounters | null; usage: RunCounters | null }>
+
 /** A run, together with its task and its reply. */
-export type GroupRun = Omit<Row<'group_runs'>, 'usage' | 'usageFrom'> &
+export type GroupRun = RunRow &
   Pick<Task, 'status' | 'error' | 'fromPosition' | 'startedAt' | 'finishedAt'> & {
     replyId: string | null
     replyText: string | null
     pending: PendingUse[]
-    /** The session's counters when it began; null before that. */
-    usageFrom: RunCounters | null
-    /** What it used when it last changed. */
-    usage: RunCounters | null
     /** The session's counters now; null when it has ended, or the session is gone. */
     counters: RunCounters | null
   }

@@ -1,5 +1,6 @@
 /** The runs with which members of groups answer: reading and stopping them, and answering what they ask of their user. */
-import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { timestamp } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, type IdKind } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -27,7 +28,7 @@ import { findRunsWhere, isRunOpen, readGroupRun, runColumns, runTables, type Gro
 
 /** A run of the caller's group. @throws BerthError not_found. */
 export async function getGroupRun(call: Call, { groupId, runId }: RunNamed): Promise<GroupRun> {
-  return readGroupRun(call.db, allow(call.caller, 'groups:read'), groupId, runId)
+  return readGroupRun(call.db, allowAnywhere(call.caller, 'groups:read'), groupId, runId)
 }
 
 /** The runs of these stored ids that are the caller's. */
@@ -47,7 +48,7 @@ export async function pageRunsOfEach(
   window: PageWindow,
   direction: Direction = 'asc',
 ): Promise<PagesOf<GroupRun>> {
-  const mine = ownedByCaller(allow(call.caller, 'groups:read'))
+  const mine = ownedByCaller(allowAnywhere(call.caller, 'groups:read'))
   const column = parent === 'group' ? sql`group_id` : sql`message_id`
   const chosen = sql`${column} = parent.id and ${mine}`
   return readPagesOfEach<GroupRun, string>(call.db, window, {
@@ -65,7 +66,7 @@ export async function pageRunsOfEach(
 
 /** Stops a run; one that has ended stays as it is. @throws BerthError not_found. */
 export async function stopGroupRun(call: Call, named: RunNamed): Promise<GroupRun> {
-  const scope = allow(call.caller, 'groups:write')
+  const scope = allowAnywhere(call.caller, 'groups:write')
   return transaction(call.db, async (tx) => {
     const run = await readGroupRun(tx, scope, named.groupId, named.runId)
     if (isRunOpen(run)) await stopTask(call, tx, run)
@@ -94,7 +95,7 @@ export function approvalsOf({ pending }: Pick<GroupRun, 'pending'>): PendingAppr
       tool_call_id: encodeId('sessionEvent', id),
       tool_name: String(data['name']),
       input: Object(data['input']) as PendingApproval['input'], // a tool's input is an object
-      created_at: new Date(createdAt).toISOString(),
+      created_at: timestamp(Date.parse(createdAt)),
     }))
 }
 
@@ -111,7 +112,7 @@ export function questionsOf({ pending }: Pick<GroupRun, 'pending'>): PendingQues
         question:
           typeof question === 'string' ? question : `${String(data['name'])} ${JSON.stringify(data['input'] ?? {})}`,
         options: Array.isArray(options) ? options.filter((one) => typeof one === 'string') : null,
-        created_at: new Date(createdAt).toISOString(),
+        created_at: timestamp(Date.parse(createdAt)),
       }
     })
 }
@@ -136,7 +137,7 @@ export type ApprovalInput = RunNamed & {
  * @throws BerthError not_found, invalid_request; already_answered when it was answered otherwise, or waits no more.
  */
 export async function answerGroupApproval(call: Call, input: ApprovalInput): Promise<GroupRun> {
-  const scope = allow(call.caller, 'groups:write')
+  const scope = allowAnywhere(call.caller, 'groups:write')
   const { result, denyMessage } = readApproval(input)
   return answer(call, scope, input, {
     kind: 'approval',
@@ -159,7 +160,7 @@ export async function answerGroupQuestion(
   call: Call,
   input: RunNamed & { toolCallId: string; answer: string },
 ): Promise<GroupRun> {
-  const scope = allow(call.caller, 'groups:write')
+  const scope = allowAnywhere(call.caller, 'groups:write')
   const { answerLength: most } = groupLimits
   const text = input.answer
   if (text === '' || text.length > most || text.includes('\0') || !text.isWellFormed())

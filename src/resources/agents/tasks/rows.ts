@@ -1,4 +1,5 @@
 /** Tasks of sessions: what a group or a peer asks of one, from when it is queued until it is answered. */
+import type { RawBuilder } from 'kysely'
 import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -101,7 +102,7 @@ export async function queueTask(
   return task
 }
 
-/** Deletes tasks that have ended, of these stored ids: what they served is being deleted. */
-export async function deleteTasks(tx: Tx, ids: readonly string[]): Promise<void> {
-  await change(tx, sql`delete from session_tasks where id = any(${ids}::uuid[]) and finished_at is not null`)
+/** Deletes the tasks that match and have ended: what they served is being deleted. */
+export async function deleteTasks(tx: Tx, which: RawBuilder<unknown>): Promise<void> {
+  await change(tx, sql`delete from session_tasks where ${which} and finished_at is not null`)
 }
