@@ -21,6 +21,8 @@ beforeAll(async () => {
     id: string
   }>`select id from inference_requests where key_id = ${target.apiKey}`.execute(berth.services.db)
   request = encodeId('inferenceRequest', rows[0]?.id ?? '')
+  const members = [target.groupMember, target.otherMember].map((id) => decodeId('session', id))
+  await sql`delete from sessions where id = any(${members}::uuid[])`.execute(berth.services.db) // one session is enough here
 })
 afterAll(() => berth.stop())
 
@@ -51,6 +53,9 @@ const kinds = (): Record<string, string> => ({
   Vault: target.vault,
   VaultCredential: target.credential,
   Session: target.session,
+  Group: target.group,
+  GroupMessage: target.groupMessage,
+  GroupRun: target.groupRun,
   InferenceRequest: request,
 })
 const everybodys = ['Template', 'Machine']

@@ -136,7 +136,9 @@ describe('what a run waits for', () => {
     const { run, asker } = await waiting('!tool ask_user {"question":"?"}\n!say ok')
     const use = run.pending_questions[0]?.tool_call_id ?? ''
     const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => reply(run, use, `answer ${at}`)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      200, 409, 409, 409, 409, 409,
+    ])
     await world.until(run, 'completed')
     expect((await sessions.log(asker)).filter(({ type }) => type === 'user.custom_tool_result')).toHaveLength(1)
     const { run: second, asker: direct } = await waiting('!tool ask_user {"question":"?"}\n!say ok')
