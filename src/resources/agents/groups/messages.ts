@@ -122,7 +122,10 @@ export async function getGroupSnapshot(call: Call, publicId: string): Promise<Gr
 
 /** Reads in one transaction that sees the database as it was when it began. */
 function atOneMoment<Result>(db: Db, read: (tx: Tx) => Promise<Result>): Promise<Result> {
-  return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(read)
+  return transaction(db, async (tx) => {
+    await change(tx, sql`set transaction isolation level repeatable read, read only`)
+    return read(tx)
+  })
 }
 
 /** Messages of a group, oldest first, and whether there are older ones. */
