@@ -11,7 +11,7 @@ const vmTests = 'test/**/*.vm.test.ts'
 /** What takes seven seconds or more on a calm machine, and what needs a Debian package beside git: all else is fast. */
 export const slowTests = [
   'test/adding-a-noun.test.ts', // a copy of the checkout, and its types
-  'test/agents/groups/deaths.test.ts', // a conversation whose worker dies at each of its statements
+  'test/agents/groups/deaths.test.ts', // a conversation whose worker dies, again and again
   'test/agents/memories/tools.test.ts', // sessions, one after another
   'test/agents/outcomes.test.ts', // sessions that are graded several times
   'test/agents/runs.test.ts', // sessions that end by themselves

@@ -14,8 +14,8 @@ import { groupWorld, saidIn, type GroupWorld, type Snapshot } from './world.ts'
 
 const stepsMax = 40
 const togetherMax = 30
-/** Of the statements, at every second one a worker dies. */
-const every = 2
+/** Of the statements, at every fourth one a worker dies. */
+const every = 4
 
 let berth: Berth
 beforeAll(async () => {

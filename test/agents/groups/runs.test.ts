@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
 import { change, getOne, sql } from '#src/platform/postgres.ts'
 import { removeMembership } from '#src/resources/identity/members.ts'
+import { cancelExpiredTasks } from '#src/resources/agents/tasks.ts'
 import { agentSessions, message, textOf, type AgentSessions } from '../../support/agent-sessions.ts'
 import { callAgents, refusal } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -186,6 +187,17 @@ describe('stopping', () => {
     )
     expect(count).toBe(0)
   })
+})
+
+test('what nobody answers within a day is cancelled', async () => {
+  const { run } = await waiting('!tool ask_user {"question":"?"}\n!say ok')
+  const { services } = berth
+  await change(
+    services.db,
+    sql`update session_tasks set expires_at = now() where id = ${decodeId('groupRun', run.run_id)}`,
+  )
+  await cancelExpiredTasks(services)
+  expect(await world.run(run)).toMatchObject({ status: 'cancelled', pending_questions: [], reply: null })
 })
 
 const agentOf = async (session: string): Promise<string> =>
