@@ -7,12 +7,11 @@ import { readBeginning, type OutboundFetch } from './outbound-fetch.ts'
 
 /** How a client authenticates at the token endpoint. */
 export type ClientAuth = 'none' | 'client_secret_basic' | 'client_secret_post'
+/** A client, as an authorization server knows it. */
+export type ClientIdentity = { clientId: string; clientAuth: ClientAuth; clientSecret: string | null }
 /** A request for a new access token. */
-export type RefreshRequest = {
+export type RefreshRequest = ClientIdentity & {
   tokenEndpoint: string
-  clientId: string
-  clientAuth: ClientAuth
-  clientSecret: string | null
   refreshToken: string
   scope: string | null
   resource: string | null
@@ -32,15 +31,18 @@ const limitMs = 10_000
 const answerBytesMax = 128 * 1024
 const longestExpirySeconds = 10 * 365 * 24 * 3600
 
-const tokenText = z
+/** The text of a token, which must fit into a header. */
+export const tokenText = z
   .string()
   .min(1)
   .max(limits.tokenLength)
   .regex(/^[\x21-\x7e]+$/)
+/** How many seconds a token is valid; null for what nobody can mean. */
+export const expiresInShape = z.coerce.number().positive().max(longestExpirySeconds).nullish().catch(null)
 const granted = z.object({
   access_token: tokenText,
   refresh_token: tokenText.nullish(),
-  expires_in: z.coerce.number().positive().max(longestExpirySeconds).nullish().catch(null),
+  expires_in: expiresInShape,
 })
 const refusal = z.object({ error: z.string() })
 
@@ -57,7 +59,7 @@ export async function exchangeRefreshToken(fetch: OutboundFetch, request: Refres
       headers: {
         accept: 'application/json',
         'content-type': 'application/x-www-form-urlencoded',
-        ...authorizationOf(request),
+        ...clientHeaders(request),
       },
     })
     const { text, truncated } = await readBeginning(response, answerBytesMax)
@@ -86,26 +88,29 @@ export async function exchangeRefreshToken(fetch: OutboundFetch, request: Refres
   }
 }
 
-function formOf({
-  clientId,
-  clientAuth,
-  clientSecret,
-  refreshToken,
-  scope,
-  resource,
-}: RefreshRequest): URLSearchParams {
+function formOf(request: RefreshRequest): URLSearchParams {
+  const { refreshToken, scope, resource } = request
   return new URLSearchParams({
     grant_type: 'refresh_token',
     refresh_token: refreshToken,
-    ...(clientAuth === 'client_secret_basic' ? {} : { client_id: clientId }),
-    ...(clientAuth === 'client_secret_post' ? { client_secret: clientSecret ?? '' } : {}),
+    ...clientFields(request),
     ...(scope === null ? {} : { scope }),
     ...(resource === null ? {} : { resource }),
   })
 }
 
-/** Both halves are form-encoded before they are joined (RFC 6749 §2.3.1). */
-function authorizationOf({ clientId, clientAuth, clientSecret }: RefreshRequest): Record<string, string> {
+/** The fields of a form by which a client authenticates. */
+export function clientFields({ clientId, clientAuth, clientSecret }: ClientIdentity): Record<string, string> {
+  return {
+    ...(clientAuth === 'client_secret_basic' ? {} : { client_id: clientId }),
+    ...(clientAuth === 'client_secret_post' ? { client_secret: clientSecret ?? '' } : {}),
+  }
+}
+
+/**
+ * The headers by which a client authenticates. Both halves are form-encoded before they are joined (RFC 6749 §2.3.1).
+ */
+export function clientHeaders({ clientId, clientAuth, clientSecret }: ClientIdentity): Record<string, string> {
   if (clientAuth !== 'client_secret_basic') return {}
   const encode = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1)
   return {

@@ -86,7 +86,8 @@ export async function readBeginning(
   return { text: Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8'), truncated: bytes > bytesMax }
 }
 
-function mayBeAsked(privateHosts: readonly string[], url: URL): boolean {
+/** Whether requests may go to this URL: https, or http for a host that the operator lists. */
+export function mayBeAsked(privateHosts: readonly string[], url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isOpenedUrl(privateHosts, url))
 }
 

@@ -12,7 +12,7 @@ import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import { mcpToolResult, type McpResult } from '#src/resources/agents/mcp/results.ts'
 import { askMcpServer, listServerTools } from '#src/resources/agents/mcp/servers.ts'
-import type { RefreshServices } from '#src/resources/agents/credentials/oauth-refresh.ts'
+import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 import { searchWeb } from '#src/resources/agents/tools/web.ts'
 import { requestOf, targetOf } from '../support/model-questions.ts'
 

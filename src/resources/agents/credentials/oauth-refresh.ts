@@ -1,13 +1,13 @@
-/**
- * New access tokens for credentials of type mcp_oauth. A refresh token may be valid for one use only, so one process at
- * a time exchanges it, and the result is stored only if nothing newer was stored meanwhile.
- */
+/** New access tokens for credentials of type mcp_oauth. */
 import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
-import { withLock } from '#src/platform/locks/locks.ts'
-import type { Services } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import { exchangeRefreshToken, type HttpAnswer, type RefreshAnswer } from '#src/drivers/oauth-tokens.ts'
-import { outboundFetch } from '#src/drivers/outbound-fetch.ts'
+import {
+  refreshOnce,
+  type GrantedTokens,
+  type RefreshResult,
+  type RefreshServices,
+  type StoredTokens,
+} from '#src/resources/agents/mcp/refreshing.ts'
 import {
   findCredentialRow,
   openSecrets,
@@ -19,92 +19,58 @@ import {
 import { addVaultEvent } from '#src/resources/agents/vaults/events.ts'
 import { holdVault } from '#src/resources/agents/vaults/rows.ts'
 
-/** What refreshing needs of the platform. */
-export type RefreshServices = Pick<Services, 'config' | 'database' | 'db' | 'sealer'>
+type OauthCredential = StoredTokens & { credential: Credential; auth: McpOauthAuth; secrets: McpOauthSecrets }
 
-/**
- * How a refresh ended. `refused`: the authorization server will not accept this refresh token again. `gone`: the
- * credential was archived or deleted meanwhile. `sent`: the secrets that the response may repeat.
- */
-export type RefreshOutcome =
-  | { status: 'succeeded'; accessToken: string; tokenGeneration: number }
-  | { status: 'failed'; refused: boolean; answer: HttpAnswer; sent: McpOauthSecrets }
-  | { status: 'connect_error' | 'no_refresh_token' | 'gone' }
-
-const underWay = new Map<string, Promise<RefreshOutcome>>()
+/** How a refresh ended. `gone`: the credential was archived or deleted meanwhile. */
+export type RefreshOutcome = RefreshResult<OauthCredential>
 
 /**
  * Gets a new access token, once for all concurrent callers.
  * @param seenGeneration the generation of the token that was refused; if the stored tokens are newer, they are
  * returned.
  */
-export async function refreshCredential(
+export function refreshCredential(
   services: RefreshServices,
   credentialId: string,
   seenGeneration: number,
 ): Promise<RefreshOutcome> {
-  const running = underWay.get(credentialId)
-  if (running) return running
-  const refresh = withLock(services.database.url, `vault_credential:${credentialId}`, () =>
-    refreshLocked(services, credentialId, seenGeneration),
-  ).finally(() => underWay.delete(credentialId))
-  underWay.set(credentialId, refresh)
-  return refresh
+  const store = {
+    lock: `vault_credential:${credentialId}`,
+    read: () => readOauth(services, credentialId),
+    keep: (held: OauthCredential, granted: GrantedTokens) => keepTokens(services, held, granted),
+    noteFailure: ({ credential }: OauthCredential, refused: boolean) => noteFailure(services, credential, refused),
+  }
+  return refreshOnce(services, store, seenGeneration)
 }
-
-async function refreshLocked(services: RefreshServices, id: string, seenGeneration: number): Promise<RefreshOutcome> {
-  const before = await readOauth(services, id)
-  if (!before) return { status: 'gone' }
-  const {
-    credential: { tokenGeneration },
-    auth: { refresh },
-    secrets,
-  } = before
-  if (tokenGeneration !== seenGeneration)
-    return { status: 'succeeded', accessToken: secrets.access_token, tokenGeneration }
-  if (!refresh || secrets.refresh_token === null) return { status: 'no_refresh_token' }
-  const answer = await exchangeRefreshToken(outboundFetch(services.config), {
-    tokenEndpoint: refresh.token_endpoint,
-    clientId: refresh.client_id,
-    clientAuth: refresh.token_endpoint_auth.type,
-    clientSecret: secrets.client_secret,
-    refreshToken: secrets.refresh_token,
-    scope: refresh.scope,
-    resource: refresh.resource,
-  })
-  if (answer.status === 'succeeded') return keepTokens(services, before, answer)
-  if (answer.status === 'connect_error') return { status: 'connect_error' }
-  // Another process, which lost its lock with its connection, may have used up the refresh token before us. Then return
-  // its tokens.
-  const after = await readOauth(services, id)
-  if (!after) return { status: 'gone' }
-  if (after.credential.tokenGeneration !== tokenGeneration)
-    return {
-      status: 'succeeded',
-      accessToken: after.secrets.access_token,
-      tokenGeneration: after.credential.tokenGeneration,
-    }
-  await noteFailure(services, before.credential, answer.refused)
-  return { status: 'failed', refused: answer.refused, answer: answer.answer, sent: secrets }
-}
-
-type OauthCredential = { credential: Credential; auth: McpOauthAuth; secrets: McpOauthSecrets }
 
 /** A credential of this kind that is in use, with its secrets. */
 async function readOauth({ db, sealer }: RefreshServices, id: string): Promise<OauthCredential | null> {
   const credential = await findCredentialRow(db, id)
   const secrets = credential && openSecrets<McpOauthSecrets>(sealer, credential)
-  return credential && secrets && credential.auth.type === 'mcp_oauth'
-    ? { credential, auth: credential.auth, secrets }
-    : null
+  if (!credential || !secrets || credential.auth.type !== 'mcp_oauth') return null
+  const { auth, tokenGeneration } = credential
+  const { refresh } = auth
+  const request =
+    refresh && secrets.refresh_token !== null
+      ? {
+          tokenEndpoint: refresh.token_endpoint,
+          clientId: refresh.client_id,
+          clientAuth: refresh.token_endpoint_auth.type,
+          clientSecret: secrets.client_secret,
+          refreshToken: secrets.refresh_token,
+          scope: refresh.scope,
+          resource: refresh.resource,
+        }
+      : null
+  return { credential, auth, secrets, tokenGeneration, accessToken: secrets.access_token, request }
 }
 
 /** Stores the new tokens if the old ones have not changed. */
 async function keepTokens(
   services: RefreshServices,
   { credential, auth, secrets }: OauthCredential,
-  { accessToken, refreshToken, expiresAt }: RefreshAnswer & { status: 'succeeded' },
-): Promise<RefreshOutcome> {
+  { accessToken, refreshToken, expiresAt }: GrantedTokens,
+): Promise<number | null> {
   const { id, vaultId, tokenGeneration } = credential
   const next: McpOauthSecrets = {
     ...secrets,
@@ -123,15 +89,7 @@ async function keepTokens(
     if (row) await addVaultEvent(tx, vaultId, 'vault_credential.refreshed', id)
     return row
   })
-  if (kept) return { status: 'succeeded', accessToken, tokenGeneration: kept.tokenGeneration }
-  const after = await readOauth(services, id)
-  return after
-    ? {
-        status: 'succeeded',
-        accessToken: after.secrets.access_token,
-        tokenGeneration: after.credential.tokenGeneration,
-      }
-    : { status: 'gone' }
+  return kept?.tokenGeneration ?? null
 }
 
 /**

@@ -15,7 +15,8 @@ import {
   type McpOauthSecrets,
   type StaticBearerSecrets,
 } from './rows.ts'
-import { refreshCredential, type RefreshServices } from './oauth-refresh.ts'
+import { refreshCredential } from './oauth-refresh.ts'
+import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 
 /** The owner of the vaults: vaults of others are ignored, whatever ids are given. Stored uuids. */
 export type VaultOwner = { organizationId: string; userId: string }

@@ -146,7 +146,7 @@ function shownRefresh(outcome: RefreshOutcome): CredentialValidation['refresh'] 
   if (outcome.status === 'gone') return null
   return {
     status: outcome.status,
-    httpResponse: outcome.status === 'failed' ? shownAnswer(outcome.answer, outcome.sent) : null,
+    httpResponse: outcome.status === 'failed' ? shownAnswer(outcome.answer, outcome.sent.secrets) : null,
   }
 }
 

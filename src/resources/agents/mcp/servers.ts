@@ -13,7 +13,7 @@ import { createMasker } from '#src/platform/masking.ts'
 import { isDatabaseAway } from '#src/platform/postgres.ts'
 import { refreshBearer, type BearerCredential } from '#src/resources/agents/credentials/use.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
-import type { RefreshServices } from '#src/resources/agents/credentials/oauth-refresh.ts'
+import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 
 /** A tool as its server describes it; `inputSchema` is JSON Schema. */
 export type McpTool = { name: string; description: string | null; inputSchema: unknown }
