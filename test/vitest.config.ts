@@ -12,6 +12,7 @@ const vmTests = 'test/**/*.vm.test.ts'
 export const slowTests = [
   'test/adding-a-noun.test.ts', // a copy of the checkout, and its types
   'test/agents/groups/deaths.test.ts', // a conversation whose worker dies, again and again
+  'test/agents/mcp-services/conformance.test.ts', // a client and a server for each scenario
   'test/agents/memories/tools.test.ts', // sessions, one after another
   'test/agents/outcomes.test.ts', // sessions that are graded several times
   'test/agents/runs.test.ts', // sessions that end by themselves
