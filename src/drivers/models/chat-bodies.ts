@@ -1,5 +1,12 @@
 /** A request as chat completions want it. */
-import type { Message, ModelRequest, ReasoningBlock, UpstreamTarget, UserPart } from './model.ts'
+import {
+  shownBy,
+  type Message,
+  type ModelRequest,
+  type ReasoningBlock,
+  type UpstreamTarget,
+  type UserPart,
+} from './model.ts'
 
 /** The body of the request; what is undefined is not sent. */
 export function chatBody(target: UpstreamTarget, request: ModelRequest): object {
@@ -38,19 +45,23 @@ function toolChoice({ toolChoice: choice }: ModelRequest): unknown {
 }
 
 /**
- * The images in tool results, for which this format has no field: a message after the last result of the round, because
+ * The images and files in tool results, for which this format has no field: a message after the last result of the round, because
  * results must directly follow their calls.
  */
 function imagesAfter(messages: readonly Message[], at: number): object[] {
   if (messages[at]?.role !== 'tool' || messages[at + 1]?.role === 'tool') return []
   const first = messages.findLastIndex(({ role }, place) => place <= at && role !== 'tool') + 1
-  const parts = messages
-    .slice(first, at + 1)
-    .flatMap((message): UserPart[] =>
-      message.role === 'tool' && message.images
-        ? [{ type: 'text', text: `Images in the result of ${message.toolCallId}:` }, ...message.images]
-        : [],
-    )
+  const parts = messages.slice(first, at + 1).flatMap((message): UserPart[] =>
+    message.role === 'tool' && shownBy(message).length > 0
+      ? [
+          {
+            type: 'text',
+            text: `${message.files ? 'Images and files' : 'Images'} in the result of ${message.toolCallId}:`,
+          },
+          ...shownBy(message),
+        ]
+      : [],
+  )
   return parts.length === 0 ? [] : [{ role: 'user', content: userContent(parts) }]
 }
 

@@ -1,6 +1,6 @@
 /** Estimates of tokens for when no provider has counted them: a fixed number of characters per token, rounded up. */
 import { isLargeJson, roughLength } from '#src/platform/json/text.ts'
-import type { Message, ModelRequest } from './model.ts'
+import { shownBy, type Message, type ModelRequest } from './model.ts'
 
 /** OpenAI's rule of thumb. */
 export const charactersPerToken = 4
@@ -31,7 +31,7 @@ export function messageTokens(messages: readonly Message[]): number {
     if (message.role === 'user')
       for (const part of message.parts) tokens += part.type === 'text' ? textTokens(part.text) : mediaTokens
     else tokens += textTokens(message.text)
-    if (message.role === 'tool') tokens += (message.images?.length ?? 0) * mediaTokens
+    if (message.role === 'tool') tokens += shownBy(message).length * mediaTokens
     if (message.role === 'assistant') for (const call of message.toolCalls) tokens += textTokens(call.arguments)
   }
   return tokens

@@ -1,14 +1,15 @@
 /** A request in the format of Anthropic's messages. */
 import { jsonOf, objectOf } from './json-values.ts'
-import type {
-  Message,
-  ModelRequest,
-  ReasoningBlock,
-  ReasoningLevel,
-  Tool,
-  ToolCall,
-  UpstreamTarget,
-  UserPart,
+import {
+  shownBy,
+  type Message,
+  type ModelRequest,
+  type ReasoningBlock,
+  type ReasoningLevel,
+  type Tool,
+  type ToolCall,
+  type UpstreamTarget,
+  type UserPart,
 } from './model.ts'
 import { valuesFor } from './known-parameters.ts'
 import { upstreamError } from './upstream-errors.ts'
@@ -118,17 +119,20 @@ function contentOf(target: UpstreamTarget, message: Exclude<Message, { role: 'sy
   switch (message.role) {
     case 'user':
       return message.parts.flatMap((part) => partOf(target, part))
-    case 'tool':
+    case 'tool': {
+      const shown = shownBy(message)
       return [
         {
           type: 'tool_result',
           tool_use_id: toolId(message.toolCallId),
-          content: message.images
-            ? [...textOf(message.text), ...message.images.flatMap((image) => partOf(target, image))]
-            : message.text,
+          content:
+            shown.length > 0
+              ? [...textOf(message.text), ...shown.flatMap((part) => partOf(target, part))]
+              : message.text,
           ...(message.isError && { is_error: true }),
         },
       ]
+    }
     case 'assistant':
       return [
         ...message.reasoning.filter(({ model }) => model === target.model).flatMap(thinkingOf),

@@ -36,22 +36,40 @@ export const imageDetails = ['auto', 'low', 'high', 'original'] as const
 /** An image: its URL, or a data URL. */
 export type ImagePart = { type: 'image'; url: string; detail: (typeof imageDetails)[number] | null }
 
+/** A file, such as a PDF; `data` is base64. */
+export type FilePart = { type: 'file'; filename: string | null; mediaType: string; data: string }
+
 /** A part of a user's message. `url` is an https URL or a data URL; `data` is base64. */
 export type UserPart =
   | { type: 'text'; text: string }
   | ImagePart
-  | { type: 'file'; filename: string | null; mediaType: string; data: string }
+  | FilePart
   | { type: 'audio'; format: string; data: string }
 
 /** A tool call by the model. `arguments` is the text that the model wrote; usually valid JSON. */
 export type ToolCall = { id: string; name: string; arguments: string }
+
+/** The result of a tool call: its text, and what it shows besides. */
+export type ToolMessage = {
+  role: 'tool'
+  toolCallId: string
+  text: string
+  isError: boolean
+  images?: readonly ImagePart[]
+  files?: readonly FilePart[]
+}
+
+/** What a result shows besides its text. */
+export function shownBy({ images = [], files = [] }: ToolMessage): readonly (ImagePart | FilePart)[] {
+  return [...images, ...files]
+}
 
 /** One message of a conversation. */
 export type Message =
   | { role: 'system'; text: string }
   | { role: 'user'; parts: readonly UserPart[]; name: string | null }
   | { role: 'assistant'; reasoning: readonly ReasoningBlock[]; text: string; toolCalls: readonly ToolCall[] }
-  | { role: 'tool'; toolCallId: string; text: string; isError: boolean; images?: readonly ImagePart[] }
+  | ToolMessage
 
 /** A tool that the model may call; `parameters` is a JSON Schema. */
 export type Tool = {

@@ -1,5 +1,12 @@
 /** A request in the format of OpenAI's responses. */
-import type { Message, ModelRequest, ReasoningBlock, UpstreamTarget, UserPart } from './model.ts'
+import {
+  shownBy,
+  type Message,
+  type ModelRequest,
+  type ReasoningBlock,
+  type UpstreamTarget,
+  type UserPart,
+} from './model.ts'
 import { valuesFor } from './known-parameters.ts'
 import { upstreamError } from './upstream-errors.ts'
 import { cannotListen } from './wire-formats.ts'
@@ -81,16 +88,19 @@ function itemsOf(target: UpstreamTarget, message: Message): Item[] {
       return [{ role: 'system', content: message.text }]
     case 'user':
       return [{ role: 'user', content: message.parts.map((part) => partOf(target, part)) }]
-    case 'tool':
+    case 'tool': {
+      const shown = shownBy(message)
       return [
         {
           type: 'function_call_output',
           call_id: message.toolCallId,
-          output: message.images
-            ? [{ type: 'input_text', text: message.text }, ...message.images.map((image) => partOf(target, image))]
-            : message.text,
+          output:
+            shown.length > 0
+              ? [{ type: 'input_text', text: message.text }, ...shown.map((part) => partOf(target, part))]
+              : message.text,
         },
       ]
+    }
     case 'assistant':
       return [
         ...message.reasoning.filter(({ model }) => model === target.model).flatMap(reasoningItem),

@@ -1,5 +1,8 @@
 /** The loop against providers with their faults: tries again, gives up, replays reasoning, compacts; and against tool servers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { chatBody } from '#src/drivers/models/chat-bodies.ts'
+import type { UpstreamTarget } from '#src/drivers/models/model.ts'
+import { requestOf } from '#workers/agents/model-steps.ts'
 import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, results, textOf, types, type AgentSessions } from '../../support/agent-sessions.ts'
 import type { Berth } from '../../support/berth.ts'
@@ -314,6 +317,81 @@ describe('tool servers', () => {
       (asked['messages'] as { role: string; content: string }[]).find(({ role }) => role === 'tool')?.content ?? ''
     expect(told).toContain(`[An image, which this model cannot see.]\n${words.join('\n')}`)
     expect(JSON.stringify(asked)).not.toContain(png)
+  })
+
+  const pdf = Buffer.from('%PDF-1.7\n').toString('base64')
+  const papers = {
+    content: [
+      { type: 'resource' as const, resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: pdf } },
+      {
+        type: 'resource' as const,
+        resource: { uri: 'file:///a.json', mimeType: 'application/json', blob: btoa('{"a":1}') },
+      },
+      {
+        type: 'resource_link' as const,
+        uri: 'https://example.com/doc',
+        name: 'manual',
+        title: 'The manual',
+        description: 'How it is done.',
+        mimeType: 'text/html',
+        size: 12,
+      },
+    ],
+  }
+
+  test('show documents to models that read them, in the form of each wire format', async () => {
+    const { event, asked, useId } = await show('test/signed', papers)
+    const words = [
+      'file:///a.json\n{"a":1}',
+      'The manual: https://example.com/doc (text/html, 12 bytes)\nHow it is done.',
+    ]
+    const pdfSource = { type: 'base64', media_type: 'application/pdf', data: pdf }
+    expect(event?.['content']).toEqual([
+      { type: 'document', source: pdfSource, title: 'file:///a.pdf', context: null },
+      ...words.map((text) => ({ type: 'text', text })),
+    ])
+    const [result] = (asked['messages'] as { content: object[] }[]).at(-1)?.content ?? []
+    expect(result).toEqual({
+      type: 'tool_result',
+      tool_use_id: useId,
+      content: [
+        { type: 'text', text: `[document file:///a.pdf]\n${words.join('\n')}` },
+        { type: 'document', source: pdfSource, title: 'file:///a.pdf' },
+      ],
+    })
+    const sealed = await show('test/sealed', papers)
+    expect(
+      (sealed.asked['input'] as object[]).find(
+        (item) => 'call_id' in item && item.call_id === sealed.useId && 'output' in item,
+      ),
+    ).toMatchObject({
+      output: [
+        { type: 'input_text' },
+        { type: 'input_file', filename: 'file:///a.pdf', file_data: `data:application/pdf;base64,${pdf}` },
+      ],
+    })
+    const blind = await show('test/plain', papers)
+    expect(JSON.stringify(blind.asked)).toContain('[A PDF, which this model cannot read.]')
+    expect(JSON.stringify(blind.asked)).not.toContain(pdf)
+  })
+
+  test('show documents in chat completions after the results of the round', () => {
+    const files = [{ type: 'file', filename: 'a.pdf', mediaType: 'application/pdf', data: pdf }] as const
+    const target = { upstreamModel: 'x', reasoningReplay: 'none' } as UpstreamTarget // all that matters to messages
+    const { messages } = chatBody(
+      target,
+      requestOf([{ role: 'tool', toolCallId: 'call', text: '[document]', isError: false, files }], [], null, null),
+    ) as { messages: object[] }
+    expect(messages).toEqual([
+      { role: 'tool', tool_call_id: 'call', content: '[document]' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Images and files in the result of call:' },
+          { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf}` } },
+        ],
+      },
+    ])
   })
 
   test('are asked for by default', async () => {

@@ -1,7 +1,8 @@
 /**
- * Results of tool servers' tools as content blocks for sessions and models: text, images, and a description of anything
- * else.
+ * Results of tool servers' tools as content blocks for sessions and models: text, images, documents, and a description
+ * of anything else.
  */
+import { isUtf8 } from 'node:buffer'
 import { isBase64 } from '#src/platform/json/base64.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
@@ -24,6 +25,8 @@ type McpContent = {
   uri?: unknown
   name?: unknown
   title?: unknown
+  description?: unknown
+  size?: unknown
   resource?: { uri?: unknown; mimeType?: unknown; text?: unknown; blob?: unknown } | undefined
 }
 
@@ -39,27 +42,60 @@ const signatures = [
 ] as const
 /** How many characters of a name or a URL are shown. */
 const nameCharacters = 300
+const descriptionCharacters = 2_000
 
 /** The result as it is logged and sent to the model. */
 export function mcpToolResult({ content = [], structuredContent, isError }: McpResult): ToolResult {
   const blocks = bounded(content.map(blockOf))
   const first = structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent)
   const text =
-    blocks.length > 0 ? blocks.map((block) => (block.type === 'text' ? block.text : '[image]')).join('\n') : first
+    blocks.length > 0
+      ? blocks.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n')
+      : first
   const result = isError === true ? failed(text) : answered(text)
-  return blocks.some(({ type }) => type === 'image') ? { ...result, content: blocks } : result
+  return blocks.some(({ type }) => type !== 'text') ? { ...result, content: blocks } : result
 }
 
-function blockOf({ type, text, data, mimeType, uri, name, title, resource }: McpContent): ResultBlock {
+function blockOf(content: McpContent): ResultBlock {
+  const { type, text, data, mimeType, resource } = content
   if (type === 'text') return textBlock(String(text))
   if (type === 'image') return imageBlock(data) ?? cannotBeShown('An image', mimeType, data)
   if (type === 'audio') return cannotBeShown('A sound', mimeType, data)
-  if (type === 'resource_link') return textBlock([shown(title ?? name), shown(uri)].filter(Boolean).join(': '))
+  if (type === 'resource_link') return textBlock(linkText(content))
   if (type !== 'resource' || !resource) return textBlock(`[${shown(type)}]`)
-  if (typeof resource.text === 'string') return textBlock(`${shown(resource.uri)}\n${resource.text}`)
+  const { uri, blob } = resource
+  if (typeof resource.text === 'string') return textBlock(`${shown(uri)}\n${resource.text}`)
   return (
-    imageBlock(resource.blob) ?? cannotBeShown(`The resource ${shown(resource.uri)}`, resource.mimeType, resource.blob)
+    imageBlock(blob) ??
+    documentBlock(blob, shown(uri)) ??
+    plainTextBlock(resource) ??
+    cannotBeShown(`The resource ${shown(uri)}`, resource.mimeType, blob)
   )
+}
+
+/** A link in words: what it leads to, and where. */
+function linkText({ name, title, description, uri, mimeType, size }: McpContent): string {
+  const about = [shown(mimeType), typeof size === 'number' && size >= 0 ? `${size} bytes` : '']
+    .filter(Boolean)
+    .join(', ')
+  const called = [shown(title ?? name), shown(uri)].filter(Boolean).join(': ')
+  return [`${called}${about && ` (${about})`}`, shown(description, descriptionCharacters)].filter(Boolean).join('\n')
+}
+
+/** A PDF, if the base64 is one, and not too large. */
+function documentBlock(data: unknown, title: string): ResultBlock | null {
+  if (!isPacked(data) || sizeOf(data) > resultLimits.imageBytes) return null
+  if (!Buffer.from(data.slice(0, 8), 'base64').toString('latin1').startsWith('%PDF-')) return null
+  const source = { type: 'base64', media_type: 'application/pdf', data } as const
+  return { type: 'document', source, title: title === '' ? null : title, context: null }
+}
+
+/** The text of a resource that was packed although it is one. */
+function plainTextBlock({ uri, mimeType, blob }: NonNullable<McpContent['resource']>): ResultBlock | null {
+  const isText = /^(?:text\/|application\/(?:json|xml|yaml|javascript)(?:;|$))/.test(shown(mimeType))
+  if (!isText || !isPacked(blob)) return null
+  const bytes = Buffer.from(blob, 'base64')
+  return isUtf8(bytes) ? textBlock(`${shown(uri)}\n${bytes.toString('utf8')}`) : null
 }
 
 function textBlock(text: string): ResultBlock {
@@ -86,12 +122,16 @@ function bounded(blocks: readonly ResultBlock[]): ResultBlock[] {
   let images = 0
   let imageCharacters = 0
   return blocks.flatMap((block): ResultBlock[] => {
-    if (block.type === 'image') {
+    if (block.type !== 'text') {
       images++
       imageCharacters += block.source.data.length
       return images <= resultLimits.images && imageCharacters <= resultLimits.imageBytes * (4 / 3) + 4
         ? [block]
-        : [textBlock('[An image was left out: this result has too many, or they are too large together.]')]
+        : [
+            textBlock(
+              `[${block.type === 'image' ? 'An image' : 'A document'} was left out: this result has too many, or they are too large together.]`,
+            ),
+          ]
     }
     const left = resultLimits.characters - characters
     characters += block.text.length
@@ -109,6 +149,6 @@ function sizeOf(base64: string): number {
   return Buffer.byteLength(base64, 'base64')
 }
 
-function shown(text: unknown): string {
-  return typeof text === 'string' ? text.slice(0, nameCharacters) : ''
+function shown(text: unknown, most = nameCharacters): string {
+  return typeof text === 'string' ? text.slice(0, most) : ''
 }

@@ -5,6 +5,12 @@ import type { UsageAdded } from '#src/resources/agents/sessions/usage.ts'
 export type ResultBlock =
   | { type: 'text'; text: string }
   | { type: 'image'; source: { type: 'base64'; media_type: string; data: string } }
+  | {
+      type: 'document'
+      source: { type: 'base64'; media_type: string; data: string }
+      title: string | null
+      context: null
+    }
 
 /** A tool's result. `content`: its blocks, when it is not only text. `usage`: the usage to record for it. */
 export type ToolResult = { text: string; isError: boolean; content?: readonly ResultBlock[]; usage?: UsageAdded }
@@ -15,7 +21,7 @@ export const resultLimits = {
   characters: 30_000,
   /** How much of the beginning of a command's output is kept; the end gets the rest. */
   headCharacters: 10_000,
-  /** The number of images in one result, and their size together. */
+  /** The number of images and documents in one result, and their size together. */
   images: 20,
   imageBytes: 10 * 1024 * 1024,
 } as const

@@ -118,6 +118,7 @@ function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean,
   const fullText = textsOf(
     result.data['content'],
     order.seesImages ? '[image]' : '[An image, which this model cannot see.]',
+    order.readsPdf ? null : '[A PDF, which this model cannot read.]',
   )
   const { cutResultCharacters } = conversationLimits
   const text =
@@ -126,18 +127,16 @@ function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean,
       : fullText
   const isError = result.data['is_error'] === true
   // Anthropic accepts only text in an error result.
-  const images =
-    isCut || isError || !order.seesImages
-      ? []
-      : blocksOf(result.data['content'])
-          .map((block) => partOf(block, order))
-          .filter((part) => part.type === 'image')
+  const shown = isCut || isError ? [] : blocksOf(result.data['content']).map((block) => partOf(block, order))
+  const images = shown.filter((part) => part.type === 'image')
+  const files = shown.filter((part) => part.type === 'file')
   return {
     role: 'tool',
     toolCallId,
     text: text === '' ? '(no output)' : text,
     isError,
     ...(images.length > 0 ? { images } : {}),
+    ...(files.length > 0 ? { files } : {}),
   }
 }
 
@@ -206,7 +205,7 @@ function sourceOf({ source }: Block, files: FileContents | undefined): Block['so
   return file ? { type: file.kind, media_type: file.mediaType, data: file.data } : null
 }
 
-function textsOf(content: unknown, image = '[image]'): string {
+function textsOf(content: unknown, image = '[image]', document: string | null = null): string {
   return blocksOf(content)
     .map(({ type, text, source, title }) =>
       type === 'text'
@@ -215,7 +214,9 @@ function textsOf(content: unknown, image = '[image]'): string {
           ? image
           : source?.type === 'text'
             ? String(source.data)
-            : `[${String(type)}${typeof title === 'string' ? ` ${title}` : ''}]`,
+            : type === 'document' && document !== null
+              ? document
+              : `[${String(type)}${typeof title === 'string' ? ` ${title}` : ''}]`,
     )
     .join('\n')
 }
