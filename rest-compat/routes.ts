@@ -110,7 +110,7 @@ export type HandWritten = {
   reason: string
   /** Its name for OpenAPI, as a document has one. */
   name: string
-  status: 200 | 202
+  status: 200 | 202 | 303
   errors: readonly number[]
   summary: string
   /** The body, by media type; empty when there is none. */

@@ -9,6 +9,7 @@ const kinds = {
   BackupSchedule: 'backupSchedule',
   Build: 'build',
   CodeHostAccount: 'codeHostLink',
+  ConnectedService: 'mcpConnection',
   Database: 'database',
   DatabaseRestore: 'restore',
   Deployment: 'deployment',

@@ -10,6 +10,7 @@ import { redact, setLogLevel } from './platform/log.ts'
 import { checkAcme } from './start/acme-checks.ts'
 import { checkHost, type Check } from './start/checks.ts'
 import { checkEdge } from './start/edge-checks.ts'
+import { checkConnectors } from './start/connector-checks.ts'
 import { checkModels } from './start/model-checks.ts'
 import { findRun } from './start/run-file.ts'
 import { checkVms } from './start/vm-checks.ts'
@@ -37,6 +38,7 @@ async function main(): Promise<number> {
     for (const check of await checkVms(config)) show(check)
     for (const check of await checkEdge(config, findRun(config.dataDir) !== null)) show(check)
     for (const check of await checkModels(config)) show(check)
+    for (const check of checkConnectors(config)) show(check)
     show(await checkAcme(config))
     show(checkWebhooks(config))
   } catch (error) {

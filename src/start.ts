@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { readFlags, tellError, UsageError } from './platform/command-line.ts'
 import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
+import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
 import { modelTable } from './resources/llm/models/table.ts'
 import { Berth } from './start/berth.ts'
 import { claim, clearLeftovers, makeFolders, refuseHalfRestored, whyNotListen } from './start/instance.ts'
@@ -31,6 +32,7 @@ async function main(): Promise<void> {
   process.umask(0o022) // the users of Postgres and QEMU must be able to traverse our folders
   const config = readConfig()
   modelTable(config)
+  serviceCatalog(config)
   setLogLevel('warn')
   makeFolders(config)
   if (!(await claim(config.dataDir)))

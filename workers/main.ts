@@ -9,6 +9,7 @@ import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { reportState } from '#src/resources/state-metrics.ts'
+import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
 import { modelTable } from '#src/resources/llm/models/table.ts'
 import { replaceWorker } from './predecessor.ts'
 import { startWorker } from './worker.ts'
@@ -25,6 +26,7 @@ try {
   setLogLevel(config.logLevel)
   setLogFormat(config.logFormat)
   modelTable(config) // its errors are reported now, not in the middle of a job
+  serviceCatalog(config)
   if (!config.databaseUrl)
     throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   if (getPriority() < niceness) setPriority(niceness)

@@ -7,6 +7,8 @@ import { environmentRoutes } from './environments.ts'
 import { credentialRoutes } from './credentials.ts'
 import { downloadFileRoute, fileRoutes, uploadFileRoute } from './files.ts'
 import { groupRoutes } from './groups.ts'
+import { clientDocumentRoute, connectorCallbackRoute } from './connector-pages.ts'
+import { mcpServiceRoutes } from './mcp-services.ts'
 import { memoryRoutes } from './memories.ts'
 import { runRoutes } from './runs.ts'
 import { scheduleRoutes } from './schedules.ts'
@@ -39,6 +41,7 @@ const routes: Routes = {
   ...sessionRoutes,
   ...sessionResourceRoutes,
   ...groupRoutes,
+  ...mcpServiceRoutes,
   ...memoryRoutes,
   ...runRoutes,
   ...fileRoutes,
@@ -61,4 +64,6 @@ export const agentsHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /v1/skills/{id}/versions': uploadSkillVersionRoute,
   'GET /v1/skills/{id}/versions/{vid}/content': downloadSkillVersionRoute,
   'POST /v1/hooks/github': hookRoute,
+  'GET /v1/mcp-services/callback': connectorCallbackRoute,
+  'GET /v1/mcp-services/client.json': clientDocumentRoute,
 }

@@ -10,7 +10,8 @@ const mcpServerStatus = enumOf('McpServerStatus', 'The outcome of asking a tool 
   auth_required: 'It requires a credential.',
   unreachable: 'It did not answer in time, or its answer was not valid.',
 } satisfies Record<McpServerTools['status'], string>)
-const mcpTool = builder.objectRef<McpTool>('McpTool').implement({
+/** A tool of a tool server. */
+export const mcpTool = builder.objectRef<McpTool>('McpTool').implement({
   description: 'A tool as its server describes it.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name on the server.' }),
@@ -24,9 +25,11 @@ const mcpTool = builder.objectRef<McpTool>('McpTool').implement({
   }),
 })
 const mcpServerTools = builder.objectRef<McpServerTools>('McpServerTools').implement({
-  description: 'A tool server of an agent, and the tools it offers now.',
+  description: 'A tool server or connector of an agent, and the tools it offers now.',
   fields: (t) => ({
-    serverName: t.exposeString('serverName', { description: 'Its name in the agent’s definition.' }),
+    serverName: t.exposeString('serverName', {
+      description: 'Its name in the agent’s definition; the id of a connector.',
+    }),
     url: t.exposeString('url', { description: 'Its address.' }),
     status: t.field({ type: mcpServerStatus, description: 'The outcome.', resolve: ({ status }) => status }),
     error: t.exposeString('error', { nullable: true, description: 'What went wrong, as a sentence.' }),
@@ -37,7 +40,8 @@ const mcpServerTools = builder.objectRef<McpServerTools>('McpServerTools').imple
 builder.queryFields((t) => ({
   agentMcpTools: t.field({
     type: [mcpServerTools],
-    description: 'Asks every tool server of an agent for its tools, with a time limit of 10 s each. Errors: NOT_FOUND.',
+    description:
+      'Asks every tool server and connector of an agent for its tools, with a time limit of 10 s each. Errors: NOT_FOUND.',
     args: { id: t.arg.id({ required: true, description: 'The agent.' }) },
     resolve: (_, { id }, call) => listMcpTools(call, id),
   }),

@@ -69,6 +69,8 @@ export const permissions = {
   'sessions:write': ['member', null, 'vm'],
   'vaults:read': ['viewer', null, null],
   'vaults:write': ['member', null, null],
+  'connectors:read': ['viewer', null, null], // a person's own connections
+  'connectors:write': ['member', null, null],
   'memories:read': ['viewer', null, null],
   'memories:write': ['member', null, null],
   'shared-memories:write': ['admin', null, null], // those that colleagues wrote

@@ -28,6 +28,7 @@ export const idPrefixes = {
   codeHostLink: 'chl',
   agent: 'agt',
   environment: 'env',
+  mcpConnection: 'svcn',
   vault: 'vlt',
   credential: 'vcrd',
   session: 'sesn',

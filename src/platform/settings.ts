@@ -2,6 +2,7 @@
  * Every setting once: its name in the environment, how its text is read, its default, and what it is for. config.ts
  * reads the process's configuration from this table, and the table in the documentation is generated from it.
  */
+import { connectorSettings } from './settings/connectors.ts'
 import { databaseSettings } from './settings/databases.ts'
 import { edgeSettings } from './settings/edge.ts'
 import { besidePort, isLoopback, optional, setting } from './settings/entries.ts'
@@ -201,6 +202,7 @@ export const settings = {
     "the bucket's region",
   ),
   ...modelSettings,
+  ...connectorSettings,
   searchUrl: optional(
     'BERTH_SEARCH_URL',
     httpUrl('the http(s) address of a SearXNG search, such as http://localhost:8888/search'),

@@ -1118,6 +1118,99 @@ CREATE INDEX inference_requests_model ON public.inference_requests USING btree (
 CREATE INDEX inference_requests_open ON public.inference_requests USING btree (process_id) WHERE (status = 'open'::text);
 CREATE INDEX inference_requests_settled ON public.inference_requests USING btree (organization_id, settled_position) WHERE (settled_position IS NOT NULL);
 
+create table mcp_authorizations (
+  digest bytea not null,
+  person_id uuid not null,
+  service_id text not null,
+  return_url text not null,
+  issuer text not null,
+  sealed_order bytea not null,
+  came_back_from text,
+  expires_at timestamp with time zone not null,
+  constraint mcp_authorizations_pkey PRIMARY KEY (digest),
+  constraint mcp_authorizations_person_id_fkey FOREIGN KEY (person_id) REFERENCES mcp_people(id) ON DELETE CASCADE
+);
+CREATE INDEX mcp_authorizations_person ON public.mcp_authorizations USING btree (person_id, expires_at DESC);
+
+create table mcp_choices (
+  person_id uuid not null,
+  service_id text not null,
+  disabled_tools text[] not null default '{}'::text[],
+  tools_count integer not null default 0,
+  constraint mcp_choices_pkey PRIMARY KEY (person_id, service_id),
+  constraint mcp_choices_person_id_fkey FOREIGN KEY (person_id) REFERENCES mcp_people(id) ON DELETE CASCADE,
+  constraint mcp_choices_service_id_check CHECK (((length(service_id) >= 1) AND (length(service_id) <= 63))),
+  constraint mcp_choices_tools_count_check CHECK ((tools_count >= 0))
+);
+
+create table mcp_clients (
+  issuer text not null,
+  redirect_url text not null,
+  client_id text not null,
+  client_auth text not null,
+  sealed_secret bytea,
+  expires_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint mcp_clients_pkey PRIMARY KEY (issuer, redirect_url),
+  constraint mcp_clients_client_auth_check CHECK ((client_auth = ANY (ARRAY['none'::text, 'client_secret_basic'::text, 'client_secret_post'::text])))
+);
+
+create table mcp_connection_events (
+  person_id uuid not null,
+  position bigint not null,
+  type text not null,
+  service_id text not null,
+  connection_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint mcp_connection_events_pkey PRIMARY KEY (person_id, "position"),
+  constraint mcp_connection_events_person_id_fkey FOREIGN KEY (person_id) REFERENCES mcp_people(id) ON DELETE CASCADE
+);
+
+create table mcp_connections (
+  id uuid not null,
+  person_id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  service_id text not null,
+  server_url text not null,
+  issuer text not null,
+  token_endpoint text not null,
+  revocation_endpoint text,
+  client_id text not null,
+  client_auth text not null,
+  resource text,
+  scope text,
+  missing_scope text,
+  sealed_tokens bytea not null,
+  expires_at timestamp with time zone,
+  token_generation integer not null default 1,
+  refused_generation integer,
+  connected_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint mcp_connections_person_id_service_id_key UNIQUE (person_id, service_id),
+  constraint mcp_connections_pkey PRIMARY KEY (id),
+  constraint mcp_connections_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint mcp_connections_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint mcp_connections_person_id_fkey FOREIGN KEY (person_id) REFERENCES mcp_people(id) ON DELETE CASCADE,
+  constraint mcp_connections_client_auth_check CHECK ((client_auth = ANY (ARRAY['none'::text, 'client_secret_basic'::text, 'client_secret_post'::text]))),
+  constraint mcp_connections_service_id_check CHECK (((length(service_id) >= 1) AND (length(service_id) <= 63)))
+);
+CREATE INDEX mcp_connections_owner ON public.mcp_connections USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX mcp_connections_owner_user ON public.mcp_connections USING btree (owner_user_id);
+
+create table mcp_people (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  event_position bigint not null default 0,
+  constraint mcp_people_organization_id_owner_user_id_key UNIQUE (organization_id, owner_user_id),
+  constraint mcp_people_pkey PRIMARY KEY (id),
+  constraint mcp_people_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint mcp_people_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id)
+);
+CREATE INDEX mcp_people_owner_user ON public.mcp_people USING btree (owner_user_id);
+
 create table memberships (
   id uuid not null,
   organization_id uuid not null,

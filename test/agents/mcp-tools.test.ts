@@ -192,7 +192,7 @@ test('of large listings only the newest are cached', async () => {
     organizationId: newUuid(),
     ownerUserId: newUuid(),
     vaultIds: [],
-    agentDefinition: { mcp_servers: [{ type: 'url', name: 'free', url: free.url }] },
+    agentDefinition: { mcp_servers: [{ type: 'url', name: 'free', url: free.url }], mcp_services: [] },
   } as unknown as McpSession // the part that listing reads
   const turns = Array.from({ length: 40 }, (_, turn) => `turn ${turn}`)
   for (const turn of turns)

@@ -37,6 +37,10 @@ const pushes = {
   reaches: ['resources'],
   because: 'a push is signed over its bytes, by a code host that is no caller of GraphQL',
 }
+const browsers = {
+  reaches: ['resources'],
+  because: 'browsers and authorization servers open these addresses, which are no callers of GraphQL',
+}
 const exceptions: Readonly<Record<string, { reaches: readonly string[]; because: string }>> = {
   'rest-compat/byte-streams.ts': { ...fileStreams, reaches: ['drivers'] },
   'rest-compat/agents/file-forms.ts': { ...fileStreams, reaches: ['resources'] },
@@ -44,6 +48,7 @@ const exceptions: Readonly<Record<string, { reaches: readonly string[]; because:
   'rest-compat/agents/skill-forms.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/skills.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/hooks.ts': pushes,
+  'rest-compat/agents/connector-pages.ts': browsers,
   'rest-compat/infra/code-host/pushes.ts': pushes,
   'rest-compat/infra/vm-files/requests.ts': fileStreams,
   'rest-compat/infra/vm-files/streams.ts': fileStreams,

@@ -146,6 +146,8 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     run_id: target.groupRun,
     approval_id: target.approval,
     tool_call_id: target.question,
+    connector: target.connector,
+    connection: target.connection,
     fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)

@@ -17,12 +17,13 @@ export type Outcomes = readonly [
   keyWith: string,
 ]
 
-/** `{vm}`, `{process}`, `{folder}`, `{ref}`, `{build}` and so on in paths, bodies and arguments become the target's; `of`: what `{id}` is, a build without it; `foreignIs403`: the interface tells what is another's (403) from what is absent (404). */
+/** `{vm}`, `{process}`, `{folder}`, `{ref}`, `{build}` and so on in paths, bodies and arguments become the target's; `of`: what `{id}` is, a build without it; `foreignIs403`: the interface tells what is another's (403) from what is absent (404); `sameForAll`: what is named is nobody's. */
 export type RestRow = {
   outcomes: Outcomes
   query?: string
   body?: unknown
   foreignIs403?: true
+  sameForAll?: true
   of?: 'proxy' | keyof AgentsTarget
 }
 export type GraphqlRow = { outcomes: Outcomes; args?: string; foreignIs403?: true }

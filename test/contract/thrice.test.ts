@@ -231,6 +231,7 @@ const values: Readonly<Record<string, unknown>> = {
   id: undefined, // the account that is connected, and there is none
   'POST /agents/v1/deployments initial_events': undefined, // `kickoff` is given
   input: 'x',
+  iss: 'https://issuer.example.com',
   kickoff: undefined, // `initial_events` is given
   'PATCH /agents/v1/schedules/{id} kickoff': 'Go.',
   language: undefined, // `command` is given
@@ -356,7 +357,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
       .replaceAll(
-        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|sesn|sesrsc|sevt|file|skill|skillver|depl|drun|trg|fire|mem|sch|srun|grp|gmsg|grun)_[0-9a-z]{26}/g,
+        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|svcn|sesn|sesrsc|sevt|file|skill|skillver|depl|drun|trg|fire|mem|sch|srun|grp|gmsg|grun)_[0-9a-z]{26}/g,
         'ID',
       )
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')

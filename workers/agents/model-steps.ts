@@ -109,7 +109,7 @@ async function begin(
   step: AskStep,
   listing: McpListing,
 ): Promise<Asking> {
-  const { model: wanted, tools } = session.agentDefinition
+  const { model: wanted } = session.agentDefinition
   const taken = await takeEvents(
     tx,
     session.id,
@@ -123,16 +123,13 @@ async function begin(
   const offers =
     model?.capabilities.tools === false
       ? []
-      : offersOf(
-          { tools },
-          {
-            hasEnvironment: session.environmentId !== null,
-            canSearch: config.searchUrl !== null,
-            usesMemories: memory.isUsed,
-            usedByVm: session.usedByVm,
-            mcpTools: listing.tools,
-          },
-        )
+      : offersOf(session.agentDefinition, {
+          hasEnvironment: session.environmentId !== null,
+          canSearch: config.searchUrl !== null,
+          usesMemories: memory.isUsed,
+          usedByVm: session.usedByVm,
+          mcpTools: listing.tools,
+        })
   const thinks = model !== null && model.reasoningLevels.length > 0
   const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
   const instructions = await instructionsOf(tx, session, offers, memory.told)

@@ -242,6 +242,30 @@ export type Tables = {
     cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number; costNanoUsd: number; processId: string
     settledPosition: number | null; startedAt: string; endedAt: string | null; sessionId: string | null
   }
+  mcp_authorizations: {
+    digest: Buffer; personId: string; serviceId: string; returnUrl: string; issuer: string; sealedOrder: Buffer
+    cameBackFrom: string | null; expiresAt: string
+  }
+  mcp_choices: {
+    personId: string; serviceId: string; disabledTools: string[]; toolsCount: number
+  }
+  mcp_clients: {
+    issuer: string; redirectUrl: string; clientId: string; clientAuth: string; sealedSecret: Buffer | null
+    expiresAt: string | null; createdAt: string
+  }
+  mcp_connection_events: {
+    personId: string; position: number; type: string; serviceId: string; connectionId: string | null; createdAt: string
+  }
+  mcp_connections: {
+    id: string; personId: string; organizationId: string; ownerUserId: string; serviceId: string; serverUrl: string
+    issuer: string; tokenEndpoint: string; revocationEndpoint: string | null; clientId: string; clientAuth: string
+    resource: string | null; scope: string | null; missingScope: string | null; sealedTokens: Buffer
+    expiresAt: string | null; tokenGeneration: number; refusedGeneration: number | null; connectedAt: string
+    createdAt: string; updatedAt: string
+  }
+  mcp_people: {
+    id: string; organizationId: string; ownerUserId: string; eventPosition: number
+  }
   memberships: {
     id: string; organizationId: string; userId: string; role: string; createdAt: string; deactivatedAt: string | null
   }

@@ -157,6 +157,15 @@ export const origins: Reader<readonly string[]> = {
     'origins separated by commas, each exact, such as https://app.example.com,http://localhost:5173; * is not allowed',
 }
 
+/** Origins to which browsers are sent with something secret: https, or this machine's own. */
+export const returnOrigins: Reader<readonly string[]> = {
+  kind: origins.kind.pipe(
+    z.array(z.string().refine((origin) => /^https:|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::|$)/.test(origin))),
+  ) as z.ZodType<readonly string[], string>, // the same list
+  wanted:
+    'origins separated by commas, each exact, such as https://app.example.com,http://localhost:5173; http:// only on localhost',
+}
+
 /** A range of user numbers: above those of people, and valid for processes. Null without root. */
 export const uidRange: Reader<UidRange | null> = {
   kind: z

@@ -1,12 +1,12 @@
-/** The tools that an agent's tool servers offer now (`GET …/mcp-tools`). */
+/** The tools that an agent's tool servers and connectors offer now (`GET …/mcp-tools`). */
 import { allow, type Scope } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import { readAgent, type McpServer } from './agents/rows.ts'
-import { credentialFor, type BearerCredential } from './credentials/use.ts'
-import { listServerTools, type McpTool } from './mcp/servers.ts'
+import { readAgent } from './agents/rows.ts'
+import type { McpTool } from './mcp/servers.ts'
+import { listSourceTools, sourcesOf } from './mcp/sources.ts'
 
 /** The answer of one server. `error` is a sentence when the status is not `ok`. */
 export type McpServerTools = {
@@ -17,44 +17,42 @@ export type McpServerTools = {
   tools: McpTool[]
 }
 
-/** Asks all tool servers of the agent in parallel, with a time limit of 10 s each. @throws BerthError not_found. */
+/**
+ * Asks all tool servers of the agent and its connectors in parallel, with a time limit of 10 s each. A server gets the
+ * caller's own credential for its URL, from the newest of their vaults that has one (of as many vaults as a session may
+ * have); a connector their connection.
+ * @throws BerthError not_found.
+ */
 export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
   const scope = allow(call.caller, 'agent-tools:read')
   const { definition } = await readAgent(call.db, scope, agentId)
-  return Promise.all(definition.mcp_servers.map((server) => askServer(call, scope, server)))
+  const sources = await sourcesOf(call, {
+    definition,
+    organizationId: scope.organizationId,
+    userId: scope.vmId === null ? scope.userId : null, // the token inside a VM has no access to vaults and connections
+    vaultIds: await vaultsOf(call, scope),
+  })
+  return Promise.all(
+    sources.map(async (source) => {
+      const outcome = await listSourceTools(source)
+      const ok = outcome.status === 'ok'
+      return {
+        serverName: source.name,
+        url: source.url,
+        status: outcome.status,
+        error: ok ? null : outcome.error,
+        tools: ok ? outcome.result : [],
+      }
+    }),
+  )
 }
 
-/**
- * The caller's own credential for this URL, from the newest of their vaults that has one (of as many vaults as a
- * session may have); null when none has.
- */
-async function bearerFor(
-  call: Call,
-  { organizationId, userId, vmId }: Scope,
-  url: string,
-): Promise<BearerCredential | null> {
-  if (userId === null || vmId !== null) return null // the token inside a VM has no access to vaults
+async function vaultsOf(call: Call, { organizationId, userId, vmId }: Scope): Promise<string[]> {
+  if (userId === null || vmId !== null) return []
   const vaults = await findAll<Pick<Row<'vaults'>, 'id'>>(
     call.db,
     sql`
     select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${limits.sessionVaultsMax}`,
   )
-  return credentialFor(
-    call,
-    { organizationId, userId },
-    vaults.map(({ id }) => id),
-    url,
-  )
-}
-
-async function askServer(call: Call, scope: Scope, { name, url }: McpServer): Promise<McpServerTools> {
-  const outcome = await listServerTools(call, { url, bearer: () => bearerFor(call, scope, url) })
-  const ok = outcome.status === 'ok'
-  return {
-    serverName: name,
-    url,
-    status: outcome.status,
-    error: ok ? null : outcome.error,
-    tools: ok ? outcome.result : [],
-  }
+  return vaults.map(({ id }) => id)
 }

@@ -3,6 +3,7 @@
  * organization get 404. Of the two keys, the one without `compute:use` has `agents:use`, which opens definitions of
  * agents and nothing else.
  */
+import { connectorsGraphqlRows, connectorsRows } from './connectors.ts'
 import { deploymentsGraphqlRows, deploymentsRows } from './deployments.ts'
 import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
 import { groupsGraphqlRows, groupsRows } from './groups.ts'
@@ -39,6 +40,7 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
   ...skillsRows,
   ...vaultsRows,
   ...deploymentsRows,
+  ...connectorsRows,
   ...memoriesRows,
   ...groupsRows,
   'GET /agents/v1/agents': { outcomes: listsDefinitions('200') },
@@ -79,6 +81,7 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...skillsGraphqlRows,
   ...vaultsGraphqlRows,
   ...deploymentsGraphqlRows,
+  ...connectorsGraphqlRows,
   ...memoriesGraphqlRows,
   ...groupsGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },

@@ -3,8 +3,10 @@ import { Readable } from 'node:stream'
 import { objectStore } from '#src/drivers/objects.ts'
 import { decodeId, encodeId, newId, newUuid } from '#src/platform/ids.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
-import { sql, transaction } from '#src/platform/postgres.ts'
+import { change, sql, transaction } from '#src/platform/postgres.ts'
 import { sealSecrets } from '#src/resources/agents/credentials/rows.ts'
+import { lockPerson } from '#src/resources/agents/mcp-services/people.ts'
+import { putConnection } from '#src/resources/agents/mcp-services/rows.ts'
 import { fileKey } from '#src/resources/agents/files/rows.ts'
 import { sealToken } from '#src/resources/agents/session-resources/rows.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
@@ -40,6 +42,8 @@ export type AgentsTarget = {
   trigger: string
   fire: string
   memory: string
+  connector: string
+  connection: string
 } & SkillsTarget &
   GroupsTarget
 
@@ -59,6 +63,8 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   trigger: newId('trigger'),
   fire: newId('triggerFire'),
   memory: newId('memory'),
+  connector: 'nowhere',
+  connection: newId('mcpConnection'),
   ...absentSkillsTarget(),
   ...absentGroupsTarget(),
 })
@@ -78,6 +84,8 @@ export const malformedAgentsTarget: AgentsTarget = {
   trigger: 'trg_x',
   fire: 'fire_x',
   memory: 'mem_x',
+  connector: 'NOWHERE',
+  connection: 'svcn_x',
   ...malformedSkillsTarget,
   ...malformedGroupsTarget,
 }
@@ -207,6 +215,7 @@ export async function makeAgentsTarget(
     insert into memory_events (space_id, position, type, memory_id, revision) select id, 1, 'memory.created', ${newUuid()}, 1 from shared`.execute(
     db,
   )
+  const connectionId = await makeConnection(berth, organizationId, userId, canary)
   const scheduleId = newUuid()
   await sql`
     insert into schedules (id, organization_id, owner_user_id, agent_id, kickoff, cron, timezone, enabled, overlap, jitter_ms, planned_at, last_error, run_position)
@@ -231,9 +240,45 @@ export async function makeAgentsTarget(
     trigger: encodeId('trigger', triggerId),
     fire: encodeId('triggerFire', fireId),
     memory: encodeId('memory', memoryId),
+    connector: 'linear',
+    connection: encodeId('mcpConnection', connectionId),
     ...(await makeSkillsTarget(berth, organizationId, userId, canary)),
     ...(await makeGroupsTarget(berth, { organizationId, userId }, { agentId, environmentId, canary })),
   }
+}
+
+/** A connection to a service at an address at which it no longer is, in place of the one before, with an event. */
+async function makeConnection(
+  { services: { db, sealer } }: Berth,
+  organizationId: string,
+  userId: string,
+  canary: string,
+): Promise<string> {
+  const id = newUuid()
+  await transaction(db, async (tx) => {
+    const owner = { organizationId, userId }
+    const person = await lockPerson(tx, owner)
+    await change(tx, sql`delete from mcp_connections where person_id = ${person.id}`)
+    await putConnection(
+      sealer,
+      tx,
+      { id, personId: person.id, owner },
+      {
+        serviceId: 'linear',
+        serverUrl: `https://127.0.0.1/${canary}`,
+        issuer: `https://127.0.0.1/${canary}`,
+        tokenEndpoint: `https://127.0.0.1/${canary}`,
+        revocationEndpoint: null,
+        clientId: canary,
+        clientAuth: 'none',
+        resource: null,
+        scope: canary,
+        expiresAt: null,
+        secrets: { access_token: canary, refresh_token: null, client_secret: null },
+      },
+    )
+  })
+  return id
 }
 
 /** Everything stored of it, as text. */
@@ -257,6 +302,7 @@ export async function agentsPicture(berth: Berth, target: AgentsTarget): Promise
     union all select 'deployment ' || d::text from deployments d where id = ${deploymentId} union all select 'run ' || r::text from deployment_runs r where deployment_id = ${deploymentId}
     union all select 'trigger ' || t::text from triggers t where id = ${triggerId} union all select 'fire ' || f::text from trigger_fires f where trigger_id = ${triggerId}
     union all select 'vault event ' || e::text from vault_events e where vault_id = ${vaultId}
+    union all select 'connection ' || c::text from mcp_connections c where id = ${decodeId('mcpConnection', target.connection)}
     union all select 'memory ' || m::text from memories m where id = ${memoryId}
     union all select 'schedule ' || s::text from schedules s where id = ${scheduleId} union all select 'schedule run ' || r::text from schedule_runs r where schedule_id = ${scheduleId} order by 1`.execute(
     db,

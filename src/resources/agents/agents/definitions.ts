@@ -8,6 +8,7 @@ import { limits } from '#src/platform/limits.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { readAgentModel } from './models.ts'
 import type { AgentDefinition, AgentSkill, McpServer, McpService } from './rows.ts'
+import { serviceCatalog, serviceIdForm } from '#src/resources/agents/mcp-services/catalog.ts'
 import { latestVersion } from './wire.ts'
 import { readTools, refuseTwice } from './tools.ts'
 import {
@@ -49,7 +50,7 @@ const servers = z
 const services = z
   .array(
     exact({
-      id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'it must be the id of a connector, such as linear'),
+      id: z.string().regex(serviceIdForm, 'it must be the id of a connector, such as linear'),
       disabled_tools: usually(z.array(nameShape).max(limits.agentToolsMax), []),
     }),
   )
@@ -69,14 +70,15 @@ const skills = z
 export function readDefinition(config: Config, given: AgentFields): AgentDefinition {
   refuseUnsupported(given)
   const mcpServers = readServers(config, given.mcpServers)
+  const mcpServices = readServices(config, given.mcpServices, [])
   return {
     name: readName(given.name),
     description: readDescription(given.description),
     model: readAgentModel(config, given.model),
     system: readSystem(given.system),
-    tools: readTools(given.tools, mcpServers),
+    tools: readTools(given.tools, namesOf(mcpServers, mcpServices)),
     mcp_servers: mcpServers,
-    mcp_services: readServices(given.mcpServices),
+    mcp_services: mcpServices,
     skills: readSkills(given.skills),
     metadata: readMetadata(given.metadata),
   }
@@ -89,14 +91,16 @@ export function readDefinition(config: Config, given: AgentFields): AgentDefinit
 export function changeDefinition(config: Config, before: AgentDefinition, given: AgentFields): AgentDefinition {
   refuseUnsupported(given)
   const mcpServers = given.mcpServers === undefined ? before.mcp_servers : readServers(config, given.mcpServers)
+  const mcpServices =
+    given.mcpServices === undefined ? before.mcp_services : readServices(config, given.mcpServices, before.mcp_services)
   return {
     name: given.name === undefined ? before.name : readName(given.name),
     description: given.description === undefined ? before.description : readDescription(given.description),
     model: given.model === undefined ? before.model : readAgentModel(config, given.model),
     system: given.system === undefined ? before.system : readSystem(given.system),
-    tools: readTools(given.tools === undefined ? before.tools : given.tools, mcpServers), // unchanged tools must match the new servers too
+    tools: readTools(given.tools === undefined ? before.tools : given.tools, namesOf(mcpServers, mcpServices)), // unchanged tools must match the new servers too
     mcp_servers: mcpServers,
-    mcp_services: given.mcpServices === undefined ? before.mcp_services : readServices(given.mcpServices),
+    mcp_services: mcpServices,
     skills: given.skills === undefined ? before.skills : readSkills(given.skills),
     metadata: mergeMetadata(before.metadata, given.metadata),
   }
@@ -117,13 +121,33 @@ function readServers(config: Config, given: unknown): McpServer[] {
   return read
 }
 
-function readServices(given: unknown): McpService[] {
+/** Reads an agent's connectors. @param before those that it has: one that left the catalog since may stay. */
+function readServices(config: Config, given: unknown, before: readonly McpService[]): McpService[] {
   const read = readShape(services, given ?? [], 'mcp_services')
   refuseTwice(
     read.map(({ id }) => id),
     'mcp_services',
   )
+  const catalog = serviceCatalog(config)
+  for (const [index, { id }] of read.entries())
+    if (!catalog.has(id) && !before.some((one) => one.id === id))
+      throw new BerthError(
+        'invalid_request',
+        `mcp_services[${index}].id: there is no connector ${id}; GET /v1/mcp-services lists them.`,
+      )
   return read
+}
+
+/** The names of everything whose tools a toolset may be about. @throws BerthError invalid_request when two are the same. */
+function namesOf(servers: readonly McpServer[], services: readonly McpService[]): string[] {
+  const names = servers.map(({ name }) => name)
+  const index = services.findIndex(({ id }) => names.includes(id))
+  if (index >= 0)
+    throw new BerthError(
+      'invalid_request',
+      `mcp_services[${index}].id is also the name of one of mcp_servers; rename that one.`,
+    )
+  return [...names, ...services.map(({ id }) => id)]
 }
 
 function readSkills(given: unknown): AgentSkill[] {

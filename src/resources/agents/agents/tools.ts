@@ -3,14 +3,7 @@ import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { exact } from '#src/platform/shapes.ts'
-import {
-  builtInToolsets,
-  type AgentTool,
-  type BuiltInToolset,
-  type McpServer,
-  type ToolConfig,
-  type ToolSetting,
-} from './rows.ts'
+import { builtInToolsets, type AgentTool, type BuiltInToolset, type ToolConfig, type ToolSetting } from './rows.ts'
 import { findBuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 import { readShape } from './field-rules.ts'
 import { restrictionsOf, webToolShapes, type GivenRestrictions } from '#src/resources/agents/tools/web-restrictions.ts'
@@ -50,10 +43,10 @@ const entries = z
 type GivenConfig = z.infer<typeof builtInConfig> & GivenRestrictions
 
 /**
- * Reads an agent's tools, given its tool servers.
+ * Reads an agent's tools, given the names of its tool servers and connectors.
  * @throws BerthError unknown_tool for a type or a built-in tool that does not exist; invalid_request.
  */
-export function readTools(given: unknown, servers: readonly McpServer[]): AgentTool[] {
+export function readTools(given: unknown, servers: readonly string[]): AgentTool[] {
   const tools = readShape(entries, given ?? [], 'tools').map((entry, index) => readTool(entry, `tools[${index}]`))
   checkTogether(tools, servers)
   return tools
@@ -143,7 +136,7 @@ function filledIn(
 }
 
 /** Checks that toolsets are unique, that they name existing servers, and that no two tools have the same name. */
-function checkTogether(tools: readonly AgentTool[], servers: readonly McpServer[]): void {
+function checkTogether(tools: readonly AgentTool[], servers: readonly string[]): void {
   refuseTwice(
     tools.map((tool) =>
       tool.type === 'custom'
@@ -155,8 +148,11 @@ function checkTogether(tools: readonly AgentTool[], servers: readonly McpServer[
     'tools',
   )
   for (const [index, tool] of tools.entries()) {
-    if (tool.type === 'mcp_toolset' && !servers.some(({ name }) => name === tool.mcp_server_name))
-      throw new BerthError('invalid_request', `tools[${index}].mcp_server_name names none of mcp_servers.`)
+    if (tool.type === 'mcp_toolset' && !servers.includes(tool.mcp_server_name))
+      throw new BerthError(
+        'invalid_request',
+        `tools[${index}].mcp_server_name names none of mcp_servers and mcp_services.`,
+      )
     if (tool.type === 'custom' && findBuiltInTool(tool.name))
       throw new BerthError('invalid_request', `tools[${index}].name is the name of a built-in tool; choose another.`)
   }

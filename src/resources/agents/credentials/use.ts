@@ -17,6 +17,7 @@ import {
 } from './rows.ts'
 import { refreshCredential } from './oauth-refresh.ts'
 import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
+import type { Bearer } from '#src/resources/agents/mcp/servers.ts'
 
 /** The owner of the vaults: vaults of others are ignored, whatever ids are given. Stored uuids. */
 export type VaultOwner = { organizationId: string; userId: string }
@@ -78,6 +79,27 @@ export async function refreshBearer(
   return outcome.status === 'succeeded'
     ? { credentialId, token: outcome.accessToken, tokenGeneration: outcome.tokenGeneration }
     : null
+}
+
+/** The same as `credentialFor`, for a request to a tool server. */
+export async function vaultBearer(
+  services: RefreshServices,
+  owner: VaultOwner,
+  vaultIds: readonly string[],
+  mcpServerUrl: string,
+): Promise<Bearer | null> {
+  const found = await credentialFor(services, owner, vaultIds, mcpServerUrl)
+  return found && bearerOf(services, found)
+}
+
+function bearerOf(services: RefreshServices, credential: BearerCredential): Bearer {
+  return {
+    token: credential.token,
+    async renew() {
+      const newer = await refreshBearer(services, credential)
+      return newer && bearerOf(services, newer)
+    },
+  }
 }
 
 /** The environment variables of these vaults; of two with the same name, the earlier vault's. */

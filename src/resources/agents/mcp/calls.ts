@@ -1,11 +1,14 @@
-/** The tools of an agent's tool servers within a session: listed once in a turn, called with the session's credentials. */
+/**
+ * The tools of an agent's tool servers and connectors within a session: listed once in a turn, called with the
+ * credentials of the session and its owner's connections.
+ */
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
-import { credentialFor, type BearerCredential } from '#src/resources/agents/credentials/use.ts'
-import { askMcpServer, listServerTools, type McpTool } from './servers.ts'
-import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
+import { askMcpServer, type McpTool } from './servers.ts'
+import { listSourceTools, sourcesOf, type ToolSource } from './sources.ts'
+import type { RefreshServices } from './refreshing.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { errorEvent } from '#src/resources/agents/turns/step-events.ts'
 import { mcpToolResult, type McpResult } from './results.ts'
@@ -15,7 +18,10 @@ import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; errors: NewEvent[] }
 
 /** The session whose servers and credentials are used. */
-export type McpSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition'>
+export type McpSession = Pick<
+  Session,
+  'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition' | 'usedByVm'
+>
 
 const callMs = 120_000
 /** The maximum number of cached listings, and of their characters as JSON; in memory they take a few times as much. */
@@ -27,11 +33,11 @@ const listings = createBoundedMap<string, McpListing>({ entriesMax: keptMax, wei
 
 /** The listing of this turn; undefined when the servers have to be asked, which may take 10 s. */
 export function listedMcpTools(session: McpSession, turnId: string): McpListing | undefined {
-  if (session.agentDefinition.mcp_servers.length === 0) return { tools: new Map(), errors: [] }
+  if (sourceNames(session).length === 0) return { tools: new Map(), errors: [] }
   return listings.get(keyOf(session, turnId))
 }
 
-/** Asks all servers in parallel. Their answers are used for the whole turn; errors are reported once, here. */
+/** Asks all of them in parallel. Their answers are used for the whole turn; errors are reported once, here. */
 export async function listSessionTools(
   services: RefreshServices,
   session: McpSession,
@@ -41,10 +47,10 @@ export async function listSessionTools(
   const tools = new Map<string, readonly McpTool[]>()
   const errors: NewEvent[] = []
   await Promise.all(
-    session.agentDefinition.mcp_servers.map(async ({ name, url }) => {
-      const outcome = await listServerTools(services, { url, bearer: () => bearerFor(services, session, url), signal })
-      if (outcome.status === 'ok') tools.set(name, outcome.result)
-      else errors.push(failure(outcome.status, outcome.error, name))
+    (await sourcesIn(services, session)).map(async (source) => {
+      const outcome = await listSourceTools(source, signal)
+      if (outcome.status === 'ok') tools.set(source.name, outcome.result)
+      else errors.push(failure(outcome.status, outcome.error, source.name))
     }),
   )
   signal.throwIfAborted()
@@ -60,38 +66,41 @@ export async function callMcpTool(
   signal: AbortSignal,
   masker: Masker = noMasker,
 ): Promise<{ result: ToolResult; errors: NewEvent[] }> {
-  const server = session.agentDefinition.mcp_servers.find(({ name }) => name === call.serverName)
-  if (!server) return { result: failed('The agent no longer has this tool server.'), errors: [] }
-  const outcome = await askMcpServer(
-    services,
-    { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal },
-    (client, over) =>
-      client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(
-        (result): McpResult => result as McpResult,
-        (error: unknown): McpResult => {
-          // the client has validated its shape
-          // Errors that the server itself returned are for the model; errors in reaching it are not.
-          if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000)
-            return { content: [{ type: 'text', text: error.message }], isError: true }
-          throw error
-        },
-      ),
+  const source = (await sourcesIn(services, session)).find(({ name }) => name === call.serverName)
+  if (!source) return { result: failed('The agent no longer has this tool server.'), errors: [] }
+  const { name: serverName, url, bearer, missing } = source
+  if (source.disabled.has(call.name)) return { result: failed('This tool is disabled.'), errors: [] }
+  if (missing !== null) return { result: failed(missing), errors: [failure('auth_required', missing, serverName)] }
+  const asked = await askMcpServer(services, { url, bearer, limitMs: callMs, signal }, (client, over) =>
+    client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(
+      (result): McpResult => result as McpResult,
+      (error: unknown): McpResult => {
+        // the client has validated its shape
+        // Errors that the server itself returned are for the model; errors in reaching it are not.
+        if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000)
+          return { content: [{ type: 'text', text: error.message }], isError: true }
+        throw error
+      },
+    ),
   )
   signal.throwIfAborted()
+  const outcome = await source.told(asked)
   if (outcome.status === 'ok')
     return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // masked before it is truncated: a part of a secret would not be recognized
   return {
     result: failed(`${outcome.error} The call may have been made.`),
-    errors: [failure(outcome.status, outcome.error, server.name)],
+    errors: [failure(outcome.status, outcome.error, serverName)],
   }
 }
 
-function bearerFor(
+/** The sources of a session's tools. A connection is a person's, so a VM's token, which others may hold, uses none. */
+function sourcesIn(
   services: RefreshServices,
-  { organizationId, ownerUserId: userId, vaultIds }: McpSession,
-  url: string,
-): Promise<BearerCredential | null> {
-  return credentialFor(services, { organizationId, userId }, vaultIds, url)
+  { agentDefinition, organizationId, ownerUserId: userId, vaultIds, usedByVm }: McpSession,
+): Promise<ToolSource[]> {
+  const { mcp_servers, mcp_services } = agentDefinition
+  const definition = { mcp_servers, mcp_services: usedByVm ? [] : mcp_services }
+  return sourcesOf(services, { definition, organizationId, userId, vaultIds })
 }
 
 function failure(status: 'auth_required' | 'unreachable', message: string, serverName: string): NewEvent {
@@ -103,6 +112,13 @@ function failure(status: 'auth_required' | 'unreachable', message: string, serve
   )
 }
 
-function keyOf({ id, agentDefinition }: McpSession, turnId: string): string {
-  return `${id} ${turnId} ${agentDefinition.mcp_servers.map(({ url }) => url).join(' ')}`
+function sourceNames({ agentDefinition: { mcp_servers, mcp_services }, usedByVm }: McpSession): string[] {
+  return [
+    ...mcp_servers.map(({ url }) => url),
+    ...(usedByVm ? [] : mcp_services.map(({ id, disabled_tools }) => `${id} ${disabled_tools.join(' ')}`)),
+  ]
+}
+
+function keyOf(session: McpSession, turnId: string): string {
+  return JSON.stringify([session.id, turnId, ...sourceNames(session)])
 }

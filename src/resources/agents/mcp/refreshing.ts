@@ -2,7 +2,12 @@
  * New access tokens for stored ones. A refresh token may be valid for one use only, so one process at a time exchanges
  * it, and the result is stored only if nothing newer was stored meanwhile.
  */
-import { exchangeRefreshToken, type HttpAnswer, type RefreshAnswer, type RefreshRequest } from '#src/drivers/oauth-tokens.ts'
+import {
+  exchangeRefreshToken,
+  type HttpAnswer,
+  type RefreshAnswer,
+  type RefreshRequest,
+} from '#src/drivers/oauth-tokens.ts'
 import { outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { withLock } from '#src/platform/locks/locks.ts'
 import type { Services } from '#src/platform/services.ts'

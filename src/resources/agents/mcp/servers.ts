@@ -5,33 +5,37 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { readMcpAnswers } from '#src/drivers/mcp-answers.ts'
 import { withMcp } from '#src/drivers/mcp.ts'
+import { missingScopeOf } from '#src/drivers/mcp-sign-in/places.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { createMasker } from '#src/platform/masking.ts'
 import { isDatabaseAway } from '#src/platform/postgres.ts'
-import { refreshBearer, type BearerCredential } from '#src/resources/agents/credentials/use.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 
 /** A tool as its server describes it; `inputSchema` is JSON Schema. */
 export type McpTool = { name: string; description: string | null; inputSchema: unknown }
 
+/** A token for a server. `renew` gets a newer one after the server refused it; null when there is none. */
+export type Bearer = { token: string; renew: () => Promise<Bearer | null> }
+
 /**
- * The outcome of a request to a server. `error` is a sentence of ours, because a server's own message may contain
+ * The outcome of a request to a server. `missingScope`: the scopes that it asks for and the token does not have. `error` is a sentence of ours, because a server's own message may contain
  * anything.
  */
 export type McpOutcome<Result> =
   | { status: 'ok'; result: Result }
-  | { status: 'auth_required' | 'unreachable'; error: string }
+  | { status: 'auth_required'; error: string; missingScope: string | null }
+  | { status: 'unreachable'; error: string }
 
 /**
  * A request to a server. `bearer` finds the credential for it; `bytesMax` limits its whole answer, 16 MiB by default.
  */
 export type McpOrder = {
   url: string
-  bearer: () => Promise<BearerCredential | null>
+  bearer: () => Promise<Bearer | null>
   limitMs: number
   bytesMax?: number
   signal?: AbortSignal
@@ -64,7 +68,7 @@ export async function askMcpServer<Result>(
       ),
       false,
     ) as Promise<Result>
-  let credential: BearerCredential | null = null
+  let credential: Bearer | null = null
   const ours: { fault?: Error } = {}
   try {
     credential = await bearer().catch((error: unknown) => {
@@ -74,7 +78,7 @@ export async function askMcpServer<Result>(
     try {
       return { status: 'ok', result: await ask(credential?.token ?? null) }
     } catch (error) {
-      const newer = credential && noticed.refused() ? await refreshBearer(services, credential) : null
+      const newer = credential && noticed.refused() && noticed.missingScope() === null ? await credential.renew() : null
       if (!newer) throw error
       return { status: 'ok', result: await ask(newer.token) }
     }
@@ -83,6 +87,7 @@ export async function askMcpServer<Result>(
     if (noticed.refused())
       return {
         status: 'auth_required',
+        missingScope: credential ? noticed.missingScope() : null,
         error: credential
           ? 'The server refuses the credential that your vault has for its URL. Replace it with a new one.'
           : 'The server requires a credential. Add one for its URL to a vault.',
@@ -110,7 +115,12 @@ export function listServerTools(
   )
 }
 
-type Noticed = { fetch: OutboundFetch; refused: () => boolean; failure: () => unknown }
+type Noticed = {
+  fetch: OutboundFetch
+  refused: () => boolean
+  missingScope: () => string | null
+  failure: () => unknown
+}
 
 /**
  * The same fetch, recording what the client's errors do not say: that the credential was refused, or that no connection
@@ -118,14 +128,17 @@ type Noticed = { fetch: OutboundFetch; refused: () => boolean; failure: () => un
  */
 function noticing(fetch: OutboundFetch): Noticed {
   let refused = false
+  let missingScope: string | null = null
   let failure: unknown
   return {
     refused: () => refused,
+    missingScope: () => missingScope,
     failure: () => failure,
     async fetch(url, init) {
       try {
         const response = await fetch(url, init)
         if (response.status === 401 || response.status === 403) refused = true
+        if (response.status === 403) missingScope = missingScopeOf(response) ?? missingScope
         return response
       } catch (error) {
         failure = error

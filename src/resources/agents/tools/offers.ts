@@ -46,10 +46,26 @@ const serviceTools: ReadonlyMap<string, (facts: OfferFacts) => boolean> = new Ma
 ])
 
 /** Every tool that the agent has and that works in this session. */
-export function offersOf({ tools }: Pick<AgentDefinition, 'tools'>, facts: OfferFacts): Offer[] {
-  const offers = tools.flatMap((entry) => offersOfEntry(entry, facts))
+export function offersOf(agent: Pick<AgentDefinition, 'tools'> & Partial<AgentDefinition>, facts: OfferFacts): Offer[] {
+  const offers = [...agent.tools, ...connectorToolsets(agent)].flatMap((entry) => offersOfEntry(entry, facts))
   const first = new Map(offers.toReversed().map((offer) => [offer.tool.name, offer]))
   return offers.filter((offer) => first.get(offer.tool.name) === offer).slice(0, offersMax)
+}
+
+/** The toolsets of connectors that the agent's tools say nothing of: all tools, each to be asked for. */
+function connectorToolsets({
+  tools,
+  mcp_servers = [],
+  mcp_services = [],
+}: Parameters<typeof offersOf>[0]): AgentTool[] {
+  const named = new Set([
+    ...mcp_servers.map(({ name }) => name),
+    ...tools.flatMap((entry) => (entry.type === 'mcp_toolset' ? [entry.mcp_server_name] : [])),
+  ])
+  const usual = { enabled: true, permission_policy: { type: 'always_ask' } } as const
+  return mcp_services.flatMap(({ id }): AgentTool[] =>
+    named.has(id) ? [] : [{ type: 'mcp_toolset', mcp_server_name: id, default_config: usual, configs: [] }],
+  )
 }
 
 /** The name under which a model sees a server's tool. It never depends on what else the server lists. */

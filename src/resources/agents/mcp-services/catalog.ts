@@ -1,0 +1,181 @@
+/**
+ * The catalog of connectors of this installation: our own file, and the operator's over it. Read once for a
+ * configuration; all problems are reported together, like those of the settings.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+import { mayBeAsked } from '#src/drivers/outbound-fetch.ts'
+import { ConfigError, type Config } from '#src/platform/config.ts'
+import { limits } from '#src/platform/limits.ts'
+import { connectorLimits } from '#src/platform/limits/connectors.ts'
+import { neverLog } from '#src/platform/log.ts'
+
+/**
+ * A service of the catalog. `clientId`: of an app that the operator registered there; `missing`: the environment
+ * variable that is to have its secret and is not set.
+ */
+export type McpServiceEntry = {
+  id: string
+  name: string
+  description: string
+  iconUrl: string | null
+  url: string
+  auth: 'oauth' | 'none'
+  clientId: string | null
+  clientSecret: string | null
+  missing: string | null
+  scopes: string | null
+}
+
+const ours = new URL('connectors.yaml', import.meta.url)
+
+/** The form of a service's id. */
+export const serviceIdForm = /^[a-z0-9][a-z0-9_-]{0,62}$/
+
+const text = z.string('text').min(1, 'text').max(limits.nameLength, `at most ${limits.nameLength} characters`)
+const address = z
+  .url({ protocol: /^https?$/, error: 'an http(s) address' })
+  .max(limits.serverUrlLength, `at most ${limits.serverUrlLength} characters`)
+  .refine((url) => !/#|:\/\/[^/]*@/.test(url), 'an address without credentials and #')
+const variable = z
+  .string('the name of an environment variable')
+  .regex(
+    /^[A-Z][A-Z0-9_]{0,63}$/,
+    'the name of an environment variable, such as MY_SECRET: the secret itself does not belong in this file',
+  )
+const scope = z
+  .string('text')
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope, without spaces')
+  .max(connectorLimits.scopeLength, `at most ${connectorLimits.scopeLength} characters`)
+const entry = z
+  .strictObject(
+    {
+      name: text,
+      description: text,
+      url: address,
+      auth: z.enum(['oauth', 'none'], 'one of oauth, none'),
+      icon_url: address.refine((url) => url.startsWith('https:'), 'an https address').nullable(),
+      client_id: text.nullable(),
+      client_secret_env: variable.nullable(),
+      scopes: z
+        .array(scope, 'a list')
+        .max(connectorLimits.scopesMax, `at most ${connectorLimits.scopesMax}`)
+        .nullable(),
+    },
+    'an object',
+  )
+  .partial()
+const file = z.strictObject(
+  {
+    services: z
+      .record(
+        z.string().regex(serviceIdForm, 'a short name: lower-case letters, digits, - and _'),
+        entry.nullable(),
+        'an object',
+      )
+      .refine((all) => Object.keys(all).length <= connectorLimits.servicesMax, `at most ${connectorLimits.servicesMax}`)
+      .nullish(),
+  },
+  'an object with services',
+)
+type Entry = z.output<typeof entry>
+type Parsed = { services: Record<string, Entry | null>; problems: string[] }
+
+const catalogs = new WeakMap<Config, ReadonlyMap<string, McpServiceEntry>>()
+
+/** The services by id, in the order of the files. @throws ConfigError naming every problem with the operator's file. */
+export function serviceCatalog(config: Config): ReadonlyMap<string, McpServiceEntry> {
+  let catalog = catalogs.get(config)
+  if (!catalog) catalogs.set(config, (catalog = readCatalog(config)))
+  return catalog
+}
+
+function readCatalog(config: Config): ReadonlyMap<string, McpServiceEntry> {
+  const own = parse('connectors.yaml', readFileSync(ours, 'utf8'))
+  const operators = config.connectorsFile === null ? { services: {}, problems: [] } : readFile(config.connectorsFile)
+  const problems = [...own.problems, ...operators.problems]
+  const merged = new Map<string, Entry>()
+  for (const { services } of [own, operators])
+    for (const [id, given] of Object.entries(services)) {
+      if (given) merged.set(id, { ...merged.get(id), ...given })
+      else merged.delete(id)
+    }
+  const catalog = new Map([...merged].map(([id, given]) => [id, complete(config, id, given, problems)]))
+  if (catalog.size > connectorLimits.servicesMax)
+    problems.push(
+      `BERTH_CONNECTORS_FILE: there are more than ${connectorLimits.servicesMax} services with Berth’s own.`,
+    )
+  if (problems.length > 0) throw new ConfigError(problems)
+  return catalog
+}
+
+function readFile(path: string): Parsed {
+  try {
+    if (statSync(path).size > connectorLimits.fileBytes)
+      return { services: {}, problems: [`BERTH_CONNECTORS_FILE is larger than ${connectorLimits.fileBytes} bytes.`] }
+    return parse('BERTH_CONNECTORS_FILE', readFileSync(path, 'utf8'))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    return { services: {}, problems: [`BERTH_CONNECTORS_FILE cannot be read (${code}).`] }
+  }
+}
+
+/** Parses the text of such a file. No problem quotes a value, which may be a misplaced secret. */
+function parse(name: string, source: string): Parsed {
+  const lines = new LineCounter()
+  const document = parseDocument(source, { prettyErrors: false, lineCounter: lines, version: '1.2', schema: 'core' })
+  if (document.errors.length > 0)
+    return {
+      services: {},
+      problems: document.errors.map(
+        ({ pos, code }) => `${name}: line ${lines.linePos(pos[0]).line} is not YAML (${code}).`,
+      ),
+    }
+  let value: unknown
+  try {
+    value = document.toJS() ?? {}
+  } catch {
+    return { services: {}, problems: [`${name}: its aliases expand to too much.`] }
+  }
+  const outcome = file.safeParse(value)
+  if (outcome.success) return { services: outcome.data.services ?? {}, problems: [] }
+  return { services: {}, problems: outcome.error.issues.flatMap((issue) => sentences(name, issue)) }
+}
+
+function sentences(name: string, issue: z.core.$ZodIssue): string[] {
+  const place = issue.path.join('.') || 'the file'
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map(
+      (key) =>
+        `${name}: ${issue.path.length > 0 ? `${place}.` : ''}${key} is not known here${/secret|token|key/i.test(key) ? '; put the secret into an environment variable, and the variable’s name into client_secret_env' : ''}.`,
+    )
+  if (issue.code === 'invalid_key') return [`${name}: ${place} must be ${issue.issues[0]?.message ?? 'another name'}.`]
+  return [`${name}: ${place} must be ${issue.message}.`]
+}
+
+function complete(config: Config, id: string, given: Entry, problems: string[]): McpServiceEntry {
+  const at = `BERTH_CONNECTORS_FILE: services.${id}`
+  const { name, url, auth = 'oauth', client_id: clientId = null, client_secret_env: variable = null } = given
+  if (name === undefined) problems.push(`${at}.name is needed.`)
+  if (url === undefined) problems.push(`${at}.url is needed.`)
+  else if (!mayBeAsked(config.privateHosts, new URL(url)))
+    problems.push(`${at}.url must be an https address; http is allowed for hosts in BERTH_PRIVATE_HOSTS.`)
+  if (auth === 'none' && (clientId ?? variable ?? given.scopes))
+    problems.push(`${at} has auth: none, so client_id, client_secret_env and scopes mean nothing.`)
+  if (variable !== null && clientId === null) problems.push(`${at}.client_id is needed with client_secret_env.`)
+  const clientSecret = variable === null ? null : config.upstreamKey(variable)
+  if (clientSecret !== null) neverLog(clientSecret)
+  return {
+    id,
+    name: name ?? id,
+    description: given.description ?? '',
+    iconUrl: given.icon_url ?? null,
+    url: url ?? '',
+    auth,
+    clientId,
+    clientSecret,
+    missing: variable !== null && clientSecret === null ? variable : null,
+    scopes: given.scopes && given.scopes.length > 0 ? given.scopes.join(' ') : null,
+  }
+}

@@ -1,0 +1,72 @@
+/** What Berth is at authorization servers: a client of the operator's, a document of ours, or a registration. */
+import { findClient, identityOf, type SignInClient, type SignInSelf } from '#src/drivers/mcp-sign-in/clients.ts'
+import type { SignInPlace, SignInReach } from '#src/drivers/mcp-sign-in/places.ts'
+import type { ClientAuth } from '#src/drivers/oauth-tokens.ts'
+import type { Config } from '#src/platform/config.ts'
+import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Sealer } from '#src/platform/secrets.ts'
+import type { McpServiceEntry } from './catalog.ts'
+
+type Registered = Row<'mcp_clients', { clientAuth: ClientAuth }>
+
+/** Where browsers come back to, and where Berth's own metadata as a client is published. */
+export const connectorPaths = {
+  callback: '/agents/v1/mcp-services/callback',
+  client: '/agents/v1/mcp-services/client.json',
+} as const
+
+/** What Berth says of itself. A document is only good where servers can read it, over https. */
+export function selfOf({ publicUrl }: Pick<Config, 'publicUrl'>): SignInSelf {
+  return {
+    redirectUrl: publicUrl + connectorPaths.callback,
+    documentUrl: publicUrl.startsWith('https:') ? publicUrl + connectorPaths.client : null,
+    name: 'Berth',
+    websiteUrl: publicUrl,
+  }
+}
+
+/** The client that signs people in at this place; registered there when it has to be. @throws SignInError. */
+export async function clientAt(
+  { db, sealer, config }: { db: Db; sealer: Sealer; config: Config },
+  reach: SignInReach,
+  { clientId, clientSecret }: McpServiceEntry,
+  place: SignInPlace,
+): Promise<SignInClient> {
+  if (clientId !== null) return { ...identityOf({ clientId, clientSecret }, place.metadata), expiresAt: null }
+  const self = selfOf(config)
+  const known = await findOne<Registered>(
+    db,
+    sql`select * from mcp_clients where issuer = ${place.issuer} and redirect_url = ${self.redirectUrl} and (expires_at is null or expires_at > now() + interval '1 hour')`,
+  )
+  if (known) return openClient(sealer, known)
+  const client = await findClient(reach, place, self)
+  if (client.clientId === self.documentUrl) return client
+  const secret = client.clientSecret && sealer.seal(client.clientSecret, placeOf(place.issuer))
+  await change(
+    db,
+    sql`
+    insert into mcp_clients (issuer, redirect_url, client_id, client_auth, sealed_secret, expires_at)
+    values (${place.issuer}, ${self.redirectUrl}, ${client.clientId}, ${client.clientAuth}, ${secret}, ${client.expiresAt})
+    on conflict (issuer, redirect_url) do update set client_id = excluded.client_id, client_auth = excluded.client_auth, sealed_secret = excluded.sealed_secret,
+      expires_at = excluded.expires_at, created_at = now()`,
+  )
+  return client
+}
+
+/** Forgets a registration that its server no longer knows, so that the next sign-in registers again. */
+export async function forgetClient(db: Db, issuer: string, clientId: string): Promise<void> {
+  await change(db, sql`delete from mcp_clients where issuer = ${issuer} and client_id = ${clientId}`)
+}
+
+function openClient(
+  sealer: Sealer,
+  { issuer, clientId, clientAuth, sealedSecret, expiresAt }: Registered,
+): SignInClient {
+  const clientSecret = sealedSecret && sealer.open(sealedSecret, placeOf(issuer))
+  return { clientId, clientAuth, clientSecret, expiresAt }
+}
+
+function placeOf(issuer: string): string {
+  return `mcp_clients.sealed_secret:${issuer}`
+}

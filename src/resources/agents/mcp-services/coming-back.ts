@@ -1,0 +1,43 @@
+/** Browsers that come back from signing in to a service: they pass by Berth, and go on to the application that began. */
+import { registrationOf } from '#src/drivers/mcp-sign-in/clients.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { connectorLimits } from '#src/platform/limits/connectors.ts'
+import type { Db } from '#src/platform/postgres.ts'
+import { noteCameBack } from './authorizations.ts'
+import { connectorPaths, selfOf } from './clients.ts'
+
+/** What a browser brings, as query parameters; anything may be in them. */
+export type Brought = { code?: unknown; state?: unknown; iss?: unknown; error?: unknown }
+
+/**
+ * Where the browser goes on to: the address that began this sign-in named, with the code and the state, or with `error`.
+ * An answer of another authorization server than the one that was asked ends the sign-in, and its code goes nowhere.
+ * @throws BerthError invalid_code for a state that is not good, invalid_request.
+ */
+export async function comeBack({ db }: { db: Db }, { code, state, iss, error }: Brought): Promise<string> {
+  if (typeof state !== 'string') throw new BerthError('invalid_code', 'state is missing.', { field: 'state' })
+  const { returnUrl, isFromIssuer } = await noteCameBack(db, state, readIssuer(iss))
+  const onward = new URL(returnUrl)
+  const carry = (values: Record<string, string>): string => {
+    for (const name of ['code', 'state', 'iss', 'error']) onward.searchParams.delete(name)
+    for (const [name, value] of Object.entries(values)) onward.searchParams.set(name, value)
+    return onward.href
+  }
+  if (!isFromIssuer) return carry({ error: 'wrong_issuer', state })
+  if (typeof code === 'string' && code !== '' && code.length <= connectorLimits.codeLength)
+    return carry({ code, state, ...(typeof iss === 'string' ? { iss } : {}) })
+  return carry({ error: typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : 'no_code', state })
+}
+
+/** Berth as a client of authorization servers: the document that they read at its client id. */
+export function clientDocument(config: Pick<Config, 'publicUrl'>): Record<string, unknown> {
+  return { client_id: config.publicUrl + connectorPaths.client, ...registrationOf(selfOf(config)) }
+}
+
+function readIssuer(iss: unknown): string | null {
+  if (iss === undefined) return null
+  if (typeof iss === 'string' && iss !== '' && iss.length <= connectorLimits.issuerLength && !iss.includes('\0'))
+    return iss
+  throw new BerthError('invalid_request', 'iss is no address.', { field: 'iss' })
+}
