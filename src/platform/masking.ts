@@ -120,6 +120,17 @@ function maskerOf(automaton: Automaton, sizeBytes: number): Masker {
   }
 }
 
+/** Whether something in these bytes would be masked. Yields to the event loop. */
+export async function hasSecrets(masker: Masker, bytes: Buffer): Promise<boolean> {
+  const masking = masker.stream()
+  const shown: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += bytesAtOnce) {
+    if (at > 0) await letOthersGoOn()
+    shown.push(masking.push(bytes.subarray(at, at + bytesAtOnce)))
+  }
+  return !Buffer.concat([...shown, masking.end()]).equals(bytes)
+}
+
 function asText(before: string, bytes: Buffer, shown: readonly Buffer[]): string {
   const all = Buffer.concat(shown)
   return all.equals(bytes) ? before : all.toString('utf8')

@@ -73,6 +73,19 @@ export async function readNamedFiles(
   return contents
 }
 
+/** The content block that shows a file to a model; null for one that no block can have. */
+export function blockOf(file: StoredFile): Readonly<Record<string, unknown>> | null {
+  const type = imageTypes.includes(file.mimeType) ? 'image' : 'document'
+  try {
+    checkFits(file, type)
+  } catch (error) {
+    if (error instanceof BerthError) return null
+    throw error
+  }
+  const source = { type: 'file', file_id: encodeId('file', file.id) }
+  return type === 'image' ? { type, source } : { type, source, title: file.filename, context: null }
+}
+
 function checkFits({ filename, mimeType, sizeBytes }: StoredFile, block: Named['block']): void {
   const isImage = imageTypes.includes(mimeType)
   if (block === 'image' && !isImage)

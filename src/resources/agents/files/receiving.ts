@@ -12,11 +12,11 @@ import { limits } from '#src/platform/limits.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { log } from '#src/platform/log.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
-import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
+import { change, findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { reserveFileRoom } from '#src/resources/infra/file-room.ts'
 import { mediaTypeOf, readFileName, readMediaType, sniffedBytes, unnamed } from './names.ts'
-import { fileKey, type StoredFile } from './rows.ts'
+import { fileKey, isThere, type StoredFile } from './rows.ts'
 
 /** What is said about a file beside its bytes; null for what is not said. */
 export type FileFacts = { filename: string | null; mediaType: string | null; expiresInSeconds: number | null }
@@ -38,9 +38,18 @@ export async function receiveFile(
   bytesMax: number,
   receive: (store: (body: Readable) => Promise<void>) => Promise<FileFacts>,
 ): Promise<StoredFile> {
-  const scope = allow(call.caller, 'files:write')
-  const draft: Draft = { id: newUuid(), organizationId: scope.organizationId }
-  await begin(call, scope, draft.id, Math.min(bytesMax, agentFileLimits.bytes))
+  return receiveFileOf(call, allow(call.caller, 'files:write'), bytesMax, receive)
+}
+
+/** The same for Berth itself, on behalf of a person. */
+export async function receiveFileOf(
+  call: Stores,
+  owner: Pick<Scope, 'organizationId' | 'userId'>,
+  bytesMax: number,
+  receive: (store: (body: Readable) => Promise<void>) => Promise<FileFacts>,
+): Promise<StoredFile> {
+  const draft: Draft = { id: newUuid(), organizationId: owner.organizationId }
+  await begin(call, owner, draft.id, Math.min(bytesMax, agentFileLimits.bytes))
   const renewal = setInterval(() => {
     change(
       call.db,
@@ -69,8 +78,8 @@ export async function receiveFile(
 
 /** Reserves room, and says that a file arrives. */
 async function begin(
-  { config, db }: Call,
-  { organizationId, userId }: Scope,
+  { config, db }: Stores,
+  { organizationId, userId }: Pick<Scope, 'organizationId' | 'userId'>,
   id: string,
   bytesMax: number,
 ): Promise<void> {
@@ -92,7 +101,7 @@ async function begin(
 }
 
 async function finish(
-  call: Call,
+  call: Stores,
   draft: Draft,
   { sizeBytes, sha256 }: StoredObject,
   facts: FileFacts,
@@ -108,6 +117,15 @@ async function finish(
   )
   if (!file) throw new BerthError('timeout', 'This upload took too long, so it was ended. Send the file again.')
   return file
+}
+
+/** Keeps a file for so long from now on, in the transaction that makes use of it. @returns whether it is still there. */
+export async function keepFile(tx: Tx, id: string, seconds: number): Promise<boolean> {
+  const kept = await change(
+    tx,
+    sql`update files set expires_at = now() + ${seconds} * interval '1 second' where id = ${id} and ${isThere}`,
+  )
+  return kept > 0
 }
 
 /** What is said about a file, checked, and as it is kept. @throws BerthError invalid_request. */
@@ -131,7 +149,7 @@ function readExpiry(seconds: number | null): number | null {
   )
 }
 
-async function beginningOf(call: Call, draft: Draft, sizeBytes: number): Promise<Buffer> {
+async function beginningOf(call: Stores, draft: Draft, sizeBytes: number): Promise<Buffer> {
   if (sizeBytes === 0) return Buffer.alloc(0)
   const range = { startByte: 0, endByte: Math.min(sizeBytes, sniffedBytes) - 1 }
   const pieces: Buffer[] = []
