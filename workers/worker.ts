@@ -23,6 +23,7 @@ import { openNodeAgent } from './infra/node-agent.ts'
 import { reportMachines } from './infra/machine-metrics.ts'
 import { holdNode, readNodeId } from './infra/node.ts'
 import { openProjectNetworks } from './infra/project-networks.ts'
+import { keepPeers } from './agents/peers.ts'
 import { beginTasks } from './agents/tasks.ts'
 import { deliverWebhooks } from './infra/webhooks.ts'
 import { machineSecrets, type Checkouts } from './infra/machine-secrets.ts'
@@ -116,6 +117,7 @@ async function handleAgents(
   await handleSessionSteps(services, nodeId)
   await handleTriggers(services)
   beginTasks(services)
+  keepPeers(services)
   return { firing: keepFiringSchedules(services, stopping) }
 }
 

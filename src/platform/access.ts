@@ -77,6 +77,9 @@ export const permissions = {
   'runs:write': ['member', null, 'vm'],
   'groups:read': ['viewer', null, null], // members may have vaults, and what they say goes on to the others
   'groups:write': ['member', null, null],
+  // What agents asked one another: nothing for the token inside a VM, whose sessions ask no others and are not asked.
+  'peers:read': ['viewer', null, null],
+  'peers:write': ['member', null, null],
   'files:read': ['viewer', null, null],
   'files:write': ['member', null, null],
   'skills:read': ['viewer', null, null],

@@ -45,6 +45,7 @@ export const idPrefixes = {
   trigger: 'trg',
   triggerFire: 'fire',
   memory: 'mem',
+  peerExchange: 'pex',
   deployment: 'depl',
   webhookEndpoint: 'whk',
   webhookEvent: 'event',

@@ -1321,6 +1321,57 @@ create table organizations (
   constraint organizations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
 );
 
+create table peer_exchange_events (
+  exchange_id uuid not null,
+  position bigint not null,
+  status text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint peer_exchange_events_pkey PRIMARY KEY (exchange_id, "position"),
+  constraint peer_exchange_events_exchange_id_fkey FOREIGN KEY (exchange_id) REFERENCES peer_exchanges(id) ON DELETE CASCADE,
+  constraint peer_exchange_events_status_check CHECK ((status = ANY (ARRAY['submitted'::text, 'working'::text, 'input_required'::text, 'completed'::text, 'failed'::text, 'cancelled'::text, 'rejected'::text])))
+);
+
+create table peer_exchanges (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  requester_session_id uuid not null,
+  responder_session_id uuid not null,
+  turn_id uuid not null,
+  depth integer not null,
+  request_text text not null,
+  file_id uuid,
+  attachment_vm_id uuid,
+  attachment_placed_at timestamp with time zone,
+  status text not null,
+  answer text,
+  error jsonb,
+  event_position bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  told_at timestamp with time zone,
+  delivered_at timestamp with time zone,
+  constraint peer_exchanges_pkey PRIMARY KEY (id),
+  constraint peer_exchanges_file_id_fkey FOREIGN KEY (file_id) REFERENCES files(id) ON DELETE SET NULL,
+  constraint peer_exchanges_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint peer_exchanges_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint peer_exchanges_check CHECK (((finished_at IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'rejected'::text])))),
+  constraint peer_exchanges_check1 CHECK (((answer IS NOT NULL) = (status = 'completed'::text))),
+  constraint peer_exchanges_depth_check CHECK ((depth >= 1)),
+  constraint peer_exchanges_status_check CHECK ((status = ANY (ARRAY['submitted'::text, 'working'::text, 'input_required'::text, 'completed'::text, 'failed'::text, 'cancelled'::text, 'rejected'::text])))
+);
+CREATE INDEX peer_exchanges_delivered ON public.peer_exchanges USING btree (delivered_at) WHERE (delivered_at IS NOT NULL);
+CREATE INDEX peer_exchanges_file ON public.peer_exchanges USING btree (file_id);
+CREATE INDEX peer_exchanges_open ON public.peer_exchanges USING btree (organization_id, requester_session_id) WHERE (finished_at IS NULL);
+CREATE INDEX peer_exchanges_owner ON public.peer_exchanges USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX peer_exchanges_owner_user ON public.peer_exchanges USING btree (owner_user_id);
+CREATE INDEX peer_exchanges_requester ON public.peer_exchanges USING btree (requester_session_id, id DESC);
+CREATE INDEX peer_exchanges_responder ON public.peer_exchanges USING btree (responder_session_id, id DESC);
+CREATE INDEX peer_exchanges_turn ON public.peer_exchanges USING btree (turn_id);
+CREATE INDEX peer_exchanges_undelivered ON public.peer_exchanges USING btree (finished_at) WHERE (delivered_at IS NULL);
+
 create table projects (
   id uuid not null,
   organization_id uuid not null,

@@ -149,6 +149,7 @@ test('for any log, the part that a step reads leads to the same decision and the
       const [whole, part] = [await readWholeLog(db, id), await readTurnLog(db, id)]
       const facts = {
         toolsRunAtClient,
+        awaited: new Set<string>(),
         isBudgetReached: false,
         openOutcome: null,
         nowMs: Date.now() + (isLate ? turnLimits.turnSeconds * 1000 + 60_000 : 0),

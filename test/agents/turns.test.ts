@@ -1,5 +1,6 @@
 /** What a session does next, by its log as it stands in Postgres. A worker that dies anywhere in it: sessions/deaths.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { encodeId } from '#src/platform/ids.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { errorEvent, resultEvent, spanEnd } from '#src/resources/agents/turns/step-events.ts'
@@ -16,7 +17,13 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-const facts = { toolsRunAtClient: false, isBudgetReached: false, openOutcome: null, nowMs: 0 }
+const facts = {
+  toolsRunAtClient: false,
+  awaited: new Set<string>(),
+  isBudgetReached: false,
+  openOutcome: null,
+  nowMs: 0,
+}
 const noUsage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
 
 /** A session's log in Postgres, written as the loop and its client write it; `events` as it stands there. */
@@ -94,6 +101,46 @@ describe('the next step', () => {
     expect(nextStep(log.events, facts)).toMatchObject({ do: 'rest', stopReason: { type: 'end_turn' } })
     await log.append({ type: 'user.message', data: {} })
     expect(nextStep(log.events, facts).do).toBe('ask')
+  })
+
+  test('is to wait for another agent once everything else is done, and then to take its answer in', async () => {
+    const log = await start()
+    const question: NewEvent = { ...use, data: { ...use.data, name: 'ask_peer' } }
+    await ask(log, use, question, { type: 'agent.custom_tool_use', data: { name: 'c', input: {} } })
+    const [other, asked, custom] = log.events.slice(-3)
+    const awaited = new Set([asked?.id ?? ''])
+    const nextIs = async (...more: NewEvent[]) => {
+      await log.append(...more)
+      return nextStep(log.events, { ...facts, awaited })
+    }
+    expect(await nextIs()).toMatchObject({ do: 'call', run: [{ event: { id: other?.id } }] })
+    const waiting = { do: 'rest', stopReason: { type: 'requires_action' } }
+    expect(await nextIs(resultEvent(other!, answered('ok')))).toMatchObject(waiting) // it was just appended
+    const result = { custom_tool_use_id: encodeId('sessionEvent', custom?.id ?? ''), content: [] }
+    expect(await nextIs({ type: 'user.custom_tool_result', data: result })).toMatchObject({
+      do: 'wait',
+      take: [{ type: 'user.custom_tool_result' }],
+    })
+    expect(nextStep(log.events, facts)).toMatchObject({ do: 'call', run: [{ event: { id: asked?.id } }] })
+    expect(await nextIs({ type: 'user.interrupt' })).toMatchObject({ do: 'interrupt', open: [{ needs: 'run' }] })
+  })
+
+  test('does not count the time spent waiting for other agents, once where it waited for several', async () => {
+    const log = await start()
+    const question: NewEvent = { ...use, data: { ...use.data, name: 'ask_peer' } }
+    await ask(log, question, question)
+    const [one, other] = log.events.slice(-2)
+    await log.append(resultEvent(one!, answered('ok')), resultEvent(other!, answered('ok'))) // they were just appended
+    const beganMs = Date.parse(log.events.find(({ type }) => type === 'session.status_running')?.processedAt ?? '')
+    const hours = (count: number): string => new Date(beganMs + count * 3_600_000).toISOString()
+    const [askedAt, answers] = [hours(1), [hours(20), hours(22)]]
+    const moved = log.events.map((event) => {
+      if (event.type === 'agent.tool_use') return { ...event, processedAt: askedAt }
+      return event.type === 'agent.tool_result' ? { ...event, processedAt: answers.shift() ?? '' } : event
+    })
+    const nextAt = (hour: number) => nextStep(moved, { ...facts, nowMs: beganMs + hour * 3_600_000 })
+    expect(nextAt(26.9).do).toBe('ask') // of which 21 hours were waited for
+    expect(nextAt(27.1)).toMatchObject({ do: 'rest', limit: expect.stringContaining('6 hours') })
   })
 
   test('is no request beyond the budget or the limit of a turn, and a message starts a new turn', async () => {

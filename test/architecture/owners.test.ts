@@ -69,6 +69,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/agents/environments': ['environment_events', 'environments'],
   'src/resources/agents/files': ['files'],
   'src/resources/agents/groups': ['group_events', 'group_members', 'group_messages', 'group_runs', 'groups'],
+  'src/resources/agents/peers': ['peer_exchange_events', 'peer_exchanges'],
   'src/resources/agents/session-resources': ['session_resources'],
   'src/resources/agents/skills': ['skills', 'skill_versions', 'skill_archives', 'vm_skills'],
   'src/resources/agents/sessions': [

@@ -118,7 +118,7 @@ const listeners: Readonly<Record<string, string>> = {
   'src/resources/llm/billing/accounts.ts':
     'purses, which hold money that is on its way and are not forgotten but read again',
   'workers/infra/project-networks.ts': 'names of databases, which are told to the VMs of their project',
-  'workers/agents/tasks.ts': 'sessions that may begin their next task',
+  'workers/agents/lookouts.ts': 'sessions that may begin a task, and those that are answered by another one',
   'workers/infra/webhooks.ts': 'endpoints for which something is due',
   'workers/infra/database-upkeep.ts': 'databases whose metrics somebody watches',
   'src/resources/llm/billing/state.ts': 'a process that wants back what others hold of a balance',

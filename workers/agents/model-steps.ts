@@ -50,7 +50,7 @@ export type Asking = {
 }
 
 type AskStep = Extract<NextStep<SessionEvent>, { do: 'ask' }>
-type Before = Pick<StepRun, 'session' | 'log'>
+type Before = Pick<StepRun, 'session' | 'log' | 'toolsRunAtClient'>
 
 const aboutTheVm =
   'You have a Linux machine of your own, a VM. Tools that run commands or handle files work inside it as the user `user`, who may use sudo; the home folder is /home/user. What you start in the background continues between calls.'
@@ -105,7 +105,7 @@ async function listAndBegin(run: StepRun, step: AskStep): Promise<Asking> {
 async function begin(
   { config, sealer }: Services,
   tx: Tx,
-  { session, log: before }: Before,
+  { session, log: before, toolsRunAtClient }: Before,
   step: AskStep,
   listing: McpListing,
 ): Promise<Asking> {
@@ -128,6 +128,7 @@ async function begin(
           canSearch: config.searchUrl !== null,
           usesMemories: memory.isUsed,
           usedByVm: session.usedByVm,
+          toolsRunAtClient,
           mcpTools: listing.tools,
         })
   const thinks = model !== null && model.reasoningLevels.length > 0

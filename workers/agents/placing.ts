@@ -1,6 +1,7 @@
 /** Puts what a session brings into its VM, before its agent runs something there: its skills, and then its resources. */
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import type { Background } from '#src/platform/services.ts'
+import { findMissingAttachments } from '#src/resources/agents/peers/placing.ts'
 import { findMissingResources } from '#src/resources/agents/session-resources/placing.ts'
 import { isUsedByVm } from '#src/resources/agents/sessions/rows.ts'
 import { findMissingSkills } from '#src/resources/agents/skills/placing.ts'
@@ -20,7 +21,11 @@ export async function placeInVm(services: Background, placing: Placing): Promise
   underWay.set(key, promise)
   try {
     const skills = await findMissingSkills(services, placing)
-    const missing = [...skills, ...(await findMissingResources(services, placing))]
+    const missing = [
+      ...skills,
+      ...(await findMissingResources(services, placing)),
+      ...(await findMissingAttachments(services, placing)),
+    ]
     const { environmentId } = placing.session
     if (missing.length === 0 || environmentId === null || (await isUsedByVm(services.db, environmentId))) return []
     return await putEach(placing, missing)

@@ -97,6 +97,7 @@ async function takeStep(run: StepRun, { step, asking, tries }: Opened): Promise<
         return await stepModel(run, asking, step)
       case 'evaluate':
         return await stepOutcome(run)
+      case 'wait':
       case 'rest':
         return await finishStep(run, { events: endOfOpenSpan(run.log), take: step.take })
     }
@@ -119,9 +120,9 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
     }
     const log = await readTurnLog(tx, sessionId)
     const toolsRunAtClient = session.environmentId !== null && (await isSelfHosted(tx, session.environmentId))
-    const step = nextStep(log, factsOf(session, toolsRunAtClient))
+    const step = nextStep(log, await factsOf(tx, { session, log, toolsRunAtClient }))
     const run = { claim, session, toolsRunAtClient, log: merged(log, await resume(tx, claimed, log, step)) }
-    if (tries > triesMax || step.do === 'interrupt' || step.do === 'rest') return { run, step, asking: null, tries }
+    if (tries > triesMax || isWithoutWork(step)) return { run, step, asking: null, tries }
     if (step.do === 'call' || step.do === 'evaluate')
       return {
         run: {
@@ -144,6 +145,13 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
   })
 }
 
+/** Whether nothing is started, so that what this step takes is taken at its end. */
+function isWithoutWork<Step extends NextStep<SessionEvent>>(
+  step: Step,
+): step is Extract<Step, { do: 'interrupt' | 'wait' | 'rest' }> {
+  return step.do === 'interrupt' || step.do === 'wait' || step.do === 'rest'
+}
+
 /** The events of a session that is claimed again, because its worker was lost, or for a retry. */
 async function resume(
   tx: Tx,
@@ -153,7 +161,7 @@ async function resume(
 ): Promise<SessionEvent[]> {
   const before = endOfOpenSpan(log)
   const events: SessionEvent[] = []
-  if (step.do === 'interrupt' || step.do === 'rest') return events // open requests are closed at the step's end
+  if (isWithoutWork(step)) return events // open requests are closed at the step's end
   if (status === 'running' && (wasLost || before.length > 0))
     events.push(...((await moveSession(tx, id, { to: 'rescheduling', before }))?.events ?? []))
   if (status === 'rescheduling' || events.length > 0)

@@ -12,6 +12,7 @@ import { holdSession, type Claim } from '#src/resources/agents/sessions/claims.t
 import { stepJob } from '#src/resources/agents/sessions/jobs.ts'
 import { appendEvents, queuedEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
+import { findAwaited } from '#src/resources/agents/peers/rows.ts'
 import { addReasoning } from '#src/resources/agents/sessions/reasoning.ts'
 import { errorEvent, type ModelFault } from '#src/resources/agents/turns/step-events.ts'
 import type { Session, SessionEvent, StopReason } from '#src/resources/agents/sessions/rows.ts'
@@ -19,7 +20,14 @@ import { maskedEvents, stepMasker } from '#src/resources/agents/sessions/secrets
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
 import { addUsage, isBudgetReached, usageEvent, type UsageAdded } from '#src/resources/agents/sessions/usage.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
-import { failuresInARow, nextStep, turnLimits, type NextStep, type TurnFacts } from '#src/resources/agents/turns.ts'
+import {
+  failuresInARow,
+  nextStep,
+  openQuestions,
+  turnLimits,
+  type NextStep,
+  type TurnFacts,
+} from '#src/resources/agents/turns.ts'
 
 /**
  * A running step. `over` fires when the client interrupts, the claim is lost, or the worker stops; its reason says
@@ -56,9 +64,13 @@ export type StepEnd = {
 }
 
 /** The facts besides the log that decide. */
-export function factsOf(session: Session, toolsRunAtClient: boolean): TurnFacts {
+export async function factsOf(
+  tx: Tx,
+  { session, log, toolsRunAtClient }: Pick<StepRun, 'session' | 'log' | 'toolsRunAtClient'>,
+): Promise<TurnFacts> {
   return {
     toolsRunAtClient,
+    awaited: await findAwaited(tx, openQuestions(log)),
     isBudgetReached: isBudgetReached(session),
     openOutcome: openOutcome(session)?.outcome_id ?? null,
     nowMs: nowMs(),
@@ -133,10 +145,11 @@ async function decideNext(
     await moveSession(tx, sessionId, { to: 'rescheduling' })
     return jobs.enqueue(tx, stepJob, { sessionId }, { startAfterSeconds: againSeconds })
   }
-  const facts = factsOf(session, toolsRunAtClient)
+  const facts = await factsOf(tx, { session, log, toolsRunAtClient })
   const next: NextStep<SessionEvent> = rest
     ? { do: 'rest', take: [], stopReason: rest, limit: null }
     : nextStep(log, facts)
+  if (next.do === 'wait') return // whoever answers enqueues the next one
   if (next.do !== 'rest') return jobs.enqueue(tx, stepJob, { sessionId })
   const rested = merged(log, await comeToRest(tx, session, next))
   if (!rest || nextStep(rested, facts).do === 'rest') return

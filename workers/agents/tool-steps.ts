@@ -8,7 +8,6 @@ import { BerthError } from '#src/platform/errors.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/credentials/use.ts'
-import { ensureEnvironmentVm } from '#src/resources/agents/environments/vms.ts'
 import { callMcpTool } from '#src/resources/agents/mcp/calls.ts'
 import { memoryTools, runMemoryTool } from '#src/resources/agents/memories/tools.ts'
 import { beginCall, readBegunCalls, type BegunCall } from '#src/resources/agents/sessions/calls.ts'
@@ -33,8 +32,10 @@ import { fetchPage, searchWeb } from '#src/resources/agents/tools/web.ts'
 import { turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
 import { webRestrictions } from '#src/resources/agents/tools/web-restrictions.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
+import { askOther } from './peers.ts'
 import { placeInVm } from './placing.ts'
 import { finishStep, noteInStep, type StepRun } from './step-runs.ts'
+import { sessionVm } from './step-vms.ts'
 
 /** The maximum concurrent calls of a round, and how long interrupted calls may take to end by themselves. */
 const callsAtOnce = 8
@@ -65,9 +66,12 @@ export async function stepTools(
   let writing: Promise<void> = Promise.resolve()
   const callers = Array.from({ length: Math.min(callsAtOnce, waiting.length) }, async () => {
     for (let use = waiting.shift(); use; use = waiting.shift()) {
-      const { result, errors } = await perform(round, use)
+      const outcome = await perform(round, use)
+      left -= 1
+      if (outcome === 'waits') continue
+      const { result, errors } = outcome
       const events = [...errors, resultEvent(use, result)]
-      if (--left > 0) await (writing = writing.then(() => noteInStep(run, events, result.usage)))
+      if (left > 0) await (writing = writing.then(() => noteInStep(run, events, result.usage)))
       else last = { events: [...refused, ...events], usage: result.usage } // the last one goes with the step's end
     }
   })
@@ -103,8 +107,11 @@ async function settledOrInterrupted(
   }
 }
 
-/** Performs one call and logs its result. Throws only when the step cannot continue. */
-async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
+/**
+ * Performs one call. Throws only when the step cannot continue.
+ * @returns `waits` when its result comes later, from another agent.
+ */
+async function perform(round: Round, use: SessionEvent): Promise<Outcome | 'waits'> {
   const {
     run: { services, session, over },
   } = round
@@ -146,6 +153,10 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
         masker,
       ),
     )
+  if (name === 'ask_peer') {
+    const answer = await askOther(round.run, use, input, masker)
+    return answer === 'waits' ? answer : plain(answer)
+  }
   if (memoryTools.includes(name))
     return plain(await runMemoryTool(services.db, session, { id: use.id, name, input }, masker))
   if (name === 'deploy' && session.environmentId !== null) return deploy(round, input, session.environmentId)
@@ -210,10 +221,6 @@ async function deploy({ run }: Round, input: ToolInput, environmentId: string): 
   return plain(await deployPort(run.services, run.session, vm.id, port))
 }
 
-async function sessionVm(run: StepRun, environmentId: string): Promise<Vm> {
-  return ensureEnvironmentVm(run.services, environmentId, { mcpHosts: mcpHostsOf(run), signal: run.over })
-}
-
 function notAvailable(error: unknown): Outcome {
   if (!(error instanceof BerthError)) throw error
   processLog.debug({ reason: error.message }, 'a tool’s VM is not available')
@@ -260,10 +267,6 @@ async function giveVaultVariables({ run: { services, session, log } }: Round, vm
   )
   await transaction(services.db, (tx) => giveVariables(services, tx, vm.id, variables))
   given.set(occasion, true)
-}
-
-function mcpHostsOf({ session: { agentDefinition } }: StepRun): string[] {
-  return agentDefinition.mcp_servers.flatMap(({ url }) => URL.parse(url)?.hostname ?? [])
 }
 
 function plain(result: ToolResult): Outcome {

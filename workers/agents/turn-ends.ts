@@ -3,6 +3,7 @@
  * idle.
  */
 import { evaluationEnd } from '#src/resources/agents/outcomes/evaluations.ts'
+import { cancelExchangesOf } from '#src/resources/agents/peers/upkeep.ts'
 import { readBegunCalls } from '#src/resources/agents/sessions/calls.ts'
 import { pendingOf } from '#src/resources/agents/sessions/pending-work.ts'
 import type { StopReason } from '#src/resources/agents/sessions/rows.ts'
@@ -67,6 +68,7 @@ async function endTurn(
     alsoTake: why.alsoTake,
     rest: why.rest,
   })
+  await cancelExchangesOf(run.services, run.session.id) // those that a worker which dies here leaves are found later
 }
 
 /** The end of an abandoned grading; null when there is none. */

@@ -6,6 +6,7 @@ import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
 import type { Background } from '#src/platform/services.ts'
 import { endVmsOfRuns } from '#src/resources/agents/environments/ended-runs.ts'
 import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environments/vms.ts'
+import { forgetExchanges } from '#src/resources/agents/peers/upkeep.ts'
 import { forgetScheduleRuns } from '#src/resources/agents/schedules/runs.ts'
 import { replanAfterClockChange } from '#src/resources/agents/schedules/ticks.ts'
 import { requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
@@ -125,6 +126,7 @@ async function forget(services: Background): Promise<void> {
   await forgetOldArtifacts(services)
   await forgetBackupSchedules(db)
   await forgetScheduleRuns(db)
+  await forgetExchanges(db)
   await forgetCertificateOrders(db)
   await forgetPushes(db)
   await forgetWebhookEvents(db)

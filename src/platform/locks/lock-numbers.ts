@@ -8,4 +8,5 @@ export const lockNumbers = {
   uploadRoom: 4_823_094,
   domainChecks: 4_823_095,
   webhookClaims: 4_823_096,
+  peerExchanges: 4_823_097,
 } as const

@@ -293,6 +293,16 @@ export type Tables = {
   organizations: {
     id: string; name: string; createdAt: string; deactivatedAt: string | null
   }
+  peer_exchange_events: {
+    exchangeId: string; position: number; status: string; createdAt: string
+  }
+  peer_exchanges: {
+    id: string; organizationId: string; ownerUserId: string; requesterSessionId: string; responderSessionId: string
+    turnId: string; depth: number; requestText: string; fileId: string | null; attachmentVmId: string | null
+    attachmentPlacedAt: string | null; status: string; answer: string | null; error: unknown; eventPosition: number
+    createdAt: string; updatedAt: string; expiresAt: string; finishedAt: string | null; toldAt: string | null
+    deliveredAt: string | null
+  }
   projects: {
     id: string; organizationId: string; userId: string | null; name: string; createdAt: string; updatedAt: string
   }

@@ -1,5 +1,6 @@
 /** The catalog of built-in tools: how each is described to models, and what it needs. */
 import { allow } from '#src/platform/access.ts'
+import { peerLimits } from '#src/platform/limits/peers.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { BuiltInToolset, PermissionPolicy } from './agents/rows.ts'
@@ -158,8 +159,24 @@ export const builtInTools: readonly BuiltInTool[] = [
     ours,
     'ask_peer',
     outside,
-    'Asks another agent’s session and waits for its answer.',
-    { session_id: text('The session to ask.'), text: text('The request.') },
+    'Asks another agent of the same user and waits for its answer, which may take long. It knows nothing of this conversation: put everything it needs into the request.',
+    {
+      session_id: text(
+        'The id of the session to ask, or of an agent, which gets a new session. Never guess one: with “?” you get the ids of those that you can ask.',
+      ),
+      text: {
+        ...text(`The request: 1 to ${peerLimits.textLength.toLocaleString('en-US')} characters.`),
+        minLength: 1,
+        maxLength: peerLimits.textLength,
+      },
+      path: {
+        ...text(
+          `A file of your VM to send along, of at most ${peerLimits.attachmentBytes / 1024 / 1024} MiB; a relative path begins in /home/user.`,
+        ),
+        minLength: 1,
+        maxLength: peerLimits.pathLength,
+      },
+    },
     ['session_id', 'text'],
   ),
   tool(

@@ -10,7 +10,7 @@ import type { SessionEvent, StopReason } from './sessions/rows.ts'
 /** The limits of a turn. */
 export const turnLimits = {
   modelSteps: 200, // in one turn: since the user's last message
-  turnSeconds: 6 * 3600, // in one run, without the time spent waiting for the client
+  turnSeconds: 6 * 3600, // in one run, without the time spent waiting for the client or for other agents
   toolCallsPerStep: 32,
   /** For one model request: retries after a temporary failure, and the delay before each in seconds. */
   retries: 6,
@@ -23,9 +23,13 @@ export type TurnEvent = Pick<
   'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'position' | 'takenPosition'
 >
 
-/** The facts besides the log that decide. `openOutcome`: the public id of the outcome to work on. */
+/**
+ * The facts besides the log that decide. `openOutcome`: the public id of the outcome to work on. `awaited`: the tool uses
+ * whose results come from elsewhere, by their stored ids: other agents were asked, and have not answered yet.
+ */
 export type TurnFacts = {
   toolsRunAtClient: boolean
+  awaited: ReadonlySet<string>
   isBudgetReached: boolean
   openOutcome: string | null
   nowMs: number
@@ -37,6 +41,7 @@ export type TurnFacts = {
  * - `call`: run `run`, refuse `refuse`.
  * - `ask`: one request to the model.
  * - `evaluate`: grade the open outcome.
+ * - `wait`: nothing, until another agent has answered. The session stays running, without a worker.
  * - `rest`: nothing, until a client sends something.
  */
 export type NextStep<Event extends TurnEvent> =
@@ -44,17 +49,19 @@ export type NextStep<Event extends TurnEvent> =
   | { do: 'call'; take: Event[]; run: OpenToolUse<Event>[]; refuse: OpenToolUse<Event>[] }
   | { do: 'ask'; take: Event[] }
   | { do: 'evaluate'; take: Event[] }
+  | { do: 'wait'; take: Event[] }
   | { do: 'rest'; take: Event[]; stopReason: StopReason; limit: string | null }
 
 /** What to do next. @param log the session's events in the order of the log: all, or what turn-logs.ts reads of them. */
 export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: TurnFacts): NextStep<Event> {
   const { interrupts, messages, answers, toolUses, waitingFor } = pendingOf(log, facts)
   if (interrupts.length > 0) return { do: 'interrupt', take: [...interrupts, ...answers], open: toolUses }
-  const run = toolUses.filter(({ needs }) => needs === 'run')
+  const run = toolUses.filter(({ needs, event }) => needs === 'run' && !facts.awaited.has(event.id))
   const refuse = toolUses.filter(({ needs }) => needs === 'refuse')
   if (run.length > 0 || refuse.length > 0) return { do: 'call', take: answers, run, refuse }
   if (waitingFor.length > 0)
     return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
+  if (toolUses.length > 0) return { do: 'wait', take: answers }
   if (facts.openOutcome !== null && openEvaluation(log)?.data['outcome_id'] === facts.openOutcome)
     return { do: 'evaluate', take: answers } // an evaluation that has started is completed, whatever came since
   const isTurnDone = !messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)
@@ -144,10 +151,40 @@ function limitReached(log: readonly TurnEvent[], nowMs: number): string | null {
   if (modelStepsOf(log) >= turnLimits.modelSteps)
     return `The turn took ${turnLimits.modelSteps} requests to the model, which is the limit. Send a message to continue.`
   const began = beginOfRun(log)?.processedAt
-  const late = began && nowMs - Date.parse(began) > turnLimits.turnSeconds * 1000
+  const late = began && nowMs - Date.parse(began) - waitedMs(log, Date.parse(began)) > turnLimits.turnSeconds * 1000
   return late
     ? `The turn took ${turnLimits.turnSeconds / 3600} hours, which is the limit. Send a message to continue.`
     : null
+}
+
+/** The questions to other agents that have no result yet, by their stored ids. */
+export function openQuestions(log: readonly TurnEvent[]): string[] {
+  const questions = log.filter(isQuestion)
+  if (questions.length === 0) return []
+  const answered = new Set(log.filter(({ type }) => resultTypes.includes(type)).map(({ answers }) => answers))
+  return questions.map(({ id }) => id).filter((id) => !answered.has(id))
+}
+
+function isQuestion({ type, data }: TurnEvent): boolean {
+  return type === 'agent.tool_use' && data['name'] === 'ask_peer'
+}
+
+/** How long the session has waited for other agents since a moment; what it waited for several at once counts once. */
+function waitedMs(log: readonly TurnEvent[], sinceMs: number): number {
+  const endsMs = new Map(
+    log
+      .filter(({ type }) => resultTypes.includes(type))
+      .map(({ answers, processedAt }) => [answers, Date.parse(processedAt ?? '')]),
+  )
+  let waited = 0
+  let countedToMs = sinceMs
+  for (const { id, processedAt } of log.filter(isQuestion)) {
+    const endMs = endsMs.get(id) ?? 0
+    if (endMs <= countedToMs) continue
+    waited += endMs - Math.max(countedToMs, Date.parse(processedAt ?? ''))
+    countedToMs = endMs
+  }
+  return waited
 }
 
 /** Where the session last started running. */

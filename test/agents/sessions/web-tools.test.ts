@@ -238,7 +238,15 @@ describe('the tools that a model is offered', () => {
   ): string[] =>
     offersOf(
       { tools },
-      { hasEnvironment: false, canSearch: false, usesMemories: false, usedByVm: false, mcpTools: none, ...facts },
+      {
+        hasEnvironment: false,
+        canSearch: false,
+        usesMemories: false,
+        usedByVm: false,
+        toolsRunAtClient: false,
+        mcpTools: none,
+        ...facts,
+      },
     ).map(({ tool }) => tool.name)
   const standard = { type: 'agent_toolset_20260401' as const, default_config: setting(true), configs: [] }
 
@@ -259,17 +267,11 @@ describe('the tools that a model is offered', () => {
         { ...standard, default_config: setting(false), configs: [{ name: 'read', ...setting(true) }] },
       ]),
     ).toEqual(['read'])
-    expect(
-      names({ hasEnvironment: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }]),
-    ).toEqual(['ask_user', 'deploy'])
-    expect(
-      names({ hasEnvironment: true, usedByVm: true }, [
-        { type: 'berth_toolset_v1', default_config: setting(true), configs: [] },
-      ]),
-    ).toEqual(['ask_user'])
-    expect(
-      names({ usesMemories: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }]),
-    ).toEqual(['ask_user', 'remember', 'recall'])
+    const ours = { type: 'berth_toolset_v1' as const, default_config: setting(true), configs: [] }
+    expect(names({ hasEnvironment: true }, [ours])).toEqual(['ask_user', 'ask_peer', 'deploy'])
+    expect(names({ hasEnvironment: true, usedByVm: true }, [ours])).toEqual(['ask_user'])
+    expect(names({ usesMemories: true }, [ours])).toEqual(['ask_user', 'remember', 'recall', 'ask_peer'])
+    expect(names({ toolsRunAtClient: true }, [ours])).toEqual(['ask_user'])
   })
 
   test('from servers have unique, stable names that every provider accepts', () => {
@@ -296,7 +298,14 @@ describe('the tools that a model is offered', () => {
   test('answer invalid calls with the error, also for schemas that are invalid', async () => {
     const [bash] = offersOf(
       { tools: [standard] },
-      { hasEnvironment: true, canSearch: false, usesMemories: false, usedByVm: false, mcpTools: none },
+      {
+        hasEnvironment: true,
+        canSearch: false,
+        usesMemories: false,
+        usedByVm: false,
+        toolsRunAtClient: false,
+        mcpTools: none,
+      },
     )
     expect(await readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
     expect(await readArguments('', bash)).toEqual({ input: {}, problem: null })
@@ -312,7 +321,14 @@ describe('the tools that a model is offered', () => {
   test('are not called with arguments whose validation would take forever, and nothing else has to wait', async () => {
     const [bash] = offersOf(
       { tools: [standard] },
-      { hasEnvironment: true, canSearch: false, usesMemories: false, usedByVm: false, mcpTools: none },
+      {
+        hasEnvironment: true,
+        canSearch: false,
+        usesMemories: false,
+        usedByVm: false,
+        toolsRunAtClient: false,
+        mcpTools: none,
+      },
     )
     const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
     const endless = {
@@ -337,7 +353,14 @@ describe('the tools that a model is offered', () => {
   test('may be called after a validation that timed out once, as on a busy host', async () => {
     const [bash] = offersOf(
       { tools: [standard] },
-      { hasEnvironment: true, canSearch: false, usesMemories: false, usedByVm: false, mcpTools: none },
+      {
+        hasEnvironment: true,
+        canSearch: false,
+        usesMemories: false,
+        usedByVm: false,
+        toolsRunAtClient: false,
+        mcpTools: none,
+      },
     )
     const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(b+)+$' } } }
     const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }

@@ -6,7 +6,7 @@ import { stepJob } from './jobs.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import type { Session } from './rows.ts'
+import { waitsForPeer, type Session } from './rows.ts'
 
 /** A worker's claim on a session; `fence` is its fencing token. */
 export type Claim = { sessionId: string; fence: number }
@@ -26,6 +26,8 @@ const silenceSeconds = 12
 /** A running session without a heartbeat for this long gets a new job. */
 const stillSeconds = 20
 const stillSecondsRescheduling = 90
+/** The same for one that waits for other agents: it has nothing to do, and gets its job from whoever answers. */
+const stillSecondsWaiting = 600
 const batchMax = 500
 
 type ClaimedRow = Session & { stepFence: number; stepTries: number; wasLost: boolean; ownerLeft: boolean }
@@ -119,7 +121,9 @@ export async function requeueStalledSessions(services: Pick<Background, 'db' | '
       update sessions set updated_at = now() where id in (
         select id from sessions where status in ('running', 'rescheduling') and (
           step_beat_at < now() - ${silenceSeconds} * interval '1 second'
-          or step_beat_at is null and updated_at < now() - (case status when 'running' then ${stillSeconds} else ${stillSecondsRescheduling} end)::int * interval '1 second')
+          or step_beat_at is null and updated_at < now() - (case status when 'running' then ${stillSeconds} else ${stillSecondsRescheduling} end)::int * interval '1 second'
+            and (updated_at < now() - ${stillSecondsWaiting} * interval '1 second'
+              or not ${waitsForPeer}))
         order by id limit ${batchMax} for no key update skip locked)
       returning id`,
     )

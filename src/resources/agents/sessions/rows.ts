@@ -84,6 +84,10 @@ export async function isUsedByVm(db: Db, environmentId: string): Promise<boolean
   )
 }
 
+/** Whether a session of `sessions` waits for another agent, and no worker has it. */
+export const waitsForPeer = sql<boolean>`(step_beat_at is null and exists (
+  select from peer_exchanges e where e.organization_id = sessions.organization_id and e.requester_session_id = sessions.id and e.finished_at is null))`
+
 /** Whether a session is running or waiting for a retry. */
 export function isAtWork({ status }: Pick<Session, 'status'>): boolean {
   return status === 'running' || status === 'rescheduling'
@@ -118,8 +122,9 @@ export function wireAgent({
 }
 
 /**
- * Limits an organization's running sessions, because all organizations share the workers. Counted without a lock, so
- * sessions that start at the same moment may exceed the limit.
+ * Limits an organization's running sessions, because all organizations share the workers. Those that wait for another agent
+ * take up none, and do not count: otherwise they could keep that one from beginning. Counted without a lock, so sessions that
+ * start at the same moment may exceed the limit.
  * @param more how many are to start.
  * @throws BerthError rate_limited.
  */
@@ -132,7 +137,7 @@ export async function checkAtWork(
   const most = limits.sessionsAtWorkMax * rateLimitFactor
   const { count } = await getOne<{ count: number }>(
     db,
-    sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId}`,
+    sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId} and not ${waitsForPeer}`,
   )
   if (count + more > most)
     throw new BerthError(

@@ -10,7 +10,7 @@ import {
   resultEvent,
   type SessionErrorType,
 } from '#src/resources/agents/turns/step-events.ts'
-import { isAtWork, type Session } from '#src/resources/agents/sessions/rows.ts'
+import { isAtWork, waitsForPeer, type Session } from '#src/resources/agents/sessions/rows.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
 import { failed } from '#src/resources/agents/tools/results.ts'
 import { readTurnLog } from '#src/resources/agents/turns/logs.ts'
@@ -63,12 +63,12 @@ export async function breakOff(tx: Tx, id: string, type: SessionErrorType, becau
   )
 }
 
-/** Whether a session is running in this environment: then it is not stopped as idle. */
+/** Whether a session is running in this environment, and not waiting for another agent: then it is not stopped as idle. */
 export async function isEnvironmentInUse(tx: Tx, environmentId: string): Promise<boolean> {
   return (
     (await findOne(
       tx,
-      sql`select 1 from sessions where environment_id = ${environmentId} and status in ('running', 'rescheduling') limit 1`,
+      sql`select 1 from sessions where environment_id = ${environmentId} and status in ('running', 'rescheduling') and not ${waitsForPeer} limit 1`,
     )) !== undefined
   )
 }

@@ -27,13 +27,14 @@ export type OfferFacts = {
   canSearch: boolean
   usesMemories: boolean
   usedByVm: boolean
+  toolsRunAtClient: boolean
   mcpTools: ReadonlyMap<string, readonly McpTool[]>
 }
 
 /** The maximum number of tools that a model is offered, whatever servers list. */
 const offersMax = 300
 const nameLength = 64
-/** The built-in tools that run here, each with what it needs. Those that need nouns that do not exist yet are not offered. */
+/** The built-in tools that run here, each with what it needs. */
 const serviceTools: ReadonlyMap<string, (facts: OfferFacts) => boolean> = new Map<
   string,
   (facts: OfferFacts) => boolean
@@ -42,6 +43,7 @@ const serviceTools: ReadonlyMap<string, (facts: OfferFacts) => boolean> = new Ma
   ['web_search', ({ canSearch }) => canSearch],
   ['remember', ({ usesMemories }) => usesMemories],
   ['recall', ({ usesMemories }) => usesMemories],
+  ['ask_peer', ({ usedByVm, toolsRunAtClient }) => !usedByVm && !toolsRunAtClient],
   ['deploy', ({ hasEnvironment, usedByVm }) => hasEnvironment && !usedByVm],
 ])
 

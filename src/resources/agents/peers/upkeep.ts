@@ -1,0 +1,100 @@
+/**
+ * What follows from the state of an exchange for the session that asked: it takes the answer in by a step of its own, and
+ * whoever asks no more cancels its exchanges. Nothing here is lost with a notice, because everything is also looked for.
+ */
+import { BerthError } from '#src/platform/errors.ts'
+import { peerLimits } from '#src/platform/limits/peers.ts'
+import { log } from '#src/platform/log.ts'
+import { change, findAll, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { resultTypes } from '#src/resources/agents/sessions/event-types.ts'
+import { stepJob } from '#src/resources/agents/sessions/jobs.ts'
+import { stopTask } from '#src/resources/agents/tasks.ts'
+import { deleteTasks } from '#src/resources/agents/tasks/rows.ts'
+import type { PeerExchange } from './rows.ts'
+
+type Open = Pick<PeerExchange, 'id' | 'responderSessionId'>
+
+/** The call of an exchange has its result, so the requester waits no more: it was interrupted, or its turn was given up. */
+const isAnswered = sql`exists (select from session_events answer where answer.session_id = e.requester_session_id and answer.answers = e.id and answer.type = any(${resultTypes}::text[]))`
+const isOver = sql`not exists (select from sessions s where s.id = e.requester_session_id and s.status <> 'terminated')`
+
+const isDueAgain = sql`(told_at is null or told_at < now() - ${peerLimits.toldAgainSeconds} * interval '1 second')`
+
+/** Cancels what a session waits for. */
+export async function cancelExchangesOf(services: Background, sessionId: string): Promise<void> {
+  const open = await findAll<Open>(
+    services.db,
+    sql`select id, responder_session_id from peer_exchanges where requester_session_id = ${sessionId} and finished_at is null`,
+  )
+  await cancelEach(services, open)
+}
+
+/** One that cannot be cancelled now keeps no other from it, and is looked for again. */
+async function cancelEach(services: Background, open: readonly Open[]): Promise<void> {
+  for (const { id, responderSessionId: sessionId } of open)
+    await transaction(services.db, (tx) => stopTask(services, tx, { id, sessionId })).catch((error: unknown) => {
+      if (!(error instanceof BerthError)) throw error
+      log.debug({ reason: error.message }, 'an exchange that nobody waits for is cancelled later')
+    })
+}
+
+/** Gives the requester of an exchange that has ended a step, in which it takes the end in. With any id of one that has not ended nothing happens. */
+export async function tellRequester(services: Background, id: string): Promise<void> {
+  await enqueueSteps(services, [id])
+}
+
+/**
+ * Everything that a notice would have led to: exchanges of requesters that wait no more are cancelled, and those that still
+ * wait for the end of one get a step.
+ */
+export async function lookAfterExchanges(services: Background): Promise<void> {
+  const left = await findAll<Open>(
+    services.db,
+    sql`select id, responder_session_id from peer_exchanges e where finished_at is null and (${isAnswered} or ${isOver}) order by random() limit ${peerLimits.atOnce}`,
+  )
+  await cancelEach(services, left)
+  await change(
+    services.db,
+    sql`update peer_exchanges e set delivered_at = now() where finished_at is not null and delivered_at is null and (${isAnswered} or ${isOver})`,
+  )
+  const ended = await findAll<Pick<PeerExchange, 'id'>>(
+    services.db,
+    sql`
+    select e.id from peer_exchanges e join sessions s on s.id = e.requester_session_id
+    where e.finished_at is not null and e.delivered_at is null and s.status = 'running' and ${isDueAgain} limit ${peerLimits.atOnce}`,
+  )
+  await enqueueSteps(
+    services,
+    ended.map(({ id }) => id),
+  )
+}
+
+/** One worker of those that look at once does it: the others find that the requester was told. */
+async function enqueueSteps({ db, jobs }: Pick<Background, 'db' | 'jobs'>, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await transaction(db, async (tx) => {
+    const told = await findAll<Pick<PeerExchange, 'requesterSessionId'>>(
+      tx,
+      sql`
+      update peer_exchanges set told_at = now() where id in (
+        select id from peer_exchanges where id = any(${ids}::uuid[]) and finished_at is not null and delivered_at is null
+          and ${isDueAgain}
+        order by id for no key update skip locked)
+      returning requester_session_id`,
+    )
+    for (const sessionId of new Set(told.map((one) => one.requesterSessionId)))
+      await jobs.enqueue(tx, stepJob, { sessionId })
+  })
+}
+
+/** Deletes exchanges that ended long ago. For housekeeping. */
+export async function forgetExchanges(db: Db): Promise<void> {
+  await transaction(db, async (tx) => {
+    const old = await findAll<Pick<PeerExchange, 'id'>>(
+      tx,
+      sql`delete from peer_exchanges where delivered_at < now() - ${peerLimits.recordDays} * interval '1 day' returning id`,
+    )
+    await deleteTasks(tx, sql`id = any(${old.map(({ id }) => id)}::uuid[])`)
+  })
+}
