@@ -31,6 +31,7 @@ const kinds = {
   Memory: 'memory',
   Model: null,
   Organization: 'organization',
+  PeerExchange: 'peerExchange',
   Project: 'project',
   Proxy: 'proxy',
   Schedule: 'schedule',

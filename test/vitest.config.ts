@@ -15,6 +15,9 @@ export const slowTests = [
   'test/agents/mcp-services/conformance.test.ts', // a client and a server for each scenario
   'test/agents/memories/tools.test.ts', // sessions, one after another
   'test/agents/outcomes.test.ts', // sessions that are graded several times
+  'test/agents/peers/deaths.test.ts', // agents that ask, and workers that die at each of their statements
+  'test/agents/peers/exchanges.test.ts', // many sessions that ask one another
+  'test/agents/peers/kills.test.ts', // workers that are killed and started again
   'test/agents/runs.test.ts', // sessions that end by themselves
   'test/agents/schedules/firing.test.ts', // one session after another
   'test/agents/schedules/kills.test.ts', // workers that are killed and started again

@@ -17,7 +17,7 @@ export async function admitted(
   { services, authenticator }: SurfaceParts,
   request: FastifyRequest,
   reply: FastifyReply,
-  permission: 'files:read' | 'files:write' | 'skills:read' | 'skills:write',
+  permission: 'files:read' | 'files:write' | 'peers:read' | 'skills:read' | 'skills:write',
 ): Promise<Call> {
   const caller = await authenticator.authenticate(bearerOf(request.headers))
   allow(caller, permission)

@@ -10,6 +10,7 @@ import { groupRoutes } from './groups.ts'
 import { clientDocumentRoute, connectorCallbackRoute } from './connector-pages.ts'
 import { mcpServiceRoutes } from './mcp-services.ts'
 import { memoryRoutes } from './memories.ts'
+import { peerAttachmentRoute, peerRoutes } from './peers.ts'
 import { runRoutes } from './runs.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -43,6 +44,7 @@ const routes: Routes = {
   ...groupRoutes,
   ...mcpServiceRoutes,
   ...memoryRoutes,
+  ...peerRoutes,
   ...runRoutes,
   ...fileRoutes,
   ...skillRoutes,
@@ -60,6 +62,7 @@ export const agentsRoutes: Routes = Object.fromEntries(
 export const agentsHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /v1/files': uploadFileRoute,
   'GET /v1/files/{id}/content': downloadFileRoute,
+  'GET /v1/peer-exchanges/{id}/attachment': peerAttachmentRoute,
   'POST /v1/skills': uploadSkillRoute,
   'POST /v1/skills/{id}/versions': uploadSkillVersionRoute,
   'GET /v1/skills/{id}/versions/{vid}/content': downloadSkillVersionRoute,

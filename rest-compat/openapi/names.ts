@@ -14,6 +14,7 @@ const nouns: Readonly<Record<string, string>> = {
   files: 'Files for agents.',
   groups: 'Sessions that talk with their user and with each other.',
   connectors: 'Services that people connect for their agents, and what they offer.',
+  'peer-exchanges': 'What agents ask one another.',
   memories: 'What people and organizations keep for their agents.',
   messages: 'Chats with models, in the format of Anthropic’s clients.',
   models: 'The available models.',

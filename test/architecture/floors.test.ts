@@ -45,6 +45,7 @@ const exceptions: Readonly<Record<string, { reaches: readonly string[]; because:
   'rest-compat/byte-streams.ts': { ...fileStreams, reaches: ['drivers'] },
   'rest-compat/agents/file-forms.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/files.ts': { ...fileStreams, reaches: ['resources'] },
+  'rest-compat/agents/peers.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/skill-forms.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/skills.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/hooks.ts': pushes,

@@ -148,6 +148,7 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     tool_call_id: target.question,
     connector: target.connector,
     connection: target.connection,
+    exchange: target.exchange,
     fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)

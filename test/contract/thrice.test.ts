@@ -357,7 +357,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
       .replaceAll(
-        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|svcn|sesn|sesrsc|sevt|file|skill|skillver|depl|drun|trg|fire|mem|sch|srun|grp|gmsg|grun)_[0-9a-z]{26}/g,
+        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|svcn|sesn|sesrsc|sevt|file|skill|skillver|depl|drun|trg|fire|mem|pex|sch|srun|grp|gmsg|grun)_[0-9a-z]{26}/g,
         'ID',
       )
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
@@ -370,7 +370,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(
     ([key, { body }]) =>
-      !/\/(?:events|stream|content)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|skills|memories|vaults|sessions|deployments|deployment_runs|triggers|groups)$/.test(
+      !/\/(?:events|stream|content|attachment)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|skills|memories|vaults|sessions|deployments|deployment_runs|triggers|groups)$/.test(
         key,
       ) &&
       (variant === 'only what it needs' || fieldsOf(key).some(({ name }) => !(isObject(body) && name in body))),

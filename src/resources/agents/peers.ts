@@ -39,6 +39,17 @@ export async function findPeerExchanges(call: Call, ids: readonly string[]): Pro
   return peerRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'peers:read')))
 }
 
+/** The first exchange in which each of these sessions, by stored ids, is asked: the one that it was started for, if an exchange started it. */
+export async function findPeerExchangesOfSessions(call: Call, sessionIds: readonly string[]): Promise<PeerExchange[]> {
+  const reach = allowAnywhere(call.caller, 'peers:read')
+  return findAll<PeerExchange>(
+    call.db,
+    sql`
+    select distinct on (responder_session_id) * from peer_exchanges
+    where responder_session_id = any(${sessionIds}::uuid[]) and ${ownedByCaller(reach)} order by responder_session_id, id`,
+  )
+}
+
 /** The caller's exchanges, newest first by default. @throws BerthError invalid_request. */
 export async function pagePeerExchanges(
   call: Call,

@@ -84,6 +84,12 @@ async function secretOf(): Promise<string> {
       .end(body)
   })
 }
+/** A vault with one environment variable; its id. */
+async function vaultWith(secret_name: string, secret_value: string): Promise<string> {
+  const { id } = await call<{ id: string }>('POST', '/vaults', { display_name: secret_name })
+  await call('POST', `/vaults/${id}/credentials`, { auth: { type: 'environment_variable', secret_name, secret_value } })
+  return id
+}
 const bash = (command: string): string => `!tool bash ${JSON.stringify({ command })}`
 const errorsOf = (log: readonly Event[]): string[] =>
   log.filter(({ type }) => type === 'session.error').map(({ error }) => (error as { message: string }).message)
@@ -165,6 +171,44 @@ test('a file and a private repository are there before the first command; the to
   const [found] = results(await sessions.rested(next, vmLimitMs)).map(({ text }) => text)
   expect(found).toMatch(/^\[A clone of \S+ from before was at \/workspace\/private already/)
   expect(found).toMatch(/more$/)
+}, 500_000)
+
+test('a file of an agent’s VM goes along with what it asks another one, into that one’s VM; a secret does not', async () => {
+  const asked = await sessions.begin(agent, null, { environment_id: environment, title: 'Counts' })
+  const ask = (path: string, text: string): string =>
+    `!tool ask_peer ${JSON.stringify({ session_id: asked, text, path })}`
+  const count = bash('cat ~/peer/*/*; stat -c "%U %n" ~/peer/*/*')
+  const asker = await sessions.begin(
+    agent,
+    [
+      bash(
+        'printf "3 rows\\n" > ~/"a b.csv"; head -c 11000000 /dev/zero > ~/large; mkdir -p ~/folder; echo $PEER_SECRET > ~/secret',
+      ),
+      ask('a b.csv', `Count.\n${count}\n!say Three.`),
+      ask('/home/user/large', 'x'),
+      ask('folder', 'x'),
+      ask('/nowhere', 'x'),
+      ask('secret', 'x'),
+      '!say done',
+    ].join('\n'),
+    { environment_id: environment, vault_ids: [await vaultWith('PEER_SECRET', 'very-secret-value-4711')] },
+  )
+  const [, answer, large, folder, nowhere, secret] = results(await sessions.rested(asker, vmLimitMs))
+  expect(answer).toEqual({ text: 'Three.', isError: false })
+  expect(large).toMatchObject({ isError: true, text: expect.stringContaining('more than 10 MiB') })
+  expect(folder).toMatchObject({ isError: true, text: expect.stringContaining('could not be sent') })
+  expect(nowhere).toMatchObject({ isError: true, text: expect.stringContaining('could not be sent') })
+  expect(secret).toMatchObject({ isError: true, text: expect.stringContaining('contains a secret') })
+  const log = await sessions.log(asked)
+  const use = (await sessions.log(asker)).find(({ name: called }) => called === 'ask_peer')
+  const exchange = use?.id.replace('sevt_', 'pex_') ?? ''
+  const path = `/home/user/peer/${exchange}/a b.csv`
+  expect(JSON.stringify(log[0])).toContain(path)
+  expect(results(log)[0]?.text).toBe(`3 rows\nuser ${path}`)
+  expect(await call('GET', `/peer-exchanges/${exchange}`)).toMatchObject({
+    state: 'completed',
+    attachment: { filename: 'a b.csv', size_bytes: 7, media_type: 'text/csv' },
+  })
 }, 500_000)
 
 test('the fresh VM of a deployment’s run is deleted when the run is over; a later message gets another one', async () => {

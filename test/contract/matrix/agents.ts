@@ -8,6 +8,7 @@ import { deploymentsGraphqlRows, deploymentsRows } from './deployments.ts'
 import type { GraphqlRow, Outcomes, RestRow } from '../matrix.ts'
 import { groupsGraphqlRows, groupsRows } from './groups.ts'
 import { memoriesGraphqlRows, memoriesRows } from './memories.ts'
+import { peersGraphqlRows, peersRows } from './peers.ts'
 import { sessionsGraphqlRows, sessionsRows } from './sessions.ts'
 import { triggersGraphqlRows, triggersRows } from './triggers.ts'
 import { skillsGraphqlRows, skillsRows } from './skills.ts'
@@ -43,6 +44,7 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
   ...connectorsRows,
   ...memoriesRows,
   ...groupsRows,
+  ...peersRows,
   'GET /agents/v1/agents': { outcomes: listsDefinitions('200') },
   'POST /agents/v1/agents': { outcomes: makesDefinition('201'), body: { name: 'x', model } },
   'GET /agents/v1/agents/{id}': { of: 'agent', outcomes: readsDefinition('200') },
@@ -84,6 +86,7 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...connectorsGraphqlRows,
   ...memoriesGraphqlRows,
   ...groupsGraphqlRows,
+  ...peersGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },
   'query agents': { outcomes: listsDefinitions('200'), args: 'first: 2' },
   'query agentMcpTools': { outcomes: reads('200'), args: agent },

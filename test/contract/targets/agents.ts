@@ -44,6 +44,7 @@ export type AgentsTarget = {
   memory: string
   connector: string
   connection: string
+  exchange: string
 } & SkillsTarget &
   GroupsTarget
 
@@ -65,6 +66,7 @@ export const absentAgentsTarget = (): AgentsTarget => ({
   memory: newId('memory'),
   connector: 'nowhere',
   connection: newId('mcpConnection'),
+  exchange: newId('peerExchange'),
   ...absentSkillsTarget(),
   ...absentGroupsTarget(),
 })
@@ -86,11 +88,12 @@ export const malformedAgentsTarget: AgentsTarget = {
   memory: 'mem_x',
   connector: 'NOWHERE',
   connection: 'svcn_x',
+  exchange: 'pex_x',
   ...malformedSkillsTarget,
   ...malformedGroupsTarget,
 }
 
-/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, a schedule with a run, an idle session with an event, a file, a memory, and a group. */
+/** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, a trigger with a fire, a schedule with a run, an idle session with an event, a file, a memory, a group, and an exchange that has not begun. */
 export async function makeAgentsTarget(
   berth: Berth,
   { organizationId, userId }: { organizationId: string; userId: string },
@@ -216,6 +219,16 @@ export async function makeAgentsTarget(
     db,
   )
   const connectionId = await makeConnection(berth, organizationId, userId, canary)
+  const exchangeId = newUuid()
+  await sql`
+    with task as (
+      insert into session_tasks (id, kind, organization_id, owner_user_id, session_id, status, expires_at)
+      values (${exchangeId}, 'peer_exchange', ${organizationId}, ${userId}, ${sessionId}, 'queued', now() + interval '1 day')),
+    event as (insert into peer_exchange_events (exchange_id, position, status) values (${exchangeId}, 1, 'submitted'))
+    insert into peer_exchanges (id, organization_id, owner_user_id, requester_session_id, responder_session_id, turn_id, depth, request_text, file_id, status, expires_at, event_position)
+    values (${exchangeId}, ${organizationId}, ${userId}, ${sessionId}, ${sessionId}, ${eventId}, 1, ${canary}, ${fileId}, 'submitted', now() + interval '1 day', 1)`.execute(
+    db,
+  )
   const scheduleId = newUuid()
   await sql`
     insert into schedules (id, organization_id, owner_user_id, agent_id, kickoff, cron, timezone, enabled, overlap, jitter_ms, planned_at, last_error, run_position)
@@ -242,6 +255,7 @@ export async function makeAgentsTarget(
     memory: encodeId('memory', memoryId),
     connector: 'linear',
     connection: encodeId('mcpConnection', connectionId),
+    exchange: encodeId('peerExchange', exchangeId),
     ...(await makeSkillsTarget(berth, organizationId, userId, canary)),
     ...(await makeGroupsTarget(berth, { organizationId, userId }, { agentId, environmentId, canary })),
   }
@@ -283,7 +297,7 @@ async function makeConnection(
 
 /** Everything stored of it, as text. */
 export async function agentsPicture(berth: Berth, target: AgentsTarget): Promise<string[]> {
-  const { agent, environment, vault, agentSchedule, session, file, deployment, trigger, memory } = target
+  const { agent, environment, vault, agentSchedule, session, file, deployment, trigger, memory, exchange } = target
   const { db } = berth.services
   const agentId = decodeId('agent', agent)
   const environmentId = decodeId('environment', environment)
@@ -304,6 +318,7 @@ export async function agentsPicture(berth: Berth, target: AgentsTarget): Promise
     union all select 'vault event ' || e::text from vault_events e where vault_id = ${vaultId}
     union all select 'connection ' || c::text from mcp_connections c where id = ${decodeId('mcpConnection', target.connection)}
     union all select 'memory ' || m::text from memories m where id = ${memoryId}
+    union all select 'exchange ' || x::text from peer_exchanges x where id = ${decodeId('peerExchange', exchange)}
     union all select 'schedule ' || s::text from schedules s where id = ${scheduleId} union all select 'schedule run ' || r::text from schedule_runs r where schedule_id = ${scheduleId} order by 1`.execute(
     db,
   )
