@@ -47,11 +47,6 @@ export async function lockTask(tx: Tx, id: string): Promise<Task | undefined> {
   return findOne<Task>(tx, sql`select * from session_tasks where id = ${id} for no key update`)
 }
 
-/** The task with this stored id. */
-export async function findTaskRow(db: Db, id: string): Promise<Task | undefined> {
-  return findOne<Task>(db, sql`select * from session_tasks where id = ${id}`)
-}
-
 /** The tasks of a session that have not ended, the one that it works on first, then in their order. */
 export async function openTasksOf(db: Db, sessionId: string): Promise<Task[]> {
   return findAll<Task>(
