@@ -2,12 +2,12 @@
 import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
 import type { Tool } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
-import { sha256 } from '#src/platform/secrets.ts'
 import type { AgentDefinition, AgentTool, ToolSetting } from '#src/resources/agents/agents/rows.ts'
 import { builtInTools, type BuiltInTool } from '../built-in-tools.ts'
 import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
 import { findProblem } from './argument-checks.ts'
 import { findGuestTool } from './guest-tools.ts'
+import { mcpToolName } from './mcp-names.ts'
 
 /**
  * A tool that is offered. `name` is its own, `tool.name` what the model calls it. `kind`: `guest` runs in the session's
@@ -33,7 +33,6 @@ export type OfferFacts = {
 
 /** The maximum number of tools that a model is offered, whatever servers list. */
 const offersMax = 300
-const nameLength = 64
 /** The built-in tools that run here, each with what it needs. */
 const serviceTools: ReadonlyMap<string, (facts: OfferFacts) => boolean> = new Map<
   string,
@@ -68,15 +67,6 @@ function connectorToolsets({
   return mcp_services.flatMap(({ id }): AgentTool[] =>
     named.has(id) ? [] : [{ type: 'mcp_toolset', mcp_server_name: id, default_config: usual, configs: [] }],
   )
-}
-
-/** The name under which a model sees a server's tool. It never depends on what else the server lists. */
-export function mcpToolName(serverName: string, name: string): string {
-  const plain = `mcp__${serverName}__${name}`
-  const fit = plain.replace(/[^A-Za-z0-9_-]/g, '_')
-  if (fit === plain && fit.length <= nameLength) return fit
-  const mark = sha256(plain).toString('hex').slice(0, 8)
-  return `${fit.slice(0, nameLength - mark.length - 1)}_${mark}`
 }
 
 const invalidLength = 10_000
