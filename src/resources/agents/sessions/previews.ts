@@ -5,8 +5,9 @@
  * event removes them.
  */
 import { encodeId, newUuid } from '#src/platform/ids.ts'
-import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
+import type { RawBuilder } from 'kysely'
+import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { noticeOf } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { previewTopic } from './log.ts'
 
@@ -34,10 +35,13 @@ const pieceMax = 500
 export async function startPreview(db: Db, sessionId: string, type: PreviewType): Promise<string> {
   const eventId = newUuid()
   const data: ShownPreview = { type: 'event_start', event: { type, id: encodeId('sessionEvent', eventId) } }
-  await transaction(db, async (tx) => {
-    await change(tx, sql`delete from session_previews where session_id = ${sessionId}`)
-    await insertPiece(tx, sessionId, eventId, data)
-  })
+  await insertPiece(
+    db,
+    sessionId,
+    eventId,
+    data,
+    sql`with earlier as (delete from session_previews where session_id = ${sessionId})`,
+  )
   return eventId
 }
 
@@ -51,7 +55,7 @@ export async function addToPreview(db: Db, sessionId: string, eventId: string, t
     event_id: encodeId('sessionEvent', eventId),
     delta: { type: 'content_delta', index, content: { type: 'text', text } },
   }
-  await transaction(db, (tx) => insertPiece(tx, sessionId, eventId, data))
+  await insertPiece(db, sessionId, eventId, data)
 }
 
 /** The pieces of previews after this one, oldest first. */
@@ -74,10 +78,18 @@ export async function lastPreview(db: Db, sessionId: string): Promise<number> {
   )
 }
 
-async function insertPiece(db: Db, sessionId: string, eventId: string, data: ShownPreview): Promise<void> {
-  await change(
+/** One statement, because it is written while the model's answer arrives. @param before what goes before it. */
+async function insertPiece(
+  db: Db,
+  sessionId: string,
+  eventId: string,
+  data: ShownPreview,
+  before: RawBuilder<unknown> = sql``,
+): Promise<void> {
+  await findOne(
     db,
-    sql`insert into session_previews (session_id, event_id, data) select id, ${eventId}, ${JSON.stringify(data)}::jsonb from sessions where id = ${sessionId}`,
+    sql`${before} insert into session_previews (session_id, event_id, data)
+    select id, ${eventId}, ${JSON.stringify(data)}::jsonb from sessions where id = ${sessionId}
+    returning ${noticeOf(previewTopic, sql`session_id`)} as told`,
   ) // nothing for a session that is gone
-  await publish(db, previewTopic, sessionId)
 }
