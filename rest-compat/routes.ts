@@ -66,8 +66,11 @@ export type Route = {
   open?: true
   /** Headers of every answer, errors too. */
   headers?: Readonly<Record<string, string>>
-  /** For a stream of the agents service: every frame names its kind, as Anthropic's clients want it. */
-  frames?: 'named'
+  /**
+   * For a stream of the agents service. `named`: every frame names its kind, as Anthropic's clients want it; `ui`: the
+   * AI SDK's UI message stream.
+   */
+  frames?: 'named' | 'ui'
   /** The maximum body in bytes, where it differs from the surface's. */
   bodyBytes?: number
   /** Its answers may have many MiB, and are serialized in steps. */

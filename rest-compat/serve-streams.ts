@@ -10,7 +10,7 @@ import { spendRequest } from '#src/platform/rate-limits.ts'
 import { contextOf, knownCaller, send, setAllowance } from './answers.ts'
 import type { Handler, Route, Surface, SurfaceParts } from './routes.ts'
 import type { Operation, Runner } from './run.ts'
-import { eventStreamHeaders, namedFrames, plainFrames, sendStream } from './stream.ts'
+import { eventStreamHeaders, namedFrames, plainFrames, sendStream, uiFrames } from './stream.ts'
 import { variableReader } from './variables.ts'
 
 /** The status that makes a browser's EventSource stop coming back. */
@@ -31,7 +31,7 @@ export function streamHandler(
     schema: runner.schema,
     lenient: surface.takesUnknownKeys,
   })
-  const frames = route.frames === 'named' ? namedFrames(surface.envelope) : plainFrames
+  const frames = { named: namedFrames(surface.envelope), ui: uiFrames, plain: plainFrames }[route.frames ?? 'plain']
   const shared = route.sameForAll ? new WeakMap<object, Promise<Record<string, unknown>>>() : undefined
   return async (request, reply) => {
     const credential = bearerOf(request.headers) ?? (route.tokenInQuery ? tokenInQuery(request.query) : undefined)

@@ -21,8 +21,8 @@ const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 /** The serialized events that several streams send: each object is serialized once, a large one in steps. */
 const frames = new WeakMap<Record<string, unknown>, string | Promise<Buffer>>()
 
-/** A frame: the text before the event's JSON, and the event, which is undefined for a heartbeat. */
-type Frame = { before: string; body?: unknown }
+/** A frame: the text before the event's JSON, the event, which is undefined for a heartbeat, and what follows it. */
+type Frame = { before: string; body?: unknown; after?: string }
 
 /** How events, and the error that ends a stream, become text. */
 export type Frames = {
@@ -46,6 +46,15 @@ export function namedFrames(envelope: (error: BerthError, requestId: string) => 
     ofEvent: namedFrame,
     ofError: (error, requestId) => `event: error\ndata: ${JSON.stringify(envelope(error, requestId))}\n\n`,
   }
+}
+
+/**
+ * The AI SDK's UI message stream, which ends with a frame that says so; without it the stream was cut off, and resumes. The
+ * document's result has the chunk in `chunk` and its cursor in `id`.
+ */
+export const uiFrames: Frames = {
+  ofEvent: uiFrame,
+  ofError: ({ message }) => `data: ${JSON.stringify({ type: 'error', errorText: message })}\n\n`,
 }
 
 /**
@@ -99,12 +108,12 @@ function frameOf(event: Record<string, unknown>, make: Frames['ofEvent']): strin
   return frame
 }
 
-function written({ before, body }: Frame): string | Promise<Buffer> {
+function written({ before, body, after = '' }: Frame): string | Promise<Buffer> {
   if (body === undefined) return before
   const text = bodyText(body)
   return typeof text === 'string'
-    ? `${before}${text}\n\n`
-    : text.then((bytes) => Buffer.concat([Buffer.from(before), bytes, Buffer.from('\n\n')]))
+    ? `${before}${text}\n\n${after}`
+    : text.then((bytes) => Buffer.concat([Buffer.from(before), bytes, Buffer.from(`\n\n${after}`)]))
 }
 
 function plainFrame(event: Record<string, unknown>): Frame {
@@ -118,6 +127,13 @@ function namedFrame(event: Record<string, unknown>): Frame {
   const body = event['body'] as { id?: string | null; event?: unknown } | null | undefined // as above
   if (!body?.event) return { before: 'event: ping\ndata: {"type":"ping"}\n\n' }
   return { before: `event: message\n${body.id ? `id: ${body.id}\n` : ''}data: `, body: body.event }
+}
+
+function uiFrame(event: Record<string, unknown>): Frame {
+  const body = event['body'] as { id?: string; chunk?: { type: string } } | null | undefined // as above
+  if (!body?.chunk) return { before: ': ping\n\n' }
+  const isLast = body.chunk.type === 'finish' || body.chunk.type === 'abort'
+  return { before: `id: ${body.id}\ndata: `, body: body.chunk, ...(isLast ? { after: 'data: [DONE]\n\n' } : {}) }
 }
 
 /**

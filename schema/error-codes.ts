@@ -62,6 +62,7 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   idempotency_conflict: 'The idempotency key was used for another request.',
   idempotency_in_progress: 'The first request with this idempotency key is still running.',
   log_over: 'The log ended at this cursor; nothing follows.',
+  replay_retention_exceeded: 'What follows the cursor is not kept any more.',
   agent_version_mismatch: 'The agent has changed since that version.',
   resource_archived: 'It is archived.',
   work_active: 'Work is still running with it.',

@@ -9,6 +9,7 @@ import { downloadFileRoute, fileRoutes, uploadFileRoute } from './files.ts'
 import { groupRoutes } from './groups.ts'
 import { clientDocumentRoute, connectorCallbackRoute } from './connector-pages.ts'
 import { mcpServiceRoutes } from './mcp-services.ts'
+import { groupStreamRoutes } from './group-streams.ts'
 import { memoryRoutes } from './memories.ts'
 import { peerAttachmentRoute, peerRoutes } from './peers.ts'
 import { runRoutes } from './runs.ts'
@@ -43,6 +44,7 @@ const routes: Routes = {
   ...sessionResourceRoutes,
   ...groupRoutes,
   ...mcpServiceRoutes,
+  ...groupStreamRoutes,
   ...memoryRoutes,
   ...peerRoutes,
   ...runRoutes,

@@ -4,6 +4,7 @@
  */
 import type { Json, ShapeParts } from '../openapi/components.ts'
 import { agentModelShape, agentToolShape, sessionAgentShape } from './agent-shapes.ts'
+import { runChunkShape } from './group-streams.ts'
 import { kickoffEventShape, logEventShape, streamEventShape, transcriptEntryShape } from './event-shapes.ts'
 
 /** Fields of the scalar `RestObject`, as `Type.field`, and the shape of each; of an entry where the field is a list. */
@@ -11,6 +12,7 @@ export const wholeShapes: Readonly<Record<string, (parts: ShapeParts) => Json>> 
   'Agent.wireModel': agentModelShape,
   'Agent.wireTools': agentToolShape,
   'Deployment.wireInitialEvents': kickoffEventShape,
+  'GroupRunChunk.wire': runChunkShape,
   'Kickoff.wireEvents': kickoffEventShape,
   'Session.wireAgent': sessionAgentShape,
   'SessionEmission.wire': streamEventShape,

@@ -56,8 +56,9 @@ export function describeSuccess(
     route.list ? listSchema(route.list, selected, components) : selected,
     components,
   )
-  // A named frame has the event in its data, and the position in its id: see namedFrames in stream.ts.
-  const shown = route.frames === 'named' ? propertiesOf(body)['event'] : body
+  // Such a frame has the event in its data, and the position in its id: see stream.ts.
+  const shownAt = { named: 'event', ui: 'chunk', plain: null }[route.frames ?? 'plain']
+  const shown = shownAt === null ? body : propertiesOf(body)[shownAt]
   return {
     description: 'Success',
     content: {

@@ -67,6 +67,7 @@ export const errorStatuses = {
   idempotency_conflict: 409,
   idempotency_in_progress: 409,
   log_over: 409,
+  replay_retention_exceeded: 409,
   agent_version_mismatch: 409,
   resource_archived: 409,
   work_active: 409,

@@ -1752,6 +1752,31 @@ create table skills (
 CREATE INDEX skills_owner ON public.skills USING btree (organization_id, owner_user_id, id DESC);
 CREATE INDEX skills_owner_user ON public.skills USING btree (owner_user_id);
 
+create table task_chunks (
+  task_id uuid not null,
+  number bigint not null,
+  body text not null,
+  end_bytes bigint not null,
+  constraint task_chunks_pkey PRIMARY KEY (task_id, number),
+  constraint task_chunks_task_id_fkey FOREIGN KEY (task_id) REFERENCES task_streams(task_id) ON DELETE CASCADE
+);
+
+create table task_streams (
+  task_id uuid not null,
+  first_number bigint not null default 1,
+  last_number bigint not null default 0,
+  bytes bigint not null default 0,
+  gone_bytes bigint not null default 0,
+  step text not null default 'none'::text,
+  request_id uuid,
+  pieces integer not null default 0,
+  ended_at timestamp with time zone,
+  constraint task_streams_pkey PRIMARY KEY (task_id),
+  constraint task_streams_task_id_fkey FOREIGN KEY (task_id) REFERENCES session_tasks(id) ON DELETE CASCADE,
+  constraint task_streams_step_check CHECK ((step = ANY (ARRAY['none'::text, 'begun'::text, 'used'::text])))
+);
+CREATE INDEX task_streams_ended ON public.task_streams USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
 create table templates (
   id uuid not null,
   organization_id uuid,

@@ -80,7 +80,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'session_secrets',
     'sessions',
   ],
-  'src/resources/agents/tasks': ['session_tasks'],
+  'src/resources/agents/tasks': ['session_tasks', 'task_chunks', 'task_streams'],
   'src/resources/agents/triggers': ['trigger_deliveries', 'trigger_fires', 'triggers'],
   'src/resources/agents/mcp-services': [
     'mcp_authorizations',

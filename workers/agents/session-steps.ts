@@ -112,7 +112,7 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
   return transaction(services.db, async (tx) => {
     const claimed = await claimSession(tx, sessionId, nodeId)
     if (!claimed) return undefined
-    const { claim, session, tries } = claimed
+    const { claim, session, tries, taskId } = claimed
     if (claimed.ownerLeft) {
       // sessions that they started at the moment of their removal
       await breakOff(tx, sessionId, 'unknown_error', ownerLeft)
@@ -121,7 +121,7 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
     const log = await readTurnLog(tx, sessionId)
     const toolsRunAtClient = session.environmentId !== null && (await isSelfHosted(tx, session.environmentId))
     const step = nextStep(log, await factsOf(tx, { session, log, toolsRunAtClient }))
-    const run = { claim, session, toolsRunAtClient, log: merged(log, await resume(tx, claimed, log, step)) }
+    const run = { claim, session, toolsRunAtClient, taskId, log: merged(log, await resume(tx, claimed, log, step)) }
     if (tries > triesMax || isWithoutWork(step)) return { run, step, asking: null, tries }
     if (step.do === 'call' || step.do === 'evaluate')
       return {

@@ -38,6 +38,8 @@ export type StepRun = {
   claim: Claim
   session: Session
   toolsRunAtClient: boolean
+  /** The run whose stream tells what the model says; null without one. */
+  taskId: string | null
   over: AbortSignal
   /** The part of the log that decides what is next, as this worker knows it: see turns/logs.ts. */
   log: SessionEvent[]

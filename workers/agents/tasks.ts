@@ -3,6 +3,7 @@ import { taskLimits } from '#src/platform/limits/tasks.ts'
 import type { Background } from '#src/platform/services.ts'
 import { cancelExpiredTasks, findDueSessions, tryNextTask } from '#src/resources/agents/tasks.ts'
 import { taskTopic } from '#src/resources/agents/tasks/rows.ts'
+import { removeEndedStreams } from '#src/resources/agents/tasks/streams.ts'
 import { keepLookout } from './lookouts.ts'
 
 /** Starts doing so, until the services are closed. A session is begun under its row's lock, so several workers do no harm. */
@@ -13,6 +14,7 @@ export function beginTasks(services: Background): void {
     hear: (sessionId) => tryNextTask(services, sessionId),
     async look() {
       await cancelExpiredTasks(services)
+      await removeEndedStreams(services.db)
       for (const sessionId of await findDueSessions(services.db)) await tryNextTask(services, sessionId)
     },
     failure: 'a task of a session waits for the next look',

@@ -380,6 +380,13 @@ export type Tables = {
     id: string; organizationId: string; ownerUserId: string; name: string; displayName: string; latestVersionId: string
     createdAt: string; updatedAt: string
   }
+  task_chunks: {
+    taskId: string; number: number; body: string; endBytes: number
+  }
+  task_streams: {
+    taskId: string; firstNumber: number; lastNumber: number; bytes: number; goneBytes: number; step: string
+    requestId: string | null; pieces: number; endedAt: string | null
+  }
   templates: {
     id: string; organizationId: string | null; name: string; description: string; createdAt: string
     nodeId: string | null; buildJobId: string | null; sizeBytes: number | null; deletedAt: string | null

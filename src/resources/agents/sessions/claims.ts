@@ -7,15 +7,24 @@ import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#s
 import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { waitsForPeer, type Session } from './rows.ts'
+import { streamingTask } from '#src/resources/agents/tasks/streams.ts'
 
 /** A worker's claim on a session; `fence` is its fencing token. */
 export type Claim = { sessionId: string; fence: number }
 
 /**
  * A claimed session. `wasLost`: an earlier worker had it and did not release it. `tries`: how often it was claimed
- * since a step was completed. `ownerLeft`: its owner no longer belongs to the organization.
+ * since a step was completed. `ownerLeft`: its owner no longer belongs to the organization. `taskId`: of the run whose stream
+ * tells what it says; null without one.
  */
-export type Claimed = { claim: Claim; session: Session; wasLost: boolean; tries: number; ownerLeft: boolean }
+export type Claimed = {
+  claim: Claim
+  session: Session
+  wasLost: boolean
+  tries: number
+  ownerLeft: boolean
+  taskId: string | null
+}
 
 /** Another worker has the session, or it is no longer running: nothing may be written. */
 export class ClaimLost extends Error {}
@@ -30,7 +39,13 @@ const stillSecondsRescheduling = 90
 const stillSecondsWaiting = 600
 const batchMax = 500
 
-type ClaimedRow = Session & { stepFence: number; stepTries: number; wasLost: boolean; ownerLeft: boolean }
+type ClaimedRow = Session & {
+  stepFence: number
+  stepTries: number
+  wasLost: boolean
+  ownerLeft: boolean
+  taskId: string | null
+}
 
 /** Claims a session; undefined when it has nothing to do, or another worker has it. */
 export async function claimSession(tx: Tx, sessionId: string, nodeId: string): Promise<Claimed | undefined> {
@@ -43,7 +58,8 @@ export async function claimSession(tx: Tx, sessionId: string, nodeId: string): P
       for no key update)
     update sessions s set step_fence = step_fence + 1, step_node = ${nodeId}, step_beat_at = now(), step_tries = step_tries + 1
     from held where s.id = held.id returning s.*, held.was_lost,
-      not exists (select from memberships m where m.organization_id = s.organization_id and m.user_id = s.owner_user_id and m.deactivated_at is null) as owner_left`,
+      not exists (select from memberships m where m.organization_id = s.organization_id and m.user_id = s.owner_user_id and m.deactivated_at is null) as owner_left,
+      ${streamingTask(sql`s.id`)} as task_id`,
   )
   return (
     row && {
@@ -52,6 +68,7 @@ export async function claimSession(tx: Tx, sessionId: string, nodeId: string): P
       wasLost: row.wasLost,
       tries: row.stepTries,
       ownerLeft: row.ownerLeft,
+      taskId: row.taskId,
     }
   )
 }

@@ -9,6 +9,8 @@ import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { ifShort, noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
 import { readTimestamp } from '#src/platform/postgres/statements.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
+import { isTold } from '#src/resources/agents/tasks/chunks.ts'
+import { streamingTask, tellOfEventsInStream } from '#src/resources/agents/tasks/streams.ts'
 import { tellOfEvents } from './happenings.ts'
 import { eventColumns, type SessionEvent } from './rows.ts'
 
@@ -38,8 +40,9 @@ const saidBesidesDataBytes = 250
  * @throws the database's unique violation of session_events_answers when a tool use has that answer already.
  */
 export async function appendEvents(tx: Tx, sessionId: string, events: readonly NewEvent[]): Promise<SessionEvent[]> {
-  const stored = await appendWhere(tx, sessionId, events, sql`true`)
+  const { stored, taskId } = await appendWhere(tx, sessionId, events, sql`true`)
   await tellOfEvents(tx, sessionId, stored)
+  if (taskId !== null) await tellOfEventsInStream(tx, taskId, stored)
   return stored
 }
 
@@ -54,38 +57,48 @@ export async function appendToWorking(
   events: readonly NewEvent[],
   condition: RawBuilder<boolean>,
 ): Promise<SessionEvent[]> {
-  return appendWhere(db, sessionId, events, sql<boolean>`status in ('running', 'rescheduling') and ${condition}`)
+  const working = sql<boolean>`status in ('running', 'rescheduling') and ${condition}`
+  return (await appendWhere(db, sessionId, events, working)).stored
 }
+
+/** What was appended, and the task whose stream tells of it; null when none does. */
+type Appended = { stored: SessionEvent[]; taskId: string | null }
 
 async function appendWhere(
   db: Db,
   sessionId: string,
   events: readonly NewEvent[],
   condition: RawBuilder<unknown>,
-): Promise<SessionEvent[]> {
-  if (events.length === 0) return []
+): Promise<Appended> {
+  if (events.length === 0) return { stored: [], taskId: null }
   const rows = await rowsOf(events)
   const fromService = rows.filter(({ type }) => !isClientType(type)).length
   const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
   const entry = sql`'[' || position || (${rows.map(saidOf)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ',"' || created_at::text || '"]'`
-  const stored = await findAll<Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'>>(
+  const told = rows.some(({ type }) => isTold(type))
+  const stored = await findAll<
+    Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'> & { taskId?: string | null }
+  >(
     db,
     sql`
     with counted as (
       update sessions set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService}, last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
         ${outcomes.length > 0 ? sql`, outcomes = outcomes || ${JSON.stringify(outcomes)}::jsonb` : sql``}
       where id = ${sessionId} and ${condition}
-      returning event_position - ${rows.length} as before ${interrupts ? sql`, ${noticeOf(interruptTopic, sql`id`)} as interrupted` : sql``})
+      returning event_position - ${rows.length} as before ${interrupts ? sql`, ${noticeOf(interruptTopic, sql`id`)} as interrupted` : sql``} ${told ? sql`, ${streamingTask(sql`sessions.id`)} as task_id` : sql``})
     ${rows.some(({ type }) => isPreviewable(type)) ? sql`, forgotten as (delete from session_previews where session_id = ${sessionId})` : sql``}
     insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
     select ${sessionId}, before + new.place, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
     from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[],
       ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
     order by place
-    returning position, processed_at, created_at, ${noticeOf(sessionTopic, sql`session_id`, entry)} as told`,
+    returning position, processed_at, created_at, ${noticeOf(sessionTopic, sql`session_id`, entry)} as told ${told ? sql`, (select task_id from counted) as task_id` : sql``}`,
   )
-  return stored.map((values, at) => eventOf({ sessionId, ...rows[at]! }, values)) // in their order, which is that of the rows
+  return {
+    stored: stored.map((values, at) => eventOf({ sessionId, ...rows[at]! }, values)), // in their order, which is that of the rows
+    taskId: stored[0]?.taskId ?? null,
+  }
 }
 
 /** The first events of a session. */

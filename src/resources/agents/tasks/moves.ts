@@ -14,6 +14,7 @@ import {
   type TaskError,
   type TaskStatus,
 } from './rows.ts'
+import { tellOfMoveInStream } from './streams.ts'
 import { tellOfTask } from './told.ts'
 
 /** A status that a session came to, and why it is idle. */
@@ -70,7 +71,9 @@ export async function moveTask(
     sql`${set}, error = ${error ? JSON.stringify(error) : null}::jsonb, finished_at = ${isEnd ? sql`now()` : sql`null`},
       answer = ${to === 'completed' ? saidSince(sessionId) : sql`null`}`,
   )
-  if (moved) await tellOfTask(tx, moved)
+  if (!moved) return undefined
+  await tellOfMoveInStream(tx, moved)
+  await tellOfTask(tx, moved)
   return moved
 }
 

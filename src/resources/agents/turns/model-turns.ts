@@ -19,6 +19,7 @@ import { noUsage } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { addToPreview, startPreview, type PreviewType } from '#src/resources/agents/sessions/previews.ts'
 import { stepMasker, type SecretSession } from '#src/resources/agents/sessions/secrets.ts'
+import { tellAnswer, type AnswerStream } from './answer-streams.ts'
 
 /** Limits of an answer. */
 export const answerLimits = {
@@ -46,8 +47,17 @@ export type ModelTurn = {
   thinkingId: string | null
 }
 
-/** A request to a model for a session. `isPrivate`: the answer is not previewed. */
-export type ModelOrder = { session: SecretSession; model: Model; request: ModelRequest; isPrivate?: true }
+/**
+ * A request to a model for a session. `isPrivate`: the answer is not previewed. `stream`: the stream of a run that tells
+ * the answer.
+ */
+export type ModelOrder = {
+  session: SecretSession
+  model: Model
+  request: ModelRequest
+  isPrivate?: true
+  stream?: AnswerStream | null
+}
 
 /**
  * Sends the request and waits for the whole answer.
@@ -56,11 +66,13 @@ export type ModelOrder = { session: SecretSession; model: Model; request: ModelR
  */
 export async function askModel(
   services: Background,
-  { session, model, request, isPrivate }: ModelOrder,
+  { session, model, request, isPrivate, stream }: ModelOrder,
   signal: AbortSignal,
 ): Promise<ModelTurn> {
   const answer = gather(request)
-  const preview = previewing(services, session.id, await stepMasker(services, session))
+  const masker = await stepMasker(services, session)
+  const preview = previewing(services, session.id, masker)
+  const told = stream ? tellAnswer(services.db, stream, masker, signal) : null
   try {
     const payer = { organizationId: session.organizationId, keyId: null, userId: session.ownerUserId }
     const { events } = await startCompletion(
@@ -70,6 +82,7 @@ export async function askModel(
     )
     for await (const batch of events) {
       for (const event of batch) {
+        if (event.type === 'text') told?.say(answer.shortened(event.text))
         if (!isPrivate && event.type === 'text') preview.text(event.text)
         else if (!isPrivate && event.type === 'reasoning') preview.thinking()
         answer.add(event)
@@ -80,18 +93,25 @@ export async function askModel(
       }
     }
   } catch (error) {
-    if (!signal.aborted) throw error
+    if (!signal.aborted) {
+      await told?.stop()
+      throw error
+    }
     answer.turn.cut = 'signal'
   } finally {
     await preview.end()
   }
-  return { ...answer.whole(), messageId: preview.ids['agent.message'], thinkingId: preview.ids['agent.thinking'] }
+  const whole = answer.whole()
+  await (whole.cut === 'signal' ? told?.stop() : told?.finish(whole.text))
+  return { ...whole, messageId: preview.ids['agent.message'], thinkingId: preview.ids['agent.thinking'] }
 }
 
 type Gathered = Omit<ModelTurn, 'messageId' | 'thinkingId'>
 
 function gather(request: ModelRequest): {
   turn: Gathered
+  /** What of this text, which is not added yet, is within the limit. */
+  shortened: (text: string) => string
   add: (event: ModelEvent) => void
   isTooLong: () => boolean
   whole: () => Gathered
@@ -109,6 +129,7 @@ function gather(request: ModelRequest): {
   const count = new UsageCount(request)
   return {
     turn,
+    shortened: (text) => text.slice(0, Math.max(0, answerLimits.textCharacters - turn.text.length)),
     add(event) {
       count.add(event)
       switch (event.type) {

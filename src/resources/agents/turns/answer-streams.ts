@@ -1,0 +1,92 @@
+/**
+ * The text of a model's answer on the stream of a run, while it is being written: the first piece at once, the later ones
+ * collected for a moment. Secrets are masked before anything is stored.
+ */
+import { StringDecoder } from 'node:string_decoder'
+import { setTimeout as pause } from 'node:timers/promises'
+import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
+import type { Masker } from '#src/platform/masking.ts'
+import { patiently } from '#src/platform/patience.ts'
+import type { Db } from '#src/platform/postgres.ts'
+import { storableText } from '#src/platform/texts.ts'
+import { textIdOf, type Chunk } from '#src/resources/agents/tasks/chunks.ts'
+import { hasPiece, writePiece, type Piece } from '#src/resources/agents/tasks/streams.ts'
+
+/** The stream that tells an answer: of which run, and the stored id of the event that began the request. */
+export type AnswerStream = Pick<Piece, 'taskId' | 'requestId'>
+
+/** An answer that is being told. */
+export type ToldAnswer = {
+  /** Adds text. Nothing waits for it. */
+  say(text: string): void
+  /** Tells the rest of the whole text. @throws the database's errors: then the answer cannot be logged either. */
+  finish(whole: string): Promise<void>
+  /** Tells nothing more: the answer is given up. */
+  stop(): Promise<void>
+}
+
+/** Begins to tell an answer. A worker that has lost its claim tells nothing any more. */
+export function tellAnswer(db: Db, stream: AnswerStream, masker: Masker, signal: AbortSignal): ToldAnswer {
+  const masking = masker.stream() // text that may be the beginning of a secret waits for the next piece
+  const decoder = new StringDecoder('utf8')
+  const hurry = new AbortController()
+  let due = ''
+  let saidLength = 0
+  let number = 0
+  let isOver = false
+  let writing: Promise<void> | null = null
+  let failure: unknown
+
+  const write = async (text: string): Promise<void> => {
+    if (text === '') return
+    const id = textIdOf(stream.requestId)
+    const delta: Chunk = { type: 'text-delta', id, delta: text }
+    const chunks = number === 0 ? [{ type: 'text-start', id } as const, delta] : [delta]
+    isOver = !(await writeOnce(db, { ...stream, number: number++, chunks }, signal)) || isOver
+  }
+  /** What is due and may be shown; half a character waits for its other half. */
+  const takeDue = (): string => {
+    const whole = /[\ud800-\udbff]$/.test(due) ? due.slice(0, -1) : due
+    due = due.slice(whole.length)
+    return decoder.write(masking.push(Buffer.from(storableText(whole))))
+  }
+  const writeOn = async (): Promise<void> => {
+    while (due !== '' && !isOver) {
+      await write(takeDue())
+      await pause(taskStreamLimits.pieceMs, undefined, { signal: hurry.signal }).catch(() => undefined) // the rest is due at once
+      if (hurry.signal.aborted) return
+    }
+  }
+  return {
+    say(text) {
+      due += text
+      saidLength += text.length
+      if (isOver || failure !== undefined) return
+      writing ??= writeOn()
+        .catch((error: unknown) => void (failure = error))
+        .finally(() => (writing = null))
+    },
+    async finish(whole) {
+      hurry.abort()
+      await writing
+      if (failure !== undefined) throw failure
+      due += whole.slice(saidLength)
+      if (!isOver) await write(takeDue() + decoder.write(masking.end()) + decoder.end())
+    },
+    async stop() {
+      isOver = true
+      hurry.abort()
+      await writing
+    },
+  }
+}
+
+/** Writes a piece once, also when the connection is lost before Postgres has answered. */
+async function writeOnce(db: Db, piece: Piece, signal: AbortSignal): Promise<boolean> {
+  let isUnsure = false
+  return patiently(async () => {
+    if (isUnsure && (await hasPiece(db, piece))) return true
+    isUnsure = true
+    return writePiece(db, piece)
+  }, signal)
+}
