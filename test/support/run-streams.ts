@@ -1,75 +1,82 @@
-/** Runs of groups as their streams show them, for tests: made as rows and begun by the mechanism of tasks; readers of their streams. */
-import { encodeId, newUuid } from '#src/platform/ids.ts'
-import { change, sql, transaction } from '#src/platform/postgres.ts'
-import { decodeId } from '#src/platform/ids.ts'
-import { stepJob } from '#src/resources/agents/sessions/jobs.ts'
-import { lockSession } from '#src/resources/agents/sessions/rows.ts'
-import { moveSession } from '#src/resources/agents/sessions/states.ts'
+/** Groups over their documented paths, and readers of the streams of their runs, for tests. */
+import { expect } from 'vitest'
 import type { Chunk } from '#src/resources/agents/tasks/chunks.ts'
-import { moveTask } from '#src/resources/agents/tasks/moves.ts'
-import { queueTask } from '#src/resources/agents/tasks/rows.ts'
+import { callAgents, makeAgent } from './agents-service.ts'
 import type { Berth } from './berth.ts'
-import { idsOf } from './makers.ts'
 
-/** A run by its stored id, and its public path below `/agents/v1`. */
-export type TestRun = { id: string; session: string; path: string; groupId: string; runId: string }
+/** A run as REST shows it. */
+export type WireRun = {
+  run_id: string
+  group_id: string
+  session_id: string
+  status: string
+  reply: { message_id: string; text: string } | null
+  pending_approvals: { approval_id: string; tool_call_id: string }[]
+  pending_questions: { tool_call_id: string }[]
+}
 
-/** Queues a run for a session, in a group of its own; the session is busy, so that no worker begins it. @param session its public id. */
-export async function queueRun(
-  { services: { db } }: Pick<Berth, 'services'>,
+/** A run, and its path below `/agents/v1`. */
+export type TestRun = { runId: string; groupId: string; session: string; path: string }
+
+/** A group of two sessions of one person; the first answers what is said. */
+export type TestGroup = {
+  id: string
+  members: string[]
+  /** Says something to the first member. */
+  say: (text: string) => Promise<TestRun>
+  get: (run: TestRun) => Promise<WireRun>
+  stop: (run: TestRun) => Promise<void>
+  approve: (run: TestRun, approvalId: string, approved: boolean) => Promise<void>
+  answer: (run: TestRun, toolCallId: string, answer: string) => Promise<void>
+}
+
+/** Makes one. @param session what its members are made of, besides an environment. */
+export async function makeGroup(
+  berth: Pick<Berth, 'call'>,
   token: string,
-  session: string,
-): Promise<TestRun> {
-  const { organizationId, userId } = idsOf(token)
-  const sessionId = decodeId('session', session) ?? ''
-  const [group, message, id] = [newUuid(), newUuid(), newUuid()]
-  await transaction(db, async (tx) => {
-    await change(
-      tx,
-      sql`insert into groups (id, organization_id, owner_user_id, name) values (${group}, ${organizationId}, ${userId}, 'friends')`,
+  { agent, ...session }: { agent: string } & Record<string, unknown>,
+): Promise<TestGroup> {
+  const call = async <Body>(method: string, path: string, status: number, body?: unknown): Promise<Body> => {
+    const answer = await callAgents<Body>(berth, token, method, path, body)
+    expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBe(status)
+    return answer.body
+  }
+  const { id: environment } = await call<{ id: string }>('POST', '/environments', 201, { name: `of ${++made}` })
+  const silent = await makeAgent(berth, token, { name: 'silent' })
+  const members: string[] = []
+  for (const one of [agent, silent])
+    members.push(
+      (await call<{ id: string }>('POST', '/sessions', 201, { agent: one, environment_id: environment, ...session }))
+        .id,
     )
-    await change(
-      tx,
-      sql`insert into group_messages (id, group_id, sequence, author_type, author_id, author_handle, text, recipient_ids)
-      values (${message}, ${group}, 1, 'user', ${userId}, 'user', 'hello', array[${sessionId}::uuid])`,
-    )
-    await change(
-      tx,
-      sql`insert into group_runs (id, group_id, organization_id, owner_user_id, session_id, message_id, origin_id, hops, revision)
-      values (${id}, ${group}, ${organizationId}, ${userId}, ${sessionId}, ${message}, ${message}, 0, 1)`,
-    )
-    await change(
-      tx,
-      sql`update sessions set status = 'running', running_since = now(), updated_at = now() where id = ${sessionId}`,
-    )
-    await queueTask(tx, { id, kind: 'group_run', organizationId, ownerUserId: userId, sessionId })
+  const { body } = await berth.call<{ data: { viewer: { organization: { id: string } } } }>('POST', '/graphql', {
+    token,
+    body: { query: '{ viewer { organization { id } } }' },
   })
-  const [groupId, runId] = [encodeId('group', group), encodeId('groupRun', id)]
-  return { id, session: sessionId, groupId, runId, path: `/groups/${groupId}/runs/${runId}` }
+  const { id } = await call<{ id: string }>('POST', '/groups', 201, {
+    org_id: body.data.viewer.organization.id,
+    member_ids: members,
+  })
+  return {
+    id,
+    members,
+    async say(text) {
+      const sent = await call<{ runs: WireRun[] }>('POST', `/groups/${id}/messages`, 202, {
+        text,
+        recipient_ids: members.slice(0, 1),
+      })
+      const [run] = sent.runs
+      if (!run) throw new Error('nobody is to answer')
+      return { runId: run.run_id, groupId: id, session: run.session_id, path: `/groups/${id}/runs/${run.run_id}` }
+    },
+    get: ({ path }) => call('GET', path, 200),
+    stop: ({ path }) => call('POST', `${path}/stop`, 204),
+    approve: ({ path }, approvalId, approved) => call('POST', `${path}/approvals/${approvalId}`, 200, { approved }),
+    answer: ({ path }, toolCallId, answer) => call('POST', `${path}/questions/${toolCallId}`, 200, { answer }),
+  }
 }
 
-/** Begins a run with what its member is told: its session is idle now. */
-export async function beginRun(
-  { services }: Pick<Berth, 'services'>,
-  { id, session }: TestRun,
-  text: string,
-): Promise<void> {
-  await transaction(services.db, async (tx) => {
-    await change(tx, sql`update sessions set status = 'idle', running_since = null where id = ${session}`)
-    const before = await lockSession(tx, session)
-    await moveTask(
-      tx,
-      { id, sessionId: session },
-      { to: 'running' },
-      sql`updated_at = now(), started_at = now(), from_position = ${before?.eventPosition}`,
-    )
-    await moveSession(tx, session, {
-      to: 'running',
-      before: [{ type: 'user.message', data: { content: [{ type: 'text', text }] } }],
-    })
-    await services.jobs.enqueue(tx, stepJob, { sessionId: session })
-  })
-}
+let made = 0
 
 /** A frame of a stream. */
 export type ChunkFrame = { number: number; chunk: Chunk }

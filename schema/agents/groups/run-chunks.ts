@@ -1,7 +1,9 @@
 /** The reply of a run while it is written, in GraphQL. */
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
+import { linkTo } from '../../nodes.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
+import { groupRunType } from './run-type.ts'
 import { eventIdIn, sessionEvent } from '../sessions/events.ts'
 import { chunkTypes, type ChunkType } from '#src/resources/agents/tasks/chunks.ts'
 import { followGroupRun, type RunChunk } from '#src/resources/agents/groups/streams.ts'
@@ -16,6 +18,7 @@ const runChunk = builder.objectRef<RunChunk>('GroupRunChunk').implement({
       description: 'Pass it as `after` to resume after this; counts from 1.',
       resolve: ({ number }) => String(number),
     }),
+    ...linkTo(t, 'run', { type: groupRunType, description: 'The run as it is now.', id: ({ runId }) => runId }),
     type: t.field({ type: chunkType, description: 'What it tells.', resolve: ({ chunk }) => chunk.type }),
     text: t.string({
       nullable: true,

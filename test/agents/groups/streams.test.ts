@@ -1,15 +1,23 @@
 /** The stream of a run: what it tells, that it resumes, and what it refuses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { encodeId } from '#src/platform/ids.ts'
-import { change, sql, transaction } from '#src/platform/postgres.ts'
-import { stopTask } from '#src/resources/agents/tasks.ts'
-import { removeEndedStreams } from '#src/resources/agents/tasks/streams.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { change, getOne, sql } from '#src/platform/postgres.ts'
+import { removeEndedStreams, writePiece } from '#src/resources/agents/tasks/streams.ts'
 import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
 import type { Berth } from '../../support/berth.ts'
 import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
 import type { MockUpstream } from '../../support/mock-upstream.ts'
-import { areWhole, beginRun, kindsOf, queueRun, readRun, textsOf, type TestRun } from '../../support/run-streams.ts'
+import {
+  areWhole,
+  kindsOf,
+  makeGroup,
+  readRun,
+  textsOf,
+  type RunReader,
+  type TestGroup,
+  type TestRun,
+} from '../../support/run-streams.ts'
 
 let berth: Berth
 let mock: MockUpstream
@@ -40,25 +48,30 @@ afterAll(async () => {
   await stop?.()
   await tools?.close()
 })
-beforeEach(() => mock.forget())
 
-const queued = async (): Promise<TestRun> => queueRun(berth, token, await sessions.begin(member, null))
-const begun = async (text = 'hello'): Promise<TestRun> => {
-  const run = await queued()
-  await beginRun(berth, run, text)
-  return run
-}
-const open = (run: TestRun, from: Parameters<typeof readRun>[3] = {}): ReturnType<typeof readRun> =>
+let group: TestGroup
+beforeEach(async () => {
+  mock.forget()
+  group = await makeGroup(berth, token, { agent: member })
+})
+
+const begun = (): Promise<TestRun> => group.say('hello')
+const open = (run: TestRun, from: Parameters<typeof readRun>[3] = {}): Promise<RunReader> =>
   readRun(berth, token, run, from)
-const stopRun = (run: TestRun): Promise<unknown> =>
-  transaction(berth.services.db, (tx) => stopTask(berth.services, tx, { id: run.id, sessionId: run.session }))
-const ended = async (run: TestRun): Promise<void> => void (await (await open(run)).rest())
+/** A run that waits for one that goes on until it is stopped. */
+const queued = async (): Promise<{ before: TestRun; run: TestRun }> => {
+  mock.script({ parts: [{ text: 'I go on' }, { hang: true }] })
+  const before = await begun()
+  await (await open(before)).until(({ chunk }) => chunk.type === 'text-delta')
+  return { before, run: await begun() }
+}
+const storedId = ({ runId }: TestRun): string => decodeId('groupRun', runId) ?? ''
 
 describe('the stream of a run', () => {
   test('waits while the run is queued, tells the text as it comes, and ends when the run has', async () => {
     const half = Promise.withResolvers<void>()
+    const { before, run } = await queued()
     mock.script({ parts: [{ text: ['Hello', ' there'] }, { wait: half.promise }, { text: [', my', ' friend.'] }] })
-    const run = await queued()
     const reader = await open(run)
     expect([
       reader.status,
@@ -66,7 +79,7 @@ describe('the stream of a run', () => {
       reader.headers.get('x-vercel-ai-ui-message-stream'),
     ]).toEqual([200, 'v1', 'v1'])
     expect(reader.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
-    await beginRun(berth, run, 'hello')
+    await group.stop(before)
     await reader.until(({ chunk }) => chunk.type === 'text-delta')
     half.resolve()
     const frames = await reader.rest()
@@ -133,12 +146,11 @@ describe('the stream of a run', () => {
         approvalId: toolCallId?.replace('sevt_', 'apr_'),
       })),
     )
-    await sessions.send(
-      encodeId('session', run.session),
-      { type: 'user.tool_confirmation', tool_use_id: first, result: 'allow' },
-      { type: 'user.tool_confirmation', tool_use_id: second, result: 'deny' },
-      { type: 'user.custom_tool_result', custom_tool_use_id: question, content: [{ type: 'text', text: 'because' }] },
-    )
+    const [yes = '', no = ''] = asked.map((chunk) => String(chunk['approvalId']))
+    expect((await group.get(run)).pending_approvals.map(({ approval_id: id }) => id)).toEqual([yes, no])
+    await group.approve(run, yes, true)
+    await group.approve(run, no, false)
+    await group.answer(run, question ?? '', 'because')
     const frames = await reader.rest()
     const outcome = (id: string | undefined): unknown =>
       frames.find(({ chunk }) => chunk['toolCallId'] === id && chunk.type.startsWith('tool-output'))?.chunk
@@ -189,7 +201,7 @@ describe('the stream of a run', () => {
     const run = await begun()
     const reader = await open(run)
     await reader.until(({ chunk }) => chunk.type === 'text-delta')
-    await stopRun(run)
+    await group.stop(run)
     expect(kindsOf(await reader.rest()).slice(-5)).toEqual([
       'text-delta',
       'text-end',
@@ -198,10 +210,14 @@ describe('the stream of a run', () => {
       'abort',
     ])
     expect(reader.isDone).toBe(true)
-    const never = await queued()
-    const waiting = await open(never)
-    await stopRun(never)
+  })
+
+  test('that is stopped while it is queued begins and ends with abort', async () => {
+    const { before, run } = await queued()
+    const waiting = await open(run)
+    await group.stop(run)
     expect(kindsOf(await waiting.rest())).toEqual(['start', 'data-group-run', 'abort'])
+    await group.stop(before)
   })
 
   test('tells nothing of a secret, whose beginning it holds back', async () => {
@@ -218,8 +234,8 @@ describe('the stream of a run', () => {
     })
     const between = Promise.withResolvers<void>()
     mock.script({ parts: [{ text: 'It is gehe' }, { wait: between.promise }, { text: 'im-123456 and 😀' }] })
-    const run = await queueRun(berth, token, await sessions.begin(member, null, { vault_ids: [vault.id] }))
-    await beginRun(berth, run, 'what is it?')
+    group = await makeGroup(berth, token, { agent: member, vault_ids: [vault.id] })
+    const run = await group.say('what is it?')
     const reader = await open(run)
     expect((await reader.until(({ chunk }) => chunk.type === 'text-delta')).chunk).toMatchObject({ delta: 'It is ' })
     between.resolve()
@@ -247,44 +263,42 @@ describe('a reader', () => {
 
   test('of a run that ended gets 204 when it has all, and a minute later', async () => {
     const run = await begun()
-    await ended(run)
     const all = await (await open(run)).rest()
     const nothing = await open(run, { after: all.length })
     expect([nothing.status, nothing.body]).toEqual([204, ''])
     await change(
       berth.services.db,
-      sql`update task_streams set ended_at = ended_at - interval '61 seconds' where task_id = ${run.id}`,
+      sql`update task_streams set ended_at = ended_at - interval '61 seconds' where task_id = ${storedId(run)}`,
     )
     expect((await open(run)).status).toBe(204)
     await change(
       berth.services.db,
-      sql`update task_streams set ended_at = ended_at - interval '10 minutes' where task_id = ${run.id}`,
+      sql`update task_streams set ended_at = ended_at - interval '10 minutes' where task_id = ${storedId(run)}`,
     )
     await removeEndedStreams(berth.services.db)
     await removeEndedStreams(berth.services.db)
     expect((await open(run, { after: 3 })).status).toBe(204)
-    const left = await berth.services.db.executeQuery(
-      sql`select (select count(*) from task_chunks where task_id = ${run.id}) + (select count(*) from task_streams where task_id = ${run.id}) as count`.compile(
-        berth.services.db,
-      ),
-    )
-    expect(left.rows).toEqual([{ count: 0 }])
+    const left = sql`select (select count(*) from task_chunks where task_id = ${storedId(run)}) as chunks, (select count(*) from task_streams where task_id = ${storedId(run)}) as streams`
+    expect(await getOne(berth.services.db, left)).toEqual({ chunks: 0, streams: 0 })
+    expect((await group.get(run)).reply?.text).toBe(textsOf(all)[0])
   })
 
-  test.each(['x', '-1', '1.5', '999999', '1e3', '9'.repeat(40), '%00'])(
-    'with the cursor %s is told that it is none',
-    async (after) => {
-      const run = await queued()
+  test('with a cursor that is none is told so', async () => {
+    const { before, run } = await queued()
+    for (const after of ['x', '-1', '1.5', '1', '999999', '1e3', '9'.repeat(40), '%00']) {
       const reader = await open(run, { after })
-      expect([reader.status, JSON.parse(reader.body).error.type]).toEqual([400, 'invalid_request_error'])
-      await stopRun(run)
-    },
-  )
+      expect([after, reader.status, JSON.parse(reader.body).error.type]).toEqual([after, 400, 'invalid_request_error'])
+    }
+    expect((await open(run, { after: '0' })).status).toBe(200)
+    await group.stop(before)
+    await group.stop(run)
+  })
 
   test('without a token, of another owner, and with another group’s path finds no run', async () => {
-    const [run, other] = [await queued(), await queued()]
+    const run = await begun()
+    const other = await makeGroup(berth, token, { agent: member })
     expect((await fetch(`${berth.url}/agents/v1${run.path}/stream`)).status).toBe(401)
-    const mixed = { path: `/groups/${other.groupId}/runs/${run.runId}` }
+    const mixed = { path: `/groups/${other.id}/runs/${run.runId}` }
     const absent = { path: `/groups/${run.groupId}/runs/${run.runId.replace('grun_', 'grp_')}` }
     for (const one of [
       await readRun(berth, await berth.token('eve', 'evil'), run),
@@ -293,27 +307,94 @@ describe('a reader', () => {
       await readRun(berth, token, absent),
     ])
       expect([one.status, JSON.parse(one.body).error.type]).toEqual([404, 'not_found_error'])
-    await Promise.all([stopRun(run), stopRun(other)])
   })
 
-  test('who wants chunks that are not kept any more gets 409', async () => {
+  test('of a long run gets its newest chunks, and who wants older ones gets 409', async () => {
     mock.script({ parts: [{ text: 'one' }, { hang: true }] })
     const run = await begun()
-    const reader = await open(run)
-    const { number } = await reader.until(({ chunk }) => chunk.type === 'text-delta')
-    await change(berth.services.db, sql`delete from task_chunks where task_id = ${run.id} and number <= 2`)
-    await change(berth.services.db, sql`update task_streams set first_number = 3 where task_id = ${run.id}`)
-    for (const from of [{}, { after: 1 }]) {
+    const [taskId, quick] = [storedId(run), await open(run)]
+    await quick.until(({ chunk }) => chunk.type === 'text-delta')
+    const { requestId } = await getOne<{ requestId: string }>(
+      berth.services.db,
+      sql`select request_id from task_streams where task_id = ${taskId}`,
+    )
+    const delta = 'x'.repeat(1024 * 1024)
+    for (let number = 1; number <= 19; number++)
+      expect(
+        await writePiece(berth.services.db, {
+          taskId,
+          requestId,
+          number,
+          chunks: [{ type: 'text-delta', id: 'x', delta }],
+        }),
+      ).toBe(true)
+    const { kept } = await getOne<{ kept: number }>(
+      berth.services.db,
+      sql`select first_number as kept from task_streams where task_id = ${taskId}`,
+    )
+    expect(kept).toBeGreaterThan(5)
+    for (const from of [{}, { after: 1 }, { after: kept - 2 }]) {
       const late = await open(run, from)
       expect([late.status, JSON.parse(late.body).error]).toMatchObject([
         409,
         { type: 'conflict_error', code: 'replay_retention_exceeded' },
       ])
     }
-    const resumed = await open(run, { after: 2 })
-    expect((await resumed.until(() => true)).number).toBe(3)
-    await stopRun(run)
-    expect(areWhole(await resumed.rest(), 3)).toBe(true)
-    expect(number).toBeGreaterThan(2)
+    const resumed = await open(run, { after: kept - 1 })
+    await resumed.until(() => true)
+    await group.stop(run)
+    expect(areWhole(await resumed.rest(), kept)).toBe(true)
+    expect(resumed.isDone).toBe(true)
+    expect(areWhole(await quick.rest())).toBe(true)
+  })
+
+  test('of another worker’s request, or of a piece that was written, writes nothing', async () => {
+    mock.script({ parts: [{ text: 'one' }, { hang: true }] })
+    const run = await begun()
+    const reader = await open(run)
+    await reader.until(({ chunk }) => chunk.type === 'text-delta')
+    const { requestId } = await getOne<{ requestId: string }>(
+      berth.services.db,
+      sql`select request_id from task_streams where task_id = ${storedId(run)}`,
+    )
+    const piece = {
+      taskId: storedId(run),
+      requestId,
+      number: 1,
+      chunks: [{ type: 'text-delta', id: 'x', delta: 'no' } as const],
+    }
+    expect(await writePiece(berth.services.db, { ...piece, number: 0 })).toBe(false)
+    expect(await writePiece(berth.services.db, { ...piece, requestId: newUuid() })).toBe(false)
+    await group.stop(run)
+    expect(await writePiece(berth.services.db, piece)).toBe(false)
+    expect(textsOf(await reader.rest())).toEqual(['one'])
+  })
+
+  test('over GraphQL gets the same, with types, and LOG_OVER after the end', async () => {
+    const run = await begun()
+    const all = await (await open(run)).rest()
+    const document = `subscription { groupRunChunks(runId: "${run.runId}", after: "2") { ... on GroupRunChunk { cursor type text toolUse { id } run { status } wire } } }`
+    const follow = async (query: string): Promise<string> =>
+      (
+        await fetch(`${berth.url}/graphql`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${token}`,
+            accept: 'text/event-stream',
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify({ query }),
+        })
+      ).text()
+    const events = [...(await follow(document)).matchAll(/^data: (\{.*\})$/gm)].map(
+      ([, text = '']) => JSON.parse(text).data.groupRunChunks,
+    )
+    expect(events.map(({ cursor, wire }) => ({ number: Number(cursor), chunk: wire }))).toEqual(all.slice(2))
+    expect(events.find(({ type }) => type === 'TEXT_DELTA')).toMatchObject({
+      text: expect.stringContaining('Mock '),
+      toolUse: null,
+      run: { status: 'COMPLETED' },
+    })
+    expect(await follow(document.replace('"2"', `"${all.length}"`))).toContain('LOG_OVER')
   })
 })

@@ -13,8 +13,8 @@ import type { Chunk } from '#src/resources/agents/tasks/chunks.ts'
 import { chunkTopic, findStream } from '#src/resources/agents/tasks/streams.ts'
 import { findRunsWhere, isRunOpen, readGroupRun, type GroupRun } from './rows.ts'
 
-/** A chunk of a run's reply; `number` counts from 1, and is its cursor. */
-export type RunChunk = { number: number; chunk: Chunk; sizeBytes: number }
+/** A chunk of the reply of a run, by its stored id; `number` counts from 1, and is its cursor. */
+export type RunChunk = { runId: string; number: number; chunk: Chunk; sizeBytes: number }
 
 type Following = Call & { signal?: AbortSignal }
 type ChunkRow = Pick<Row<'task_chunks'>, 'number' | 'body'> & { found: number }
@@ -97,20 +97,23 @@ async function readChunks(db: Db, taskId: string, after: number): Promise<Piece<
   )
   const [first] = rows
   if (first && first.number !== after + 1) throw notKept()
-  return { items: rows.map(chunkOf), more: rows.length === most || (first?.found ?? 0) > rows.length }
+  return {
+    items: rows.map((row) => chunkOf(taskId, row)),
+    more: rows.length === most || (first?.found ?? 0) > rows.length,
+  }
 }
 
-function chunkOf({ number, body }: ChunkRow): RunChunk {
-  return { number, chunk: JSON.parse(body) as Chunk, sizeBytes: body.length } // as tasks/streams.ts wrote it
+function chunkOf(runId: string, { number, body }: ChunkRow): RunChunk {
+  return { runId, number, chunk: JSON.parse(body) as Chunk, sizeBytes: body.length } // as tasks/streams.ts wrote it
 }
 
 /** The chunks in a notice, which has those after a number if they are short. */
-function readNotice(said: string): RunChunk[] {
+function readNotice(runId: string, said: string): RunChunk[] {
   const space = said.indexOf(' ')
   const before = Number(said.slice(0, space))
   const chunks = JSON.parse(said.slice(space + 1)) as Chunk[] // as tasks/streams.ts wrote it
   const sizeBytes = Math.ceil(said.length / chunks.length)
-  return chunks.map((chunk, at) => ({ number: before + at + 1, chunk, sizeBytes }))
+  return chunks.map((chunk, at) => ({ runId, number: before + at + 1, chunk, sizeBytes }))
 }
 
 /** All readers of a run in this process share one reader of its chunks. */
@@ -118,7 +121,7 @@ const { follow: followChunks } = createFanOut<RunChunk, number>({
   name: 'the reply of a run',
   read: readChunks,
   watch(db, id, { listen, ring, tell, signal }) {
-    listen(chunkTopic, (said) => (said === null ? ring() : tell(readNotice(said)))) // before the position is read
+    listen(chunkTopic, (said) => (said === null ? ring() : tell(readNotice(id, said)))) // before the position is read
     return {
       start: patiently(async () => (await findStream(db, id))?.lastNumber ?? 0, signal),
       read: (after) => patiently(() => readChunks(db, id, after), signal),
