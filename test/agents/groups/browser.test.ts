@@ -1,0 +1,149 @@
+/** A chat with a group in a real browser: the page of examples/group-chat, by the AI SDK's useChat with `resume`. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { decodeId } from '#src/platform/ids.ts'
+import { change, sql } from '#src/platform/postgres.ts'
+import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
+import { makeAgent } from '../../support/agents-service.ts'
+import type { Berth } from '../../support/berth.ts'
+import { launchChromium } from '../../support/browser/chromium.ts'
+import { startCommand, type Command } from '../../support/command.ts'
+import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
+import type { MockUpstream } from '../../support/mock-upstream.ts'
+import { makeGroup, type TestGroup, type TestRun } from '../../support/run-streams.ts'
+
+let berth: Berth
+let mock: MockUpstream
+let tools: TestMcpServer
+let stop: MockBerth['stop']
+let token: string
+let agent: string
+let browser: Browser
+let server: Command
+let origin: string
+let group: TestGroup
+let page: Page
+beforeAll(async () => {
+  tools = await startMcpServer()
+  ;({ berth, mock, stop } = await startMockBerth({ BERTH_PRIVATE_HOSTS: tools.hostPort }))
+  token = await berth.token()
+  agent = await makeAgent(berth, token, {
+    model: 'test/signed',
+    mcp_servers: [{ type: 'url', name: 'tools', url: tools.url }],
+    tools: [
+      {
+        type: 'mcp_toolset',
+        mcp_server_name: 'tools',
+        default_config: { enabled: true, permission_policy: { type: 'always_ask' } },
+      },
+    ],
+  })
+  server = startCommand(['examples/group-chat/serve.mjs'], {
+    BERTH_URL: berth.url,
+    TOKEN: token,
+    GROUP: 'any',
+    PORT: '0',
+  })
+  origin = new URL(await server.line(/^http:/)).origin
+  browser = await launchChromium()
+})
+afterAll(async () => {
+  await browser?.close()
+  server?.child.kill()
+  await stop?.()
+  await tools?.close()
+})
+beforeEach(async () => {
+  mock.forget()
+  group = await makeGroup(berth, token, { agent })
+  page = await browser.newPage()
+})
+
+const open = (): Promise<unknown> => page.goto(`${origin}/?group=${group.id}`)
+const textOf = async ({ runId }: TestRun): Promise<string> =>
+  (await page.locator(`#${runId} > p:not(:has(small))`).allTextContents()).join('|')
+const sees = async (run: TestRun, text: string): Promise<void> =>
+  void (await page.locator(`#${run.runId}`, { hasText: text }).waitFor())
+
+test('a page that is reloaded in the middle of a reply has every word once', async () => {
+  const [half, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  mock.script({
+    parts: [
+      { text: ['one ', 'two '] },
+      { wait: half.promise },
+      { text: ['three ', 'four '] },
+      { wait: rest.promise },
+      { text: 'five' },
+    ],
+  })
+  await open()
+  const run = await group.say('count')
+  await page.reload()
+  await sees(run, 'one two')
+  half.resolve()
+  await sees(run, 'three four')
+  await page.reload()
+  await sees(run, 'one two three four')
+  rest.resolve()
+  await sees(run, 'completed')
+  expect(await textOf(run)).toBe('one two three four five')
+  await page.reload()
+  await sees(run, 'completed')
+  expect(await textOf(run)).toBe('one two three four five')
+})
+
+test('a message that is sent in the page is answered there, and a call is allowed there', async () => {
+  mock.script(
+    { parts: [{ text: 'I add.' }, { tool: 'mcp__tools__add', arguments: '{"a":20,"b":22}' }] },
+    { parts: [{ text: 'Done.' }] },
+  )
+  await open()
+  const run = await group.say('add')
+  await page.reload()
+  await sees(run, 'requires_action')
+  await page.reload() // what was asked is asked again
+  await page.locator(`#${run.runId}`).getByRole('button', { name: 'Allow' }).click()
+  await sees(run, 'completed')
+  expect(await page.locator(`#${run.runId} code`).textContent()).toBe('mcp__tools__add {"a":20,"b":22} 42')
+  expect(await textOf(run)).toBe('I add.|Done.')
+  await page.locator('main > form textarea').fill('@silent, say something')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.locator('article').nth(1).getByText('completed').waitFor()
+  expect(await page.locator('article').nth(1).textContent()).toContain('say something')
+})
+
+test('a run that is stopped in the page ends there, and one that ended long ago is shown without its stream', async () => {
+  mock.script({ parts: [{ text: 'on and on' }, { hang: true }] })
+  const run = await group.say('go')
+  await open()
+  await sees(run, 'on and on')
+  await page.locator(`#${run.runId}`).getByRole('button', { name: 'Stop' }).click()
+  await sees(run, 'cancelled')
+  expect((await group.get(run)).status).toBe('cancelled')
+
+  mock.script({ parts: [{ text: 'long ago' }] })
+  const old = await group.say('what?')
+  await page.reload()
+  await sees(old, 'completed')
+  await change(
+    berth.services.db,
+    sql`update task_streams set ended_at = now() - interval '2 minutes' where task_id = ${decodeId('groupRun', old.runId)}`,
+  )
+  const streamed = page.waitForResponse((one) => one.url().includes(`${old.runId}/stream`))
+  await page.reload()
+  expect((await streamed).status()).toBe(204)
+  await sees(old, 'completed')
+  expect(await textOf(old)).toBe('long ago')
+})
+
+test('a page goes on with a reply whose connection broke off', async () => {
+  const rest = Promise.withResolvers<void>()
+  mock.script({ parts: [{ text: ['one ', 'two '] }, { wait: rest.promise }, { text: 'three' }] })
+  const run = await group.say('count')
+  await open()
+  await sees(run, 'one two')
+  berth.app.server.closeAllConnections()
+  rest.resolve()
+  await sees(run, 'completed')
+  expect(await textOf(run)).toBe('one two three')
+})
