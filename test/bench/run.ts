@@ -18,6 +18,7 @@ import { chatFormats } from './llm/formats.ts'
 import { memories } from './agents/memories.ts'
 import { triggers } from './agents/triggers.ts'
 import { postgres } from './postgres.ts'
+import { runStreams } from './agents/run-streams.ts'
 import { schedules } from './agents/schedules.ts'
 import { sessionSteps } from './session-steps.ts'
 import { sessions } from './sessions.ts'
@@ -35,6 +36,7 @@ const benchmarks: readonly Benchmark[] = [
   schedules,
   memories,
   triggers,
+  runStreams,
   vms,
   vmFiles,
   databases,
