@@ -2,7 +2,6 @@
 import { orNull, type Json, type ShapeParts } from '../openapi/components.ts'
 import { anyObject, nullableText, object, oneOf, text, union, wholeNumber } from '../openapi/json-schema.ts'
 import type { Routes } from '../routes.ts'
-import type { ChunkType } from '#src/resources/agents/tasks/chunks.ts'
 
 /** The headers by which the AI SDK knows its UI message stream. */
 export const uiStreamHeaders = {
@@ -38,7 +37,7 @@ export function runChunkShape({ add, describe }: ShapeParts): Json {
     cache_creation_input_tokens: wholeNumber,
   })
   const metadata = object({ run_id: text, status, finishReason: oneOf('stop', 'error'), model: nullableText, usage })
-  const fields: Record<ChunkType, Record<string, Json>> = {
+  const fields: Record<string, Record<string, Json>> = {
     start: { messageId: text },
     'start-step': {},
     'text-start': { id: text },

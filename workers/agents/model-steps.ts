@@ -8,7 +8,6 @@ import type { Services } from '#src/platform/services.ts'
 import { canCompact, conversationOf, needsCompaction } from '#src/resources/agents/turns/conversations.ts'
 import { readMemoryFacts } from '#src/resources/agents/memories/tools.ts'
 import { listedMcpTools, listSessionTools, type McpListing } from '#src/resources/agents/mcp/calls.ts'
-import type { AnswerStream } from '#src/resources/agents/turns/answer-streams.ts'
 import { askModel, type ModelTurn } from '#src/resources/agents/turns/model-turns.ts'
 import { readNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { holdSession } from '#src/resources/agents/sessions/claims.ts'
@@ -80,11 +79,8 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
   }
   let turn: ModelTurn
   try {
-    turn = await askModel(
-      run.services,
-      { session: run.session, model, request, stream: streamOf(run, spanId) },
-      run.over,
-    )
+    const stream = { taskId: run.taskId, requestId: spanId }
+    turn = await askModel(run.services, { session: run.session, model, request, stream }, run.over)
   } catch (error) {
     run.over.throwIfAborted()
     return fail(run, asking, error)
@@ -98,11 +94,6 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
     usage: usageAdded(model, turn.usage),
     reasoning: { spanId, blocks: turn.reasoning },
   })
-}
-
-/** The stream that tells the answer to this request, if one does. */
-function streamOf({ taskId }: StepRun, requestId: string): AnswerStream | null {
-  return taskId === null ? null : { taskId, requestId }
 }
 
 async function listAndBegin(run: StepRun, step: AskStep): Promise<Asking> {

@@ -10,7 +10,7 @@ import { makeAgent } from '../../support/agents-service.ts'
 import type { Berth } from '../../support/berth.ts'
 import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
 import type { MockUpstream } from '../../support/mock-upstream.ts'
-import { makeGroup, readRun, type TestGroup, type TestRun } from '../../support/run-streams.ts'
+import { makeGroup, readRun, type TestGroup, type TestRun } from './run-streams.ts'
 
 let berth: Berth
 let mock: MockUpstream

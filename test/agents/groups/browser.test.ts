@@ -10,7 +10,7 @@ import { launchChromium } from '../../support/browser/chromium.ts'
 import { startCommand, type Command } from '../../support/command.ts'
 import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
 import type { MockUpstream } from '../../support/mock-upstream.ts'
-import { makeGroup, type TestGroup, type TestRun } from '../../support/run-streams.ts'
+import { makeGroup, type TestGroup, type TestRun } from './run-streams.ts'
 
 let berth: Berth
 let mock: MockUpstream

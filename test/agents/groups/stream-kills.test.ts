@@ -13,7 +13,7 @@ import {
   type ChunkFrame,
   type RunReader,
   type TestGroup,
-} from '../../support/run-streams.ts'
+} from './run-streams.ts'
 import { until } from '../../support/until.ts'
 
 let berth: Berth

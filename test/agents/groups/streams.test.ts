@@ -17,7 +17,7 @@ import {
   type RunReader,
   type TestGroup,
   type TestRun,
-} from '../../support/run-streams.ts'
+} from './run-streams.ts'
 
 let berth: Berth
 let mock: MockUpstream

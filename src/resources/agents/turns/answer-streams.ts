@@ -13,7 +13,7 @@ import { textIdOf, type Chunk } from '#src/resources/agents/tasks/chunks.ts'
 import { hasPiece, writePiece, type Piece } from '#src/resources/agents/tasks/streams.ts'
 
 /** The stream that tells an answer: of which run, and the stored id of the event that began the request. */
-export type AnswerStream = Pick<Piece, 'taskId' | 'requestId'>
+type AnswerStream = Pick<Piece, 'taskId' | 'requestId'>
 
 /** An answer that is being told. */
 export type ToldAnswer = {

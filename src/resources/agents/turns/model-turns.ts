@@ -19,7 +19,7 @@ import { noUsage } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { addToPreview, startPreview, type PreviewType } from '#src/resources/agents/sessions/previews.ts'
 import { stepMasker, type SecretSession } from '#src/resources/agents/sessions/secrets.ts'
-import { tellAnswer, type AnswerStream } from './answer-streams.ts'
+import { tellAnswer } from './answer-streams.ts'
 
 /** Limits of an answer. */
 export const answerLimits = {
@@ -48,15 +48,15 @@ export type ModelTurn = {
 }
 
 /**
- * A request to a model for a session. `isPrivate`: the answer is not previewed. `stream`: the stream of a run that tells
- * the answer.
+ * A request to a model for a session. `isPrivate`: the answer is not previewed. `stream`: where the
+ * answer is told while it is written, if it is for a run.
  */
 export type ModelOrder = {
   session: SecretSession
   model: Model
   request: ModelRequest
   isPrivate?: true
-  stream?: AnswerStream | null
+  stream?: { taskId: string | null; requestId: string }
 }
 
 /**
@@ -72,7 +72,8 @@ export async function askModel(
   const answer = gather(request)
   const masker = await stepMasker(services, session)
   const preview = previewing(services, session.id, masker)
-  const told = stream ? tellAnswer(services.db, stream, masker, signal) : null
+  const taskId = stream?.taskId ?? null
+  const told = stream && taskId !== null ? tellAnswer(services.db, { ...stream, taskId }, masker, signal) : null
   try {
     const payer = { organizationId: session.organizationId, keyId: null, userId: session.ownerUserId }
     const { events } = await startCompletion(

@@ -1,8 +1,8 @@
 /** Groups over their documented paths, and readers of the streams of their runs, for tests. */
 import { expect } from 'vitest'
 import type { Chunk } from '#src/resources/agents/tasks/chunks.ts'
-import { callAgents, makeAgent } from './agents-service.ts'
-import type { Berth } from './berth.ts'
+import { callAgents, makeAgent } from '../../support/agents-service.ts'
+import type { Berth } from '../../support/berth.ts'
 
 /** A run as REST shows it. */
 export type WireRun = {
