@@ -52,6 +52,7 @@ afterAll(() => berth.stop())
 const furtherSuccess: Readonly<Record<string, readonly string[]>> = {
   'GET /api/v1/build/jobs/{id}/logs/stream': ['204'], // resumed behind its last entry
   'POST /api/v1/codehost/pushes/{link_id}': ['204'], // an event that is no push
+  'GET /v1/groups/{id}/runs/{run_id}/stream': ['204'], // resumed behind its last chunk
   'POST /v1/hooks/github': ['200'], // a ping
   'GET /api/v1/vms/{vm_id}/files': ['206'],
   'PUT /api/v1/vms/{vm_id}/files': ['202'], // a part that is not the last

@@ -27,6 +27,7 @@ export const groupsRows: Readonly<Record<string, RestRow>> = {
   'GET /agents/v1/groups/{id}/history': { of: 'group', outcomes: reads('200') },
   'POST /agents/v1/groups/{id}/messages': { of: 'group', outcomes: writes('202'), body: { text: 'x' } },
   [`GET ${run}`]: { of: 'group', outcomes: reads('200') },
+  [`GET ${run}/stream`]: { of: 'group', outcomes: reads('200') },
   [`POST ${run}/stop`]: { of: 'group', outcomes: writes('204') },
   [`POST ${run}/approvals/{approval_id}`]: { of: 'group', outcomes: writes('200'), body: { approved: true } },
   [`POST ${run}/questions/{tool_call_id}`]: { of: 'group', outcomes: writes('200'), body: { answer: 'x' } },
@@ -60,5 +61,6 @@ export const groupsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
     args: `${named}, toolCallId: "{tool_call_id}", answer: "x"`,
   },
   'subscription groupEvents': { outcomes: reads('200'), args: 'groupId: "{group}", after: "0"' },
+  'subscription groupRunChunks': { outcomes: reads('200'), args: named },
   'subscription groupRunState': { outcomes: reads('200'), args: named },
 }

@@ -68,6 +68,7 @@ export const documentedOfAgents = [
   'GET /v1/groups/{id}/history',
   'POST /v1/groups/{id}/messages',
   'GET /v1/groups/{id}/runs/{run_id}',
+  'GET /v1/groups/{id}/runs/{run_id}/stream',
   'POST /v1/groups/{id}/runs/{run_id}/stop',
   'POST /v1/groups/{id}/runs/{run_id}/approvals/{approval_id}',
   'POST /v1/groups/{id}/runs/{run_id}/questions/{tool_call_id}',

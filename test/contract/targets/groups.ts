@@ -99,6 +99,21 @@ export async function makeGroupsTarget(
   await sql`insert into group_events (group_id, position, type, run_id, run_status) values (${groupId}, 3, 'group.run', ${runId}, 'completed')`.execute(
     db,
   )
+  const chunks = [
+    { type: 'start', messageId: encodeId('groupRun', runId) },
+    { type: 'text-delta', id: use, delta: canary },
+    { type: 'tool-input-available', toolCallId: use, toolName: 'bash', input: { command: canary } },
+    { type: 'abort' },
+  ].map((chunk) => JSON.stringify(chunk))
+  await sql`
+    insert into task_streams (task_id, last_number, ended_at) values (${runId}, ${chunks.length}, now() + interval '1 day')`.execute(
+    db,
+  ) // it can be read all the time
+  await sql`
+    insert into task_chunks (task_id, number, body, end_bytes)
+    select ${runId}, number, body, number * 100 from unnest(${chunks}::text[]) with ordinality as chunk (body, number)`.execute(
+    db,
+  )
   return {
     group: encodeId('group', groupId),
     groupMessage: encodeId('groupMessage', replyId),
@@ -117,6 +132,7 @@ export async function groupsPicture({ services: { db } }: Berth, { group }: Grou
     select 'group ' || g::text as row from groups g where id = ${id} union all select 'member ' || m::text from group_members m where group_id = ${id}
     union all select 'message ' || m::text from group_messages m where group_id = ${id} union all select 'run ' || r::text from group_runs r where group_id = ${id}
     union all select 'task ' || t::text from session_tasks t where id in (select r.id from group_runs r where group_id = ${id})
+    union all select 'chunk ' || c::text from task_chunks c where task_id in (select r.id from group_runs r where group_id = ${id})
     union all select 'group event ' || e::text from group_events e where group_id = ${id} order by 1`.execute(db)
   return rows.map(({ row }) => row)
 }
