@@ -10,6 +10,8 @@ import { tryNextTask } from '#src/resources/agents/tasks.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { closeMortals, mortalWorker, type Life } from '../mortal-worker.ts'
+import { closeMortals, mortalWorker, type Life } from '../../support/mortal-worker.ts'
+import { areWhole, kindsOf, readRun, textsOf } from './run-streams.ts'
 import { groupWorld, saidIn, type GroupWorld, type Snapshot } from './world.ts'
 
 const stepsMax = 40
@@ -77,6 +79,20 @@ function expectTheEnd({ transcript, runs, group }: Snapshot): void {
   expect(group.next_sequence).toBe(5)
 }
 
+/** Their streams tell the same, from the first chunk to the last, however often a request was made. */
+async function expectStreams(world: GroupWorld, { group, runs }: Snapshot): Promise<void> {
+  for (const { run_id: id, reply } of runs) {
+    const reader = await readRun(berth, world.token, { path: `/groups/${group.id}/runs/${id}` })
+    const frames = await reader.rest()
+    expect([areWhole(frames), reader.isDone]).toEqual([true, true])
+    const kinds = kindsOf(frames)
+    const count = (kind: string): number => kinds.filter((one) => one === kind).length
+    expect([kinds[0], kinds.at(-1), count('start'), count('finish')]).toEqual(['start', 'finish', 1, 1])
+    expect([count('start-step'), count('text-start')]).toEqual([count('finish-step'), count('text-end')])
+    expect(textsOf(frames).at(-1)?.trim()).toBe(reply?.text)
+  }
+}
+
 test('a conversation whose worker dies comes to the same end wherever it died, and nothing is said twice', async () => {
   const whole = await talk(0, Infinity)
   expectTheEnd(whole.snapshot)
@@ -88,6 +104,7 @@ test('a conversation whose worker dies comes to the same end wherever it died, a
     for (const { snapshot, life, world } of ends) {
       if (life.sent > life.statements) died++
       expectTheEnd(snapshot)
+      await expectStreams(world, snapshot)
       const { data } = await world.ok<{ data: { type: string }[] }>(
         'GET',
         `sessions/${snapshot.group.member_ids[1]}/events?types[]=user.message`,
