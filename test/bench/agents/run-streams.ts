@@ -20,7 +20,7 @@ const modelMs = 50
 const people = 4
 const runsAtOnce = 200
 const wordsPerSecond = 5
-const reconnectEveryMs = 1000
+const reconnectEveryMs = 2000
 const wantedFirstMs = 60
 
 const models = (url: string): string => `
@@ -34,7 +34,7 @@ models:
 export const runStreams: Benchmark = {
   name: 'run-streams',
   title: 'Replies of groups',
-  async measure({ quick, rounds, secondsPerRound }, say) {
+  async measure({ quick, rounds }, say) {
     const upstream = await startWordUpstream({ beforeMs: modelMs, words: 3, betweenMs: 20 })
     const folder = mkdtempSync(join(tmpdir(), 'berth-words-'))
     const file = join(folder, 'models.yaml')
@@ -47,7 +47,7 @@ export const runStreams: Benchmark = {
         say(`first word: p50 ${shown(median(first.all))} ms above the model’s own`)
         upstream.pace = {
           beforeMs: modelMs,
-          words: wordsPerSecond * secondsPerRound * 2,
+          words: wordsPerSecond * (quick ? 5 : 10),
           betweenMs: 1000 / wordsPerSecond,
         }
         const many = await measureMany(world, upstream, quick ? 40 : runsAtOnce, quick ? 1 : Math.ceil(rounds / 2))
@@ -64,13 +64,13 @@ export const runStreams: Benchmark = {
 }
 
 type First = { all: number[]; before: number[]; after: number[] }
-type Many = { runs: number; times: number[]; lost: number; repeated: number; reconnects: number }
+type Many = { runs: number; times: number[]; lost: number; repeated: number; reconnects: number; again: number }
 
 function findings(first: First, many: Many, words: number): Findings {
   const line = (name: string, all: number[]): string[] => [name, shown(median(all)), shown(quantile(all, 0.99))]
   const p50 = median(first.all)
   return {
-    how: `One web process, one worker, a Postgres that waits for its disk, and a provider that sends its first word ${modelMs} ms after a request. First word: one message after another to a group of two, its run’s stream opened when the message is answered (${first.all.length} messages); measured from sending the message to the first word on the stream, less the ${modelMs} ms of the provider. Many: ${many.runs} runs of ${people} people, each with ${words} words, ${wordsPerSecond} a second, and a reader that is cut off every ${reconnectEveryMs / 1000} s and resumes after its last chunk (${many.reconnects} times); measured for each word from its provider to its reader. Provider and readers share one process, whose own work is in the numbers.`,
+    how: `One web process, one worker, a Postgres that waits for its disk, and a provider that sends its first word ${modelMs} ms after a request. First word: one message after another to a group of two, its run’s stream opened when the message is answered (${first.all.length} messages); measured from sending the message to the first word on the stream, less the ${modelMs} ms of the provider. Many: ${many.runs} runs of ${people} people, each with ${words} words, ${wordsPerSecond} a second, and a reader that is cut off every ${reconnectEveryMs / 1000} s and resumes after its last chunk (${many.reconnects} times; ${many.again} answers were asked for again); measured for each word from its provider to its reader. Provider and readers share one process, whose own work is in the numbers.`,
     tables: [
       {
         title: 'From a message to the first word of the reply, above the model’s own time',
@@ -131,7 +131,7 @@ async function measureMany(world: World, upstream: WordUpstream, runs: number, r
     const token = await tokenOf(world, `person-${person}`)
     for (let made = 0; made < runs / people; made++) groups.push({ token, group: await groupOf(world, token) })
   }
-  const found: Many = { runs, times: [], lost: 0, repeated: 0, reconnects: 0 }
+  const found: Many = { runs, times: [], lost: 0, repeated: 0, reconnects: 0, again: 0 }
   for (let round = 0; round < rounds; round++)
     await Promise.all(
       groups.map(async ({ token, group }, at) => {
@@ -146,11 +146,14 @@ async function measureMany(world: World, upstream: WordUpstream, runs: number, r
 /** Follows a run to its end, cut off again and again; counts what is missing and what comes twice. @returns the number of its last word */
 async function follow(world: World, token: string, run: TestRun, found: Many): Promise<number> {
   let [last, next] = [0, 0]
+  let text: string | undefined
   for (;;) {
-    const reader = await readWords(world.url, token, run, last, (number, words) => {
+    const reader = await readWords(world.url, token, run, last, (number, words, id) => {
       if (number <= last) found.repeated++
       if (number > last + 1) found.lost += number - last - 1
       last = number
+      if (id !== undefined && text !== undefined && id !== text) [next, found.again] = [0, found.again + 1] // the worker asked again
+      text = id ?? text
       for (const word of words) {
         const [index, saidMs] = word.split('@').map(Number)
         if (index !== next) found[(index ?? 0) < next ? 'repeated' : 'lost']++
@@ -173,7 +176,7 @@ async function readWords(
   token: string,
   { path }: TestRun,
   after: number,
-  heard: (number: number, words: string[]) => void,
+  heard: (number: number, words: string[], textId?: string) => void,
 ): Promise<Reader> {
   const request = get(`${url}/agents/v1${path}/stream?after=${after}`, {
     headers: { authorization: `Bearer ${token}` },
@@ -195,8 +198,8 @@ async function readWords(
       if (frame === 'data: [DONE]') resolve(true)
       const [, number, data = ''] = /^id: (\d+)\ndata: (.*)$/.exec(frame) ?? []
       if (number === undefined) continue
-      const chunk = JSON.parse(data) as { type: string; delta?: string }
-      if (chunk.type === 'text-delta') heard(Number(number), chunk.delta?.match(/\d+@[\d.]+/g) ?? [])
+      const chunk = JSON.parse(data) as { type: string; id?: string; delta?: string }
+      if (chunk.type === 'text-delta') heard(Number(number), chunk.delta?.match(/\d+@[\d.]+/g) ?? [], chunk.id)
       else heard(Number(number), [])
     }
   })

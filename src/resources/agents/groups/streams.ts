@@ -4,14 +4,13 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
 import { patiently } from '#src/platform/patience.ts'
-import { findAll, getOne, sql, type Db } from '#src/platform/postgres.ts'
+import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createFanOut } from '#src/platform/streams/fan-out.ts'
 import type { Piece } from '#src/platform/streams/follow.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Chunk } from '#src/resources/agents/tasks/chunks.ts'
 import { chunkTopic, findStream } from '#src/resources/agents/tasks/streams.ts'
-import { findRunsWhere, isRunOpen, readGroupRun, type GroupRun } from './rows.ts'
 
 /** A chunk of the reply of a run, by its stored id; `number` counts from 1, and is its cursor. */
 export type RunChunk = { runId: string; number: number; chunk: Chunk; sizeBytes: number }
@@ -33,18 +32,39 @@ export async function followGroupRun(
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<RunChunk>> {
   const scope = allow(call.caller, 'groups:read')
-  const run =
-    groupId === null ? await readAnyRun(call.db, scope, runId) : await readGroupRun(call.db, scope, groupId, runId)
+  const run = await readPlace(call.db, scope, groupId, runId)
   const position = after === null || after === undefined ? 0 : readCursor(after)
-  await checkPosition(call.db, run, position)
+  checkPosition(run, position)
   return followChunks(call, run.id, position)
 }
 
-async function readAnyRun(db: Db, scope: Scope, runId: string): Promise<GroupRun> {
+/** A run of the caller's, and how far its stream is. `isLate`: it ended too long ago. */
+type Place = {
+  id: string
+  isOpen: boolean
+  firstNumber: number
+  lastNumber: number
+  endedAt: string | null
+  isLate: boolean
+}
+
+/** One light statement: a client comes back as often as its connection breaks. @throws BerthError not_found. */
+async function readPlace(db: Db, scope: Scope, groupId: string | null, runId: string): Promise<Place> {
   const id = decodeId('groupRun', runId)
-  const [run] = id ? await findRunsWhere(db, sql`r.id = ${id} and ${ownedByCaller(scope)}`) : []
-  if (!run) throw notFound('run')
-  return run
+  const group = groupId === null ? null : decodeId('group', groupId)
+  const place =
+    id &&
+    group !== undefined &&
+    (await findOne<Place>(
+      db,
+      sql`
+      select r.id, t.finished_at is null as is_open, coalesce(s.first_number, 1) as first_number, coalesce(s.last_number, 0) as last_number, s.ended_at,
+        coalesce(s.ended_at < now() - ${taskStreamLimits.readSeconds} * interval '1 second', false) as is_late
+      from group_runs r join (select id as task_id, finished_at from session_tasks) t on t.task_id = r.id left join task_streams s on s.task_id = r.id
+      where r.id = ${id} and ${group === null ? sql`true` : sql`r.group_id = ${group}`} and ${ownedByCaller(scope)}`,
+    ))
+  if (!place) throw notFound('run of this group')
+  return place
 }
 
 function readCursor(after: string): number {
@@ -52,22 +72,13 @@ function readCursor(after: string): number {
   throw unknownCursor()
 }
 
-async function checkPosition(db: Db, run: GroupRun, position: number): Promise<void> {
-  const { lastNumber, firstNumber, endedAt, isLate } = await getOne<Place>(
-    db,
-    sql`
-    select coalesce(max(last_number), 0) as last_number, coalesce(max(first_number), 1) as first_number, max(ended_at) as ended_at,
-      coalesce(max(ended_at) < now() - ${taskStreamLimits.readSeconds} * interval '1 second', false) as is_late
-    from task_streams where task_id = ${run.id}`,
-  )
-  const isGone = lastNumber === 0 && !isRunOpen(run)
+function checkPosition({ isOpen, firstNumber, lastNumber, endedAt, isLate }: Place, position: number): void {
+  const isGone = lastNumber === 0 && !isOpen
   if (isGone || isLate || (endedAt !== null && position === lastNumber))
     throw new BerthError('log_over', 'Nothing more follows. The run has what it said, as its reply.')
   if (position > lastNumber) throw unknownCursor()
   if (position + 1 < firstNumber) throw notKept()
 }
-
-type Place = { lastNumber: number; firstNumber: number; endedAt: string | null; isLate: boolean }
 
 function unknownCursor(): BerthError {
   return new BerthError(

@@ -31,8 +31,9 @@ export const answerLimits = {
   calls: 128,
 } as const
 
-/** A preview collects text for this long before it is sent. */
+/** A preview collects text for this long before it is sent; longer when a run's stream tells the same. */
 const previewMs = 50
+const previewMsBesideStream = 1_000
 
 /** A model's answer. `cut`: it was too long, or the signal ended it. `messageId`: the id of the previewed event. */
 export type ModelTurn = {
@@ -71,8 +72,8 @@ export async function askModel(
 ): Promise<ModelTurn> {
   const answer = gather(request)
   const masker = await stepMasker(services, session)
-  const preview = previewing(services, session.id, masker)
   const taskId = stream?.taskId ?? null
+  const preview = previewing(services, session.id, masker, taskId === null ? previewMs : previewMsBesideStream)
   const told = stream && taskId !== null ? tellAnswer(services.db, { ...stream, taskId }, masker, signal) : null
   try {
     const payer = { organizationId: session.organizationId, keyId: null, userId: session.ownerUserId }
@@ -177,6 +178,7 @@ function previewing(
   { db }: Background,
   sessionId: string,
   masker: Masker,
+  everyMs: number,
 ): {
   ids: Record<PreviewType, string | null>
   text: (text: string) => void
@@ -205,7 +207,7 @@ function previewing(
       writing = writing
         .then(write)
         .catch((error: Error) => log.debug({ reason: error.message }, 'a preview could not be shown'))
-    }, previewMs)
+    }, everyMs)
   }
   return {
     ids,
