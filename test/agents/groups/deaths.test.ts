@@ -10,7 +10,6 @@ import { tryNextTask } from '#src/resources/agents/tasks.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { closeMortals, mortalWorker, type Life } from '../mortal-worker.ts'
-import { closeMortals, mortalWorker, type Life } from '../../support/mortal-worker.ts'
 import { areWhole, kindsOf, readRun, textsOf } from './run-streams.ts'
 import { groupWorld, saidIn, type GroupWorld, type Snapshot } from './world.ts'
 
