@@ -7,8 +7,8 @@ import { createRoot } from 'react-dom/client'
 const group = new URLSearchParams(location.search).get('group')
 
 async function call(method, path, body) {
-  const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`/agents/v1/groups/${group}${path}`, { method, headers, body: JSON.stringify(body) })
+  const sent = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const answer = await fetch(`/agents/v1/groups/${group}${path}`, { method, ...sent })
   if (!answer.ok) throw new Error(await answer.text())
   return answer.status === 204 ? null : answer.json()
 }
@@ -47,7 +47,7 @@ function Reply({ run }) {
     transport,
     resume: true,
     onData,
-    onFinish: ({ isDisconnect }) => isDisconnect && setTimeout(resumeStream, 1000),
+    onFinish: ({ isDisconnect }) => isDisconnect && setTimeout(() => void resumeStream(), 1000),
   })
   const path = `/runs/${run.run_id}`
   const parts = messages.flatMap((message) => message.parts)
@@ -90,7 +90,7 @@ function Line({ name, onLine }) {
 function Chat() {
   const [{ messages, runs }, setSeen] = useState({ messages: [], runs: [] })
   useEffect(() => {
-    call('GET', '').then(({ transcript, runs: known }) => setSeen({ messages: transcript, runs: known }))
+    void call('GET', '').then(({ transcript, runs: known }) => setSeen({ messages: transcript, runs: known }))
   }, [])
   const say = async (text) => {
     const sent = await call('POST', '/messages', { text })

@@ -31,7 +31,7 @@ const bundle = await build({
   root: fileURLToPath(new URL('.', import.meta.url)),
   configFile: false,
   logLevel: 'error',
-  build: { write: false, rollupOptions: { input: fileURLToPath(new URL('page.js', import.meta.url)) } },
+  build: { write: false, rolldownOptions: { input: fileURLToPath(new URL('page.js', import.meta.url)) } },
 })
 const script = bundle.output[0].code
 const html = '<!doctype html><meta charset="utf-8"><title>A chat with a group</title><script type="module" src="/page.js"></script><body>'

@@ -138,46 +138,43 @@ describe.each(versions)('version %s', (version, sdk) => {
     expect((await reading).message?.parts.at(-1)).toMatchObject({ type: 'text', text: 'on and on', state: 'done' })
   })
 
-  test(
-    version === '5' ? 'does not know requests for approval' : 'reads requests for approval, and what became of them',
-    async () => {
-      group = await makeGroup(berth, token, { agent: asking })
-      mock.script(
-        {
-          parts: [
-            { tool: 'mcp__tools__add', arguments: '{"a":1,"b":2}' },
-            { tool: 'mcp__tools__add', arguments: '{"a":3,"b":4}' },
-          ],
-        },
-        { parts: [{ text: 'Done.' }] },
+  test('reads requests for approval, and what became of them, from version 6 on', async () => {
+    group = await makeGroup(berth, token, { agent: asking })
+    mock.script(
+      {
+        parts: [
+          { tool: 'mcp__tools__add', arguments: '{"a":1,"b":2}' },
+          { tool: 'mcp__tools__add', arguments: '{"a":3,"b":4}' },
+        ],
+      },
+      { parts: [{ text: 'Done.' }] },
+    )
+    const run = await group.say('add')
+    const reading = read(sdk, await reconnect(sdk, run)).catch((error: unknown) => ({
+      message: undefined,
+      errors: [String(error)],
+    }))
+    const reader = await readRun(berth, token, run)
+    const asked = async (): Promise<string> =>
+      String(
+        (await reader.until(({ chunk, number }) => chunk.type === 'tool-approval-request' && number > last)).chunk[
+          'approvalId'
+        ],
       )
-      const run = await group.say('add')
-      const reading = read(sdk, await reconnect(sdk, run)).catch((error: unknown) => ({
-        message: undefined,
-        errors: [String(error)],
-      }))
-      const reader = await readRun(berth, token, run)
-      const asked = async (): Promise<string> =>
-        String(
-          (await reader.until(({ chunk, number }) => chunk.type === 'tool-approval-request' && number > last)).chunk[
-            'approvalId'
-          ],
-        )
-      let last = 0
-      const first = await asked()
-      last = reader.frames.find(({ chunk }) => chunk['approvalId'] === first)?.number ?? 0
-      const second = await asked()
-      await reader.until(({ chunk }) => JSON.stringify(chunk).includes('requires_action'))
-      await group.approve(run, first, true)
-      await group.approve(run, second, false)
-      await reader.rest()
-      const { message, errors } = await reading
-      if (version === '5') return expect(errors.join()).toMatch(/tool-approval-request|validation/i)
-      expect(errors).toEqual([])
-      expect(message?.parts.filter(({ type }) => type.startsWith('tool-'))).toMatchObject([
-        { state: 'output-available', output: '3', approval: { id: first } },
-        { state: 'output-denied', approval: { id: second } },
-      ])
-    },
-  )
+    let last = 0
+    const first = await asked()
+    last = reader.frames.find(({ chunk }) => chunk['approvalId'] === first)?.number ?? 0
+    const second = await asked()
+    await reader.until(({ chunk }) => JSON.stringify(chunk).includes('requires_action'))
+    await group.approve(run, first, true)
+    await group.approve(run, second, false)
+    await reader.rest()
+    const { message, errors } = await reading
+    if (version === '5') return expect(errors.join()).toMatch(/tool-approval-request|validation/i)
+    expect(errors).toEqual([])
+    expect(message?.parts.filter(({ type }) => type.startsWith('tool-'))).toMatchObject([
+      { state: 'output-available', output: '3', approval: { id: first } },
+      { state: 'output-denied', approval: { id: second } },
+    ])
+  })
 })

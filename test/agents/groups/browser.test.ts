@@ -62,8 +62,7 @@ beforeEach(async () => {
 const open = (): Promise<unknown> => page.goto(`${origin}/?group=${group.id}`)
 const textOf = async ({ runId }: TestRun): Promise<string> =>
   (await page.locator(`#${runId} > p:not(:has(small))`).allTextContents()).join('|')
-const sees = async (run: TestRun, text: string): Promise<void> =>
-  void (await page.locator(`#${run.runId}`, { hasText: text }).waitFor())
+const sees = (run: TestRun, text: string): Promise<void> => page.locator(`#${run.runId}`, { hasText: text }).waitFor()
 
 test('a page that is reloaded in the middle of a reply has every word once', async () => {
   const [half, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

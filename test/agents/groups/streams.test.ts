@@ -65,6 +65,8 @@ const queued = async (): Promise<{ before: TestRun; run: TestRun }> => {
   await (await open(before)).until(({ chunk }) => chunk.type === 'text-delta')
   return { before, run: await begun() }
 }
+const errorOf = ({ body }: RunReader): { type: string; code: string } =>
+  (JSON.parse(body) as { error: { type: string; code: string } }).error
 const storedId = ({ runId }: TestRun): string => decodeId('groupRun', runId) ?? ''
 
 describe('the stream of a run', () => {
@@ -287,7 +289,7 @@ describe('a reader', () => {
     const { before, run } = await queued()
     for (const after of ['x', '-1', '1.5', '1', '999999', '1e3', '9'.repeat(40), '%00']) {
       const reader = await open(run, { after })
-      expect([after, reader.status, JSON.parse(reader.body).error.type]).toEqual([after, 400, 'invalid_request_error'])
+      expect([after, reader.status, errorOf(reader).type]).toEqual([after, 400, 'invalid_request_error'])
     }
     expect((await open(run, { after: '0' })).status).toBe(200)
     await group.stop(before)
@@ -306,7 +308,7 @@ describe('a reader', () => {
       await readRun(berth, token, mixed),
       await readRun(berth, token, absent),
     ])
-      expect([one.status, JSON.parse(one.body).error.type]).toEqual([404, 'not_found_error'])
+      expect([one.status, errorOf(one).type]).toEqual([404, 'not_found_error'])
   })
 
   test('of a long run gets its newest chunks, and who wants older ones gets 409', async () => {
@@ -335,7 +337,7 @@ describe('a reader', () => {
     expect(kept).toBeGreaterThan(5)
     for (const from of [{}, { after: 1 }, { after: kept - 2 }]) {
       const late = await open(run, from)
-      expect([late.status, JSON.parse(late.body).error]).toMatchObject([
+      expect([late.status, errorOf(late)]).toMatchObject([
         409,
         { type: 'conflict_error', code: 'replay_retention_exceeded' },
       ])
@@ -387,7 +389,9 @@ describe('a reader', () => {
         })
       ).text()
     const events = [...(await follow(document)).matchAll(/^data: (\{.*\})$/gm)].map(
-      ([, text = '']) => JSON.parse(text).data.groupRunChunks,
+      ([, text = '']) =>
+        (JSON.parse(text) as { data: { groupRunChunks: { cursor: string; type: string; wire: unknown } } }).data
+          .groupRunChunks,
     )
     expect(events.map(({ cursor, wire }) => ({ number: Number(cursor), chunk: wire }))).toEqual(all.slice(2))
     expect(events.find(({ type }) => type === 'TEXT_DELTA')).toMatchObject({

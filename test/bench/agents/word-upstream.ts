@@ -19,7 +19,7 @@ export type WordUpstream = {
 export async function startWordUpstream(pace: Pace): Promise<WordUpstream> {
   const server = createServer((incoming, response) => {
     const arrivedMs = performance.now()
-    incoming.resume().once('end', async () => {
+    const answer = async (): Promise<void> => {
       const { beforeMs, words, betweenMs } = upstream.pace
       await pause(beforeMs)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -35,7 +35,8 @@ export async function startWordUpstream(pace: Pace): Promise<WordUpstream> {
       }
       send({ delta: {}, finish_reason: 'stop' })
       response.end('data: [DONE]\n\n')
-    })
+    }
+    incoming.resume().once('end', () => void answer())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo // it listens on TCP
@@ -43,7 +44,7 @@ export async function startWordUpstream(pace: Pace): Promise<WordUpstream> {
     url: `http://127.0.0.1:${port}`,
     last: { arrivedMs: 0, firstMs: 0 },
     pace,
-    close: () => void server.close().closeAllConnections(),
+    close: () => server.close().closeAllConnections(),
   }
   return upstream
 }

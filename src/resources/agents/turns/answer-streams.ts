@@ -35,7 +35,7 @@ export function tellAnswer(db: Db, stream: AnswerStream, masker: Masker, signal:
   let number = 0
   let isOver = false
   let writing: Promise<void> | null = null
-  let failure: unknown
+  let failure: Error | undefined
 
   const write = async (text: string): Promise<void> => {
     if (text === '') return
@@ -63,7 +63,7 @@ export function tellAnswer(db: Db, stream: AnswerStream, masker: Masker, signal:
       saidLength += text.length
       if (isOver || failure !== undefined) return
       writing ??= writeOn()
-        .catch((error: unknown) => void (failure = error))
+        .catch((error: Error) => void (failure = error))
         .finally(() => (writing = null))
     },
     async finish(whole) {
