@@ -11,10 +11,10 @@ const vmTests = 'test/**/*.vm.test.ts'
 /** What takes seven seconds or more on a calm machine, and what needs a Debian package beside git: all else is fast. */
 export const slowTests = [
   'test/adding-a-noun.test.ts', // a copy of the checkout, and its types
-  'test/agents/groups/deaths.test.ts', // a conversation whose worker dies, again and again
-  'test/agents/mcp-services/conformance.test.ts', // a client and a server for each scenario
   'test/agents/groups/browser.test.ts', // Chromium
+  'test/agents/groups/deaths.test.ts', // a conversation whose worker dies, again and again
   'test/agents/groups/stream-kills.test.ts', // processes that are killed, and started again
+  'test/agents/mcp-services/conformance.test.ts', // a client and a server for each scenario
   'test/agents/memories/tools.test.ts', // sessions, one after another
   'test/agents/outcomes.test.ts', // sessions that are graded several times
   'test/agents/peers/deaths.test.ts', // agents that ask, and workers that die at each of their statements
