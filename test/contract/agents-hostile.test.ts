@@ -93,9 +93,11 @@ describe('a body', () => {
       if (status !== 400) fresh = await makeTarget(berth, callers.owner, node) // what is refused changes nothing
       return status === 400
     }
-    /** Whether the row is refused anyway: it is, or names one of the three things that a run may be of. */
+    /** Paths that need one of several fields: what a run is of, and how an approval is said. */
+    const needOneOf = ['POST /agents/v1/runs', 'POST /agents/v1/groups/{id}/runs/{run_id}/approvals/{approval_id}']
+    /** Whether the row is refused anyway: it is, or the field is the one of several that it has. */
     const isRefusedAnyway = (key: string, { outcomes, body }: RestRow, name: string): boolean =>
-      outcomes[0].startsWith('400') || (key === 'POST /agents/v1/runs' && Object.hasOwn((body ?? {}) as object, name))
+      outcomes[0].startsWith('400') || (needOneOf.includes(key) && Object.hasOwn((body ?? {}) as object, name))
     for (const [key, row] of withBody) {
       const [may, mayNot] = nullable[key] ?? [[], []]
       for (const name of may)

@@ -219,14 +219,15 @@ export async function makeAgentsTarget(
     db,
   )
   const connectionId = await makeConnection(berth, organizationId, userId, canary)
-  const exchangeId = newUuid()
+  // Of a session that is gone: an open task of the agent's own session would keep the agent from being deleted.
+  const [exchangeId, responderId] = [newUuid(), newUuid()]
   await sql`
     with task as (
       insert into session_tasks (id, kind, organization_id, owner_user_id, session_id, status, expires_at)
-      values (${exchangeId}, 'peer_exchange', ${organizationId}, ${userId}, ${sessionId}, 'queued', now() + interval '1 day')),
+      values (${exchangeId}, 'peer_exchange', ${organizationId}, ${userId}, ${responderId}, 'queued', now() + interval '1 day')),
     event as (insert into peer_exchange_events (exchange_id, position, status) values (${exchangeId}, 1, 'submitted'))
     insert into peer_exchanges (id, organization_id, owner_user_id, requester_session_id, responder_session_id, turn_id, depth, request_text, file_id, status, expires_at, event_position)
-    values (${exchangeId}, ${organizationId}, ${userId}, ${sessionId}, ${sessionId}, ${eventId}, 1, ${canary}, ${fileId}, 'submitted', now() + interval '1 day', 1)`.execute(
+    values (${exchangeId}, ${organizationId}, ${userId}, ${sessionId}, ${responderId}, ${eventId}, 1, ${canary}, ${fileId}, 'submitted', now() + interval '1 day', 1)`.execute(
     db,
   )
   const scheduleId = newUuid()
