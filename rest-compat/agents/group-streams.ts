@@ -59,7 +59,7 @@ export function runChunkShape({ add, describe }: ShapeParts): Json {
   }
   const kinds = Object.entries(fields).map(([type, has]): [string, Json] => [
     type,
-    add(`GroupRun${pascal(type)}`, object({ type: oneOf(type), ...has })),
+    add(`GroupRun${pascal(type)}Chunk`, object({ type: oneOf(type), ...has })),
   ])
   return add('GroupRunChunk', { description: describe('GroupRunChunk'), ...union('type', Object.fromEntries(kinds)) })
 }

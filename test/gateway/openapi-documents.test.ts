@@ -38,7 +38,10 @@ async function faultsOf(document: Document): Promise<string[]> {
   })
   const source = JSON.stringify(document)
   const problems = await lintFromString({ source, config, absoluteRef: '/openapi.json' })
-  return problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)
+  // Whoever comes back from a sign-in is sent on, and never gets anything else.
+  const isSentOn = ({ ruleId, location: [at] }: (typeof problems)[number]): boolean =>
+    ruleId === 'operation-2xx-response' && (at?.pointer?.includes('callback') ?? false)
+  return problems.filter((one) => !isSentOn(one)).map(({ ruleId, message }) => `${ruleId}: ${message}`)
 }
 
 /** Every object in a document, with its place. */
