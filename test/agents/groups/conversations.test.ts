@@ -1,8 +1,12 @@
 /** Conversations in groups: who is asked, what members are told, and how they ask each other. No VM is booted. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { decodeId } from '#src/platform/ids.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
+import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
+import { addMessage } from '#src/resources/agents/groups/conversation.ts'
 import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, textOf, type AgentSessions } from '../../support/agent-sessions.ts'
+import { until } from '../../support/until.ts'
 import { groupWorld, saidIn, type GroupWorld, type Run } from './world.ts'
 
 let mocked: MockBerth
@@ -24,6 +28,11 @@ const speaker = (name: string, text: string): Promise<string> => world.session(n
 /** A member whose answers the test scripts. */
 const scripted = (name: string): Promise<string> => world.session(name, { model: 'test/plain' })
 const answers = (...texts: string[]): void => mocked.mock.script(...texts.map((text) => ({ parts: [{ text }] })))
+/** The first waits for this. */
+const answersAfter = (wait: Promise<void>, first: string, ...then: string[]): void => {
+  mocked.mock.script({ parts: [{ wait }, { text: first }] })
+  answers(...then)
+}
 
 test('a message is answered by everybody, and each answer is a message of the group', async () => {
   const group = await world.group('Coder', 'Writer')
@@ -191,6 +200,37 @@ test('a member that was asked while it worked answers afterwards, with everythin
   const second = (await told(slow))[1] ?? ''
   expect(second).toContain('> quickly')
   expect(second).toMatch(/Answer message \d, from your user:\n@slow two$/)
+})
+
+test('what is said in the very moment in which a member begins is told to it, then or the next time', async () => {
+  const slow = await scripted('Slow')
+  const quick = await world.session('Quick')
+  const group = await world.of([slow, quick])
+  const gate = Promise.withResolvers<void>()
+  answersAfter(gate.promise, 'first', 'second', 'third')
+  await world.say(group.id, '@slow one')
+  await mocked.mock.request(0)
+  await world.say(group.id, '@slow two')
+  const { db } = mocked.berth.services
+  await transaction(db, async (tx) => {
+    await change(tx, sql`lock table group_members in share mode`) // readers pass; who notes what a member was told waits
+    gate.resolve()
+    await until('the second run begins', async () => {
+      const held = sql`select 1 from pg_locks where not granted and relation = 'group_members'::regclass`
+      return (await findOne(tx, held)) !== undefined
+    })
+    const id = decodeId('group', group.id) ?? ''
+    const author = { authorType: 'member', authorId: decodeId('session', quick) ?? '', authorHandle: 'quick' } as const
+    await transaction(db, (other) =>
+      addMessage(other, { id }, { ...author, text: 'Just now.', runId: null, recipients: [] }),
+    )
+  })
+  await world.rested(group.id)
+  await world.say(group.id, '@slow three')
+  await world.rested(group.id)
+  const heard = await told(slow)
+  expect(heard).toHaveLength(3)
+  expect(heard.filter((one) => one.includes('> Just now.'))).toHaveLength(1)
 })
 
 test('a long transcript is told in part, and a long answer is kept in part', async () => {

@@ -25,16 +25,17 @@ export async function briefingOf(tx: Tx, task: Pick<Task, 'id' | 'sessionId'>): 
   const members = await findMembers(tx, [group.id])
   const self = members.find(({ sessionId }) => sessionId === task.sessionId)
   if (!self) return undefined
+  const { messageSequence } = group // what is said from now on is told the next time
   const fresh = await findAll<GroupMessage>(
     tx,
     sql`
-    select * from group_messages where group_id = ${group.id} and sequence > ${self.seenSequence} and author_id <> ${self.sessionId} and id <> ${asked.id}
+    select * from group_messages where group_id = ${group.id} and sequence > ${self.seenSequence} and sequence <= ${messageSequence} and author_id <> ${self.sessionId} and id <> ${asked.id}
     order by sequence desc limit ${groupLimits.toldMessagesMax + 1}`,
   )
   await change(
     tx,
     sql`
-    update group_members set seen_sequence = greatest(seen_sequence, (select message_sequence from groups where id = ${group.id}))
+    update group_members set seen_sequence = greatest(seen_sequence, ${messageSequence})
     where group_id = ${group.id} and session_id = ${self.sessionId}`,
   )
   const before = [introductionOf(group, self, members), ...transcriptOf(fresh, members)].join('\n')
