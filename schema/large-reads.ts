@@ -33,7 +33,7 @@ export async function readInTurn<Value>(
     if (reading.leftBytes <= 0)
       throw new BerthError(
         'invalid_request',
-        `One operation reads ${limits.graphqlReadBytes / 1024 / 1024} MiB of logs, events and variables at most. Ask for fewer at once.`,
+        `One operation reads ${limits.graphqlReadBytes / 1024 / 1024} MiB of logs, events, messages and variables at most. Ask for fewer at once.`,
       )
     const { loaded, bytes } = await read(reading.leftBytes)
     reading.leftBytes -= bytes

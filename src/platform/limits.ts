@@ -30,7 +30,7 @@ export const limits = {
   graphqlTokens: 4000,
   graphqlLines: 10_000, // of a document; each error's position is found by counting them
   graphqlBatch: 5,
-  graphqlReadBytes: 64 * 1024 * 1024, // of logs, events and variables, by all fields of one operation
+  graphqlReadBytes: 64 * 1024 * 1024, // of logs, events, messages and variables, by all fields of one operation
   graphqlAnswerLength: 96 * 1024 * 1024, // characters of the answer to one operation, about
   jsonDepth: 64, // nesting of any JSON body
 

@@ -1,6 +1,7 @@
 /** The messages and runs of groups, as lists. */
 import { builder } from '../../builder.ts'
 import { callIn } from '../../identity/organizations.ts'
+import { readInTurn } from '../../large-reads.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../../pages.ts'
 import { pagesOfEach } from '../../pages-of-each.ts'
 import { pageMessagesOfEach } from '#src/resources/agents/groups/messages.ts'
@@ -15,13 +16,20 @@ const runConnection = connectionOf('GroupRun', groupRunType)
 const oldestFirst = 'Oldest first by default.'
 
 type MessagesGiven = Parameters<typeof pageMessagesOfEach>[2] & OrderGiven & { organizationId: string }
-const messagesOf = pagesOfEach((call, ids, { organizationId, orderBy, ...window }: MessagesGiven) =>
-  pageMessagesOfEach(callIn(call, { id: organizationId }), ids, window, orderBy?.direction),
+const messagesOf = pagesOfEach((call, ids, { organizationId, orderBy, ...window }: MessagesGiven, info) =>
+  readInTurn(call, info, (bytesMax) =>
+    pageMessagesOfEach(callIn(call, { id: organizationId }), ids, window, { direction: orderBy?.direction, bytesMax }),
+  ),
 )
 type RunsGiven = Parameters<typeof pageRunsOfEach>[3] & OrderGiven & { organizationId: string }
 const runsOf = (parent: RunParent) =>
-  pagesOfEach((call, ids, { organizationId, orderBy, ...window }: RunsGiven) =>
-    pageRunsOfEach(callIn(call, { id: organizationId }), parent, ids, window, orderBy?.direction),
+  pagesOfEach((call, ids, { organizationId, orderBy, ...window }: RunsGiven, info) =>
+    readInTurn(call, info, (bytesMax) =>
+      pageRunsOfEach(callIn(call, { id: organizationId }), parent, ids, window, {
+        direction: orderBy?.direction,
+        bytesMax,
+      }),
+    ),
   )
 const runsOfGroup = runsOf('group')
 
@@ -31,13 +39,13 @@ builder.objectFields(groupType, (t) => ({
     nullable: true,
     description: 'Its transcript.',
     args: { ...pageArguments, orderBy: t.arg({ type: orderOf('GroupMessage'), description: oldestFirst }) },
-    resolve: ({ id, organizationId }, given, call) => messagesOf(call, id, { ...given, organizationId }),
+    resolve: ({ id, organizationId }, given, call, info) => messagesOf(call, id, { ...given, organizationId }, info),
   }),
   runs: t.field({
     type: runConnection,
     nullable: true,
     description: 'The runs of its members.',
     args: { ...pageArguments, orderBy: t.arg({ type: orderOf('GroupRun'), description: oldestFirst }) },
-    resolve: ({ id, organizationId }, given, call) => runsOfGroup(call, id, { ...given, organizationId }),
+    resolve: ({ id, organizationId }, given, call, info) => runsOfGroup(call, id, { ...given, organizationId }, info),
   }),
 }))

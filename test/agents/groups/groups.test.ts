@@ -1,7 +1,8 @@
 /** Groups: creating, reading, changing and deleting them, whose they are, their history, and what follows them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeId, newId } from '#src/platform/ids.ts'
-import { change, sql } from '#src/platform/postgres.ts'
+import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { change, findAll, sql } from '#src/platform/postgres.ts'
 import { openStream, type EventStream } from '../../contract/event-stream.ts'
 import { refusal } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -202,6 +203,37 @@ test('the history pages backwards to the first message', async () => {
     if (!page.has_more) break
   }
   expect(seen.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 120 }, (_, at) => at + 1))
+})
+
+test('lists of messages and runs hold no more than a page may, and several at once no more either', async () => {
+  const group = await world.group('Large', 'Larger')
+  const { db } = berth.services
+  const id = decodeId('group', group.id)
+  const length = Math.floor(limits.pageBytes / 2.5)
+  const stored = await findAll<{ id: string }>(
+    db,
+    sql`
+    with number as (select number, gen_random_uuid() as id from generate_series(1, 3) number),
+      task as (insert into session_tasks (id, kind, organization_id, owner_user_id, session_id, status, finished_at, expires_at)
+        select number.id, 'group_run', organization_id, owner_user_id, gen_random_uuid(), 'cancelled', now(), now() from number, groups where groups.id = ${id}),
+      message as (insert into group_messages (id, group_id, sequence, author_type, author_id, author_handle, text, recipient_ids, run_id)
+        select id, ${id}, number, 'member', id, 'large', repeat('x', ${length}), '{}', id from number)
+    insert into group_runs (id, group_id, organization_id, owner_user_id, session_id, message_id, origin_id, hops, revision)
+    select number.id, groups.id, organization_id, owner_user_id, gen_random_uuid(), number.id, number.id, 0, 1 from number, groups where groups.id = ${id} returning id`,
+  )
+  const page = '{ nodes { id } pageInfo { hasNextPage } }'
+  const ask = (fields: string) => berth.ask(`{ group(id: "${group.id}") { ${fields} } }`, { token: world.token })
+  for (const list of ['runs', 'messages']) {
+    expect((await ask(`list: ${list}(first: 3) ${page}`)).body.data).toMatchObject({
+      group: { list: { nodes: [{}, {}], pageInfo: { hasNextPage: true } } },
+    })
+    const { body } = await ask([1, 2, 3, 4, 5].map((first) => `of${first}: ${list}(first: ${first}) ${page}`).join(' '))
+    expect(body.errors?.[0]?.message).toContain('of logs, events, messages and variables at most')
+  }
+  const ids = stored.map((run) => encodeId('groupRun', run.id))
+  const { body } = await berth.ask(`{ nodes(ids: ${JSON.stringify(ids)}) { id } }`, { token: world.token })
+  expect(body.errors?.[0]?.message).toContain('Ask for fewer at once')
+  expect((await world.call('DELETE', `groups/${group.id}`)).status).toBe(204)
 })
 
 test('the same Idempotency-Key says nothing twice, and many messages at once each have their number', async () => {

@@ -5,9 +5,11 @@ import { limits } from '#src/platform/limits.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
 import {
   pageSql,
-  readPagesOfEach,
+  readSizedPagesOfEach,
+  readWithinBytes,
   withinPageBytes,
   type Direction,
+  type Loaded,
   type PagesOf,
   type PageReading,
   type PageWindow,
@@ -159,36 +161,44 @@ async function newestMessages(db: Db, groupId: string, before: number | null): P
   return { messages: rows.slice(0, groupLimits.pageMax).reverse(), hasMore: rows.length > groupLimits.pageMax }
 }
 
-/** The messages of these stored ids that are in groups of the caller's. */
+/**
+ * The messages of these stored ids that are in groups of the caller's.
+ * @throws BerthError invalid_request when several of them are larger together than a page may be.
+ */
 export async function findGroupMessages(call: Call, ids: readonly string[]): Promise<GroupMessage[]> {
   const mine = ownedByCaller(allowAnywhere(call.caller, 'groups:read'))
-  return findAll<GroupMessage>(
-    call.db,
-    sql`select * from group_messages where id = any(${ids}::uuid[]) and group_id in (select g.id from groups g where ${mine})`,
-  )
+  const sized = sql<GroupMessage>`
+    select *, octet_length(text) as size_bytes from group_messages
+    where id = any(${ids}::uuid[]) and group_id in (select g.id from groups g where ${mine})`
+  return (await readWithinBytes(call.db, sized, limits.pageBytes)).loaded
 }
 
-/** The messages of each group of these stored ids, oldest first by default. @throws BerthError invalid_request. */
+/**
+ * The messages of each group of these stored ids, oldest first by default.
+ * @param bytesMax what all pages may have together.
+ * @throws BerthError invalid_request.
+ */
 export async function pageMessagesOfEach(
   call: Call,
   groupIds: readonly string[],
   window: PageWindow,
-  direction: Direction = 'asc',
-): Promise<PagesOf<GroupMessage>> {
+  { direction = 'asc', bytesMax = limits.pageBytes }: { direction?: Direction | undefined; bytesMax?: number } = {},
+): Promise<Loaded<PagesOf<GroupMessage>>> {
+  const pageBytesMax = Math.min(bytesMax, limits.pageBytes)
   const mine = ownedByCaller(allowAnywhere(call.caller, 'groups:read'))
   const chosen = sql`group_id = parent.id`
-  return readPagesOfEach<GroupMessage, string>(call.db, window, {
+  return readSizedPagesOfEach<GroupMessage, string>(call.db, window, {
     cursors: { keyOf: sequenceOf, cursorOf: ({ sequence }) => String(sequence) },
     parents: sql`select id from groups where id = any(${groupIds}::uuid[]) and ${mine}`,
     parentName: 'group',
     rows: (reading: PageReading) => {
       const { within, cut } = pageSql(sql`sequence`, reading, direction)
       const listed = sql`select *, octet_length(text) as size_bytes from group_messages where ${chosen} and ${within} ${cut}`
-      return withinPageBytes(listed, sql`sequence`, reading, direction, Math.floor(limits.pageBytes / groupIds.length))
+      return withinPageBytes(listed, sql`sequence`, reading, direction, Math.floor(pageBytesMax / groupIds.length))
     },
     whole: sql`group_messages where ${chosen}`,
     most: limits.connectionFirstMax,
-    bytesMax: limits.pageBytes,
+    bytesMax: pageBytesMax,
   })
 }
 

@@ -1,4 +1,5 @@
 /** The runs with which members of groups answer: reading and stopping them, and answering what they ask of their user. */
+import type { RawBuilder } from 'kysely'
 import { allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -8,8 +9,11 @@ import { groupLimits } from '#src/platform/limits/groups.ts'
 import {
   idCursors,
   pageSql,
-  readPagesOfEach,
+  readSizedPagesOfEach,
+  readWithinBytes,
+  withinPageBytes,
   type Direction,
+  type Loaded,
   type PagesOf,
   type PageReading,
   type PageWindow,
@@ -24,44 +28,61 @@ import { usageOf, type ShownUsage } from '#src/resources/agents/sessions/usage.t
 import { stopTask } from '#src/resources/agents/tasks.ts'
 import { nothingUsed, usageSince } from './conversation.ts'
 import type { RunNamed } from './events.ts'
-import { findRunsWhere, isRunOpen, readGroupRun, runColumns, runTables, type GroupRun } from './rows.ts'
+import { isRunOpen, readGroupRun, runColumns, runTables, type GroupRun } from './rows.ts'
 
 /** A run of the caller's group. @throws BerthError not_found. */
 export async function getGroupRun(call: Call, { groupId, runId }: RunNamed): Promise<GroupRun> {
   return readGroupRun(call.db, allowAnywhere(call.caller, 'groups:read'), groupId, runId)
 }
 
-/** The runs of these stored ids that are the caller's. */
+/**
+ * The runs of these stored ids that are the caller's.
+ * @throws BerthError invalid_request when several of them are larger together than a page may be.
+ */
 export async function findGroupRuns(call: Call, ids: readonly string[]): Promise<GroupRun[]> {
   const mine = ownedByCaller(allowAnywhere(call.caller, 'groups:read'))
-  return findRunsWhere(call.db, sql`r.id = any(${ids}::uuid[]) and ${mine}`)
+  const found = sizedRuns(sql`r.id = any(${ids}::uuid[]) and ${mine}`)
+  return (await readWithinBytes(call.db, found, limits.pageBytes)).loaded
 }
 
 /** What leads to a list of runs. */
 export type RunParent = 'group' | 'message'
 
-/** The runs of each group, or of those who are to answer each message, of these stored ids, oldest first by default. @throws BerthError invalid_request. */
+/**
+ * The runs of each group, or of those who are to answer each message, of these stored ids, oldest first by default.
+ * @param bytesMax what all pages may have together.
+ * @throws BerthError invalid_request.
+ */
 export async function pageRunsOfEach(
   call: Call,
   parent: RunParent,
   parentIds: readonly string[],
   window: PageWindow,
-  direction: Direction = 'asc',
-): Promise<PagesOf<GroupRun>> {
+  { direction = 'asc', bytesMax = limits.pageBytes }: { direction?: Direction | undefined; bytesMax?: number } = {},
+): Promise<Loaded<PagesOf<GroupRun>>> {
+  const pageBytesMax = Math.min(bytesMax, limits.pageBytes)
   const mine = ownedByCaller(allowAnywhere(call.caller, 'groups:read'))
   const column = parent === 'group' ? sql`group_id` : sql`message_id`
   const chosen = sql`${column} = parent.id and ${mine}`
-  return readPagesOfEach<GroupRun, string>(call.db, window, {
+  return readSizedPagesOfEach<GroupRun, string>(call.db, window, {
     cursors: idCursors('groupRun'),
     parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
     parentName: parent === 'group' ? 'group' : 'message',
     rows: (reading: PageReading) => {
       const { within, cut } = pageSql(sql`r.id`, reading, direction)
-      return sql`select ${runColumns} from ${runTables} where ${chosen} and ${within} ${cut}`
+      const listed = sizedRuns(sql`${chosen} and ${within} ${cut}`)
+      return withinPageBytes(listed, sql`id`, reading, direction, Math.floor(pageBytesMax / parentIds.length))
     },
     whole: sql`group_runs where ${chosen}`,
     most: limits.connectionFirstMax,
+    bytesMax: pageBytesMax,
   })
+}
+
+/** Runs, each with the bytes of its reply and of what it waits for, which may be large. */
+function sizedRuns(condition: RawBuilder<unknown>): RawBuilder<GroupRun> {
+  return sql<GroupRun>`
+    select run.*, coalesce(octet_length(reply_text), 0) + octet_length(pending::text) as size_bytes from (select ${runColumns} from ${runTables} where ${condition}) run`
 }
 
 /** Stops a run; one that has ended stays as it is. @throws BerthError not_found. */
