@@ -79,14 +79,14 @@ describe('what a run waits for', () => {
     expect((await reply(run, custom?.tool_call_id ?? '', 'sun')).body.pending_questions).toMatchObject([
       { question: 'Which one?' },
     ])
-    const last = await reply(run, question?.tool_call_id ?? '', 'a')
+    const last = await reply(run, question?.tool_call_id ?? '', '😀'.repeat(8_000)) // characters, not their halves
     expect(last).toMatchObject({ status: 200, body: { pending_questions: [] } })
     const ended = await world.until(run, 'completed')
     expect(ended.reply?.text).toBe('done')
-    expect((await reply(run, question?.tool_call_id ?? '', 'a')).status).toBe(200)
+    expect((await reply(run, question?.tool_call_id ?? '', '😀'.repeat(8_000))).status).toBe(200)
     expect(await reply(run, question?.tool_call_id ?? '', 'b')).toMatchObject(refusal(409, 'already_answered'))
     const results = (await sessions.log(asker)).filter(({ type }) => type === 'user.custom_tool_result')
-    expect(results.map(textOf)).toEqual(['sun', 'a'])
+    expect(results.map(textOf)).toEqual(['sun', '😀'.repeat(8_000)])
   })
 
   test('is found by its own ids only', async () => {
@@ -127,7 +127,7 @@ describe('what a run waits for', () => {
       { approved: false, reason: 'x'.repeat(10_001) },
     ])
       expect(await approve(run, approval, body)).toMatchObject(refusal(400, 'invalid_request'))
-    for (const answer of ['', 'x'.repeat(8_001), 'a\0'])
+    for (const answer of ['', 'x'.repeat(8_001), '😀'.repeat(8_001), 'a\0'])
       expect(await reply(run, question, answer)).toMatchObject(refusal(400, 'invalid_request'))
     expect(await world.run(run)).toEqual(run)
     for (const one of [run, other]) await stop(one)

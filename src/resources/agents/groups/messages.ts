@@ -28,6 +28,7 @@ import {
   type GroupMessage,
   type GroupRun,
 } from './rows.ts'
+import { readText } from './texts.ts'
 
 /** The input of a message. `recipientIds`: public ids of sessions; without it the mentions in the text count. */
 export type MessageInput = { text: string; recipientIds?: readonly string[] | null }
@@ -41,7 +42,7 @@ export type SentMessage = { message: GroupMessage; runs: GroupRun[] }
  */
 export async function sendGroupMessage(call: Call, publicId: string, input: MessageInput): Promise<SentMessage> {
   const scope = allowAnywhere(call.caller, 'groups:write')
-  const text = readText(input.text)
+  const text = readText('text', input.text, groupLimits.textLength)
   return transaction(call.db, async (tx) => {
     const known = await readGroup(tx, scope, publicId)
     const recipients = recipientsOf(await findMembers(tx, [known.id]), text, input.recipientIds)
@@ -78,18 +79,6 @@ async function beginIfRoom(call: Call, tx: Tx, sessionId: string): Promise<void>
   } catch (error) {
     if (!(error instanceof BerthError && error.code === 'rate_limited')) throw error
   }
-}
-
-function readText(given: string): string {
-  const { textLength: most } = groupLimits
-  if (given === '' || given.length > 2 * most || Array.from(given).length > most)
-    // two units make one character at most
-    throw new BerthError('invalid_request', `text must be 1 to ${most} characters.`, { field: 'text' })
-  if (given.includes('\0') || !given.isWellFormed())
-    throw new BerthError('invalid_request', 'text contains a NUL character or half of one. Remove it.', {
-      field: 'text',
-    })
-  return given
 }
 
 function checkRoom({ messageSequence }: Group): void {

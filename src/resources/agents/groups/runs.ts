@@ -29,6 +29,7 @@ import { stopTask } from '#src/resources/agents/tasks.ts'
 import { nothingUsed, usageSince } from './conversation.ts'
 import type { RunNamed } from './events.ts'
 import { isRunOpen, readGroupRun, runColumns, runTables, type GroupRun } from './rows.ts'
+import { readText } from './texts.ts'
 
 /** A run of the caller's group. @throws BerthError not_found. */
 export async function getGroupRun(call: Call, { groupId, runId }: RunNamed): Promise<GroupRun> {
@@ -182,12 +183,7 @@ export async function answerGroupQuestion(
   input: RunNamed & { toolCallId: string; answer: string },
 ): Promise<GroupRun> {
   const scope = allowAnywhere(call.caller, 'groups:write')
-  const { answerLength: most } = groupLimits
-  const text = input.answer
-  if (text === '' || text.length > most || text.includes('\0') || !text.isWellFormed())
-    throw new BerthError('invalid_request', `answer must be text of 1 to ${most} characters, without NUL.`, {
-      field: 'answer',
-    })
+  const text = readText('answer', input.answer, groupLimits.answerLength)
   return answer(call, scope, input, {
     kind: 'sessionEvent',
     publicId: input.toolCallId,
