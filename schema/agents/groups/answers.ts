@@ -28,7 +28,9 @@ mutationOf(
     ...named(t),
     approvalId: t.id({ required: true, description: 'Which: `apr_…`.' }),
     approved: t.boolean({ description: 'Whether the tool may run.' }),
-    reason: t.string({ description: 'What the agent is told when it may not.' }),
+    reason: t.string({
+      description: 'What the agent is told when it may not; when it may, only the session’s log has it.',
+    }),
     result: t.field({
       type: confirmationResult,
       description: 'The same as `approved`, as events of sessions have it.',

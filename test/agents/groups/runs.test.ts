@@ -90,7 +90,7 @@ describe('what a run waits for', () => {
   })
 
   test('is found by its own ids only', async () => {
-    const { run } = await waiting(
+    const { run, asker } = await waiting(
       '!tool web_fetch {"url":"https://x.example/"}\n!tool+ ask_user {"question":"?"}\n!say ok',
     )
     const { run: other } = await waiting(
@@ -125,11 +125,18 @@ describe('what a run waits for', () => {
       { result: 'maybe' },
       { approved: null },
       { approved: false, reason: 'x'.repeat(10_001) },
+      { approved: false, reason: 'x', deny_message: 'y' },
+      { approved: true, deny_message: 'x'.repeat(10_001) },
     ])
       expect(await approve(run, approval, body)).toMatchObject(refusal(400, 'invalid_request'))
     for (const answer of ['', 'x'.repeat(8_001), '😀'.repeat(8_001), 'a\0'])
       expect(await reply(run, question, answer)).toMatchObject(refusal(400, 'invalid_request'))
     expect(await world.run(run)).toEqual(run)
+    expect((await approve(run, approval, { approved: true, reason: 'It is ours.' })).status).toBe(200)
+    expect((await sessions.log(asker)).findLast(({ type }) => type === 'user.tool_confirmation')).toMatchObject({
+      result: 'allow',
+      deny_message: 'It is ours.',
+    })
     for (const one of [run, other]) await stop(one)
   })
 

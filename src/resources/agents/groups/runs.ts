@@ -8,6 +8,7 @@ import { limits } from '#src/platform/limits.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
 import {
   idCursors,
+  isGiven,
   pageSql,
   readSizedPagesOfEach,
   readWithinBytes,
@@ -145,7 +146,7 @@ export function usageOfRun({ usage, usageFrom, counters }: GroupRun): ShownUsage
   return usageOf({ ...(used ?? nothingUsed), runningSince: null })
 }
 
-/** The input of an approval: `approved`, or `result`, as the events of sessions have it. */
+/** The input of an approval: `approved` and `reason`, or `result` and `denyMessage`, as the events of sessions have them. */
 export type ApprovalInput = RunNamed & {
   approvalId: string
   approved?: boolean | null
@@ -213,6 +214,10 @@ function readApproval({ approved, reason, result, denyMessage }: ApprovalInput):
     throw new BerthError('invalid_request', 'Send approved, true or false; or result, allow or deny. Not both.', {
       field: 'approved',
     })
+  if (isGiven(reason) && isGiven(denyMessage))
+    throw new BerthError('invalid_request', 'Send reason or deny_message, not both: they are the same.', {
+      field: 'deny_message',
+    })
   const text = reason ?? denyMessage ?? null
   if (text !== null && (text.length > limits.denyMessageLength || text.includes('\0') || !text.isWellFormed()))
     throw new BerthError(
@@ -220,7 +225,7 @@ function readApproval({ approved, reason, result, denyMessage }: ApprovalInput):
       `reason must be text of at most ${limits.denyMessageLength} characters, without NUL.`,
       { field: 'reason' },
     )
-  return { result: word, denyMessage: word === 'deny' ? text : null }
+  return { result: word, denyMessage: text }
 }
 
 /** How one kind of answer is found and made. */
