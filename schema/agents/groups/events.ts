@@ -71,7 +71,7 @@ builder.subscriptionFields((t) => ({
   groupEvents: t.field({
     type: eventOrHeartbeat,
     description:
-      'What happens in a group after the cursor (without one, from now on), until it is deleted: messages, changes of runs and of the group. Errors: NOT_FOUND, INVALID_REQUEST.',
+      'What happens in a group after the cursor (without one, from now on), until it is deleted: messages, changes of runs and of the group. Errors: NOT_FOUND, INVALID_REQUEST, REPLAY_RETENTION_EXCEEDED.',
     args: {
       groupId: t.arg.id({ required: true, description: 'The group.' }),
       after: t.arg.string({ description: 'The cursor of the last event seen.' }),

@@ -284,6 +284,16 @@ test('a group and its runs are followed from any revision, without gaps or repea
   )
   const { cursor, type, runStatus } = events[3] ?? {}
   expect(await next(resumed, 'groupEvents')).toMatchObject({ cursor, type, runStatus })
+  const kept = 3
+  await change(
+    berth.services.db,
+    sql`delete from group_events where group_id = ${decodeId('group', group.id)} and position <= ${revision - kept}`,
+  )
+  const late = await follow(`groupEvents(groupId: "${group.id}", after: "${revision - kept - 1}") ${fields}`)
+  expect(JSON.stringify((await late.next())?.data)).toContain('REPLAY_RETENTION_EXCEEDED')
+  const just = await follow(`groupEvents(groupId: "${group.id}", after: "${revision - kept}") ${fields}`)
+  expect(await next(just, 'groupEvents')).toMatchObject({ revision: revision - kept + 1 })
+  just.close()
   const run = runs[0]
   const state = await follow(
     `groupRunState(groupId: "${group.id}", runId: "${run?.run_id}") { ... on GroupRunState { cursor run { status reply { text } revision } } }`,

@@ -1,11 +1,12 @@
 /** What happens in a group: written with the change, followed from any revision without gaps or repeats. */
 import { allowAnywhere } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
 import { eventPosition } from '#src/platform/pages.ts'
-import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { follow, listenAlone } from '#src/platform/streams/follow.ts'
-import { followRows } from '#src/platform/streams/row-events.ts'
+import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { TaskStatus } from '#src/resources/agents/tasks/rows.ts'
@@ -55,7 +56,8 @@ type Following = Call & { signal?: AbortSignal }
 /**
  * What happens in a group after the cursor, which is a revision (from now on without one), as it happens, until the group
  * is deleted.
- * @throws BerthError not_found; invalid_request for a text that is not a cursor. Both before the first event.
+ * @throws BerthError not_found; invalid_request for a text that is not a cursor; replay_retention_exceeded when the next event
+ * is not kept any more. All before the first event, except that a reader who is too slow may fall out of what is kept.
  */
 export async function followGroup(
   call: Following,
@@ -63,12 +65,29 @@ export async function followGroup(
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<GroupEvent>> {
   const group = await readGroup(call.db, allowAnywhere(call.caller, 'groups:read'), publicId)
-  return followRows<GroupEvent>(call, group.id, after, {
+  const position = after ? eventPosition(after) : group.revision
+  await readEvents(call.db, group.id, position, 1)
+  return eventsAfter<GroupEvent>(call, group.id, position, {
     topic: groupTopic,
-    rows: sql`group_events where group_id = ${group.id}`,
-    owner: sql`groups where id = ${group.id}`,
-    position: group.revision,
+    read: (from, most) => readEvents(call.db, group.id, from, most),
+    isLast: () => false,
+    isOver: async () => (await findOne(call.db, sql`select 1 from groups where id = ${group.id}`)) === undefined,
   })
+}
+
+/** The events after a position. @throws BerthError replay_retention_exceeded when the first of them is not kept any more. */
+async function readEvents(db: Db, groupId: string, after: number, most: number): Promise<GroupEvent[]> {
+  const events = await findAll<GroupEvent>(
+    db,
+    sql`select * from group_events where group_id = ${groupId} and position > ${after} order by position limit ${most}`,
+  )
+  const [first] = events
+  if (first && first.position !== after + 1)
+    throw new BerthError(
+      'replay_retention_exceeded',
+      `The next event is not kept any more: only the newest ${groupLimits.eventsKept} are. Read the group as it is now, and go on from its event cursor.`,
+    )
+  return events
 }
 
 /** Which run is followed. Both ids are public. */
