@@ -233,6 +233,28 @@ test('what is said in the very moment in which a member begins is told to it, th
   expect(heard.filter((one) => one.includes('> Just now.'))).toHaveLength(1)
 })
 
+test('a member that another asks gets the whole of what asks it, and nobody is asked by what is left out', async () => {
+  const talker = await scripted('Talker')
+  const listener = await speaker('Listener', 'I have heard.')
+  const group = await world.of([talker, listener])
+  const asking = `${'x'.repeat(groupLimits.textLength - 20)}\n@listener`
+  answers(asking, `${'x'.repeat(groupLimits.textLength)}\n@listener`)
+  await world.say(group.id, '@talker go on')
+  expect((await world.rested(group.id)).transcript.map(({ author }) => author.handle)).toEqual([
+    'user',
+    'talker',
+    'listener',
+  ])
+  const [heard = ''] = await told(listener)
+  expect(heard.endsWith(asking.replaceAll(/^/gm, '> '))).toBe(true)
+  await world.say(group.id, '@talker and on')
+  expect((await world.rested(group.id)).transcript.at(-1)).toMatchObject({
+    author: { handle: 'talker' },
+    recipient_ids: [],
+    undelivered_reason: null,
+  })
+})
+
 test('a long transcript is told in part, and a long answer is kept in part', async () => {
   const talker = await scripted('Talker')
   const listener = await world.session('Listener')

@@ -8,7 +8,7 @@ import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { Task } from '#src/resources/agents/tasks/rows.ts'
 import { findMembers, findMessageRow, type Group, type GroupMember, type GroupMessage } from './rows.ts'
 
-/** The part of a member's reply that another is told. Unit: characters. */
+/** The part of a message that a member is told that is not to answer it. Unit: characters. */
 const quoteLength = 16_000
 /** What begins a new line for a reader; each is quoted. */
 const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/
@@ -80,15 +80,18 @@ function quoted(message: GroupMessage, members: readonly GroupMember[]): string 
   const to = members.filter(({ sessionId }) => recipientIds.includes(sessionId)).map(({ handle }) => `"@${handle}"`)
   const who = authorType === 'user' ? 'your user' : `the agent "@${authorHandle}"`
   const whom = to.length > 0 ? ` to ${to.join(', ')}` : ''
-  return [`Message ${sequence}, ${who}${whom}:`, ...quoteLines(text)].join('\n')
+  return [`Message ${sequence}, ${who}${whom}:`, ...quoteLines(shortened(text))].join('\n')
+}
+
+function shortened(text: string): string {
+  return text.length <= quoteLength ? text : `${text.slice(0, quoteLength).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 function quoteLines(text: string): string[] {
-  const short = text.length <= quoteLength ? text : `${text.slice(0, quoteLength).toWellFormed()}…`
-  return short.split(lineBreak).map((line) => `> ${line}`)
+  return text.split(lineBreak).map((line) => `> ${line}`)
 }
 
-/** What is to be answered: the user's own words as they are, those of another agent as a quote. */
+/** What is to be answered: the user's own words as they are, those of another agent as a quote; neither is cut. */
 function questionOf(asked: GroupMessage): { type: 'text'; text: string }[] {
   if (asked.authorType === 'user')
     return [textBlock(`Answer message ${asked.sequence}, from your user:`), textBlock(asked.text)]

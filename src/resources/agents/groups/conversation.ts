@@ -119,7 +119,8 @@ async function addReply(tx: Tx, group: Group, run: RunRow, answer: string): Prom
   const members = await findMembers(tx, [group.id])
   const author = members.find(({ sessionId }) => sessionId === run.sessionId)
   if (!author) throw new Error('a run of a session that is no member')
-  const mentioned = mentionedBy(author, members, answer)
+  const text = shortened(answer)
+  const mentioned = mentionedBy(author, members, text) // in what those that are asked can read
   const hops = run.hops + 1
   const room = hops > groupLimits.hopsMax ? 0 : await roomFor(tx, run.originId)
   const recipients = mentioned.slice(0, room)
@@ -127,7 +128,7 @@ async function addReply(tx: Tx, group: Group, run: RunRow, answer: string): Prom
     authorType: 'member',
     authorId: author.sessionId,
     authorHandle: author.handle,
-    text: shortened(answer),
+    text,
     runId: run.id,
     recipients,
     undeliveredReason:
