@@ -133,7 +133,7 @@ builder.objectType(groupRunType, {
     error: t.field({ type: errorType, nullable: true, description: 'Why it failed.', resolve: ({ error }) => error }),
     usage: t.field({
       type: sessionUsage,
-      description: 'What the session used during it, so far.',
+      description: 'What the session used during it, so far; not what a request used that stopping it cut short.',
       resolve: usageOfRun,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Since when it waits or works.' }),
