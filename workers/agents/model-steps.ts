@@ -132,6 +132,7 @@ async function begin(
           usedByVm: session.usedByVm,
           toolsRunAtClient,
           mcpTools: listing.tools,
+          askedFirst: listing.askedFirst,
         })
   const thinks = model !== null && model.reasoningLevels.length > 0
   const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()

@@ -4,7 +4,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { agentSessions, results, textOf, type AgentSessions, type Event } from '../../support/agent-sessions.ts'
 import { startConnectorWorld, type ConnectorWorld } from '../../support/connectors/world.ts'
-import { makeVmToken } from '../../support/makers.ts'
+import { makeKey, makeVmToken } from '../../support/makers.ts'
 
 let world: ConnectorWorld
 let token: string
@@ -60,6 +60,28 @@ test('an agent uses a connected service with its owner’s token, after asking, 
   expect(errorsOf(log)).toEqual([])
   expect(world.tools.tokens.every((one) => world.authority.scopesOf(one, world.tools.url))).toBe(true)
   expect(JSON.stringify(log)).not.toContain(world.tools.tokens[0])
+})
+
+test('an agent that others may change asks for every call of a connector, whatever a colleague or a key makes it say', async () => {
+  await world.connect('desk', token)
+  const { key } = await makeKey(world.berth, token)
+  const shared = await agentSessions(world.berth, key).agent({ name: 'shared' })
+  const colleague = await world.berth.token('colleague', 'acme', 'member')
+  const change = async (as: string, version: number, system: string): Promise<void> =>
+    expect(await world.call('PATCH', `/agents/${shared}`, { ...desk, version, system }, as)).toMatchObject({
+      status: 200,
+    })
+  await change(colleague, 1, 'a colleague’s')
+  const id = await sessions.begin(shared, sum)
+  await change(key, 2, 'a key’s')
+  for (const one of [id, await sessions.begin(shared, sum)]) {
+    const log = await sessions.rested(one)
+    expect(log.filter(({ type }) => type === 'agent.mcp_tool_use')).toMatchObject([{ evaluated_permission: 'ask' }])
+    expect(results(log)).toEqual([])
+  }
+  const [use] = (await sessions.log(id)).filter(({ type }) => type === 'agent.mcp_tool_use')
+  await sessions.send(id, { type: 'user.tool_confirmation', tool_use_id: use?.id, result: 'allow' })
+  expect(results(await sessions.rested(id))).toEqual([{ isError: false, text: '3' }])
 })
 
 test('tools that the person disabled are not offered, and not called when they were disabled meanwhile', async () => {

@@ -246,6 +246,7 @@ describe('the tools that a model is offered', () => {
         usedByVm: false,
         toolsRunAtClient: false,
         mcpTools: none,
+        askedFirst: new Set(),
         ...facts,
       },
     ).map(({ tool }) => tool.name)
@@ -306,6 +307,7 @@ describe('the tools that a model is offered', () => {
         usedByVm: false,
         toolsRunAtClient: false,
         mcpTools: none,
+        askedFirst: new Set(),
       },
     )
     expect(await readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
@@ -329,6 +331,7 @@ describe('the tools that a model is offered', () => {
         usedByVm: false,
         toolsRunAtClient: false,
         mcpTools: none,
+        askedFirst: new Set(),
       },
     )
     const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
@@ -361,6 +364,7 @@ describe('the tools that a model is offered', () => {
         usedByVm: false,
         toolsRunAtClient: false,
         mcpTools: none,
+        askedFirst: new Set(),
       },
     )
     const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(b+)+$' } } }

@@ -69,6 +69,12 @@ export async function findAgentVersion(db: Db, id: string, version: number): Pro
   )
 }
 
+/** Whether an agent is this person's own, so that nobody else changes it. */
+export async function isAgentOf(db: Db, id: string, userId: string | null): Promise<boolean> {
+  const own = await findOne(db, sql`select 1 from agents where id = ${id} and owner_user_id = ${userId}`)
+  return own !== undefined
+}
+
 /**
  * The caller's agent in its newest version.
  * @param lock `for key share`, `for no key update` or `for update` to lock it.

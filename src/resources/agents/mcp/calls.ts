@@ -4,6 +4,7 @@
  */
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
+import { isAgentOf } from '#src/resources/agents/agents/rows.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { askMcpServer, type McpTool } from './servers.ts'
@@ -14,13 +15,20 @@ import { errorEvent } from '#src/resources/agents/turns/step-events.ts'
 import { mcpToolResult, type McpResult } from './results.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 
-/** The tools by server name, and an event for each server that could not be reached. */
-export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; errors: NewEvent[] }
+/**
+ * The tools by server name, and an event for each server that could not be reached. `askedFirst`: connectors whose calls
+ * wait for the person, whatever the agent says.
+ */
+export type McpListing = {
+  tools: ReadonlyMap<string, readonly McpTool[]>
+  errors: NewEvent[]
+  askedFirst: ReadonlySet<string>
+}
 
 /** The session whose servers and credentials are used. */
 export type McpSession = Pick<
   Session,
-  'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition' | 'usedByVm'
+  'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentId' | 'agentDefinition' | 'usedByVm'
 >
 
 const callMs = 120_000
@@ -33,7 +41,7 @@ const listings = createBoundedMap<string, McpListing>({ entriesMax: keptMax, wei
 
 /** The listing of this turn; undefined when the servers have to be asked, which may take 10 s. */
 export function listedMcpTools(session: McpSession, turnId: string): McpListing | undefined {
-  if (sourceNames(session).length === 0) return { tools: new Map(), errors: [] }
+  if (sourceNames(session).length === 0) return { tools: new Map(), errors: [], askedFirst: new Set() }
   return listings.get(keyOf(session, turnId))
 }
 
@@ -53,9 +61,10 @@ export async function listSessionTools(
       else errors.push(failure(outcome.status, outcome.error, source.name))
     }),
   )
+  const askedFirst = await askedFirstIn(services, session)
   signal.throwIfAborted()
-  listings.set(keyOf(session, turnId), { tools, errors: [] }, JSON.stringify([...tools]).length)
-  return { tools, errors }
+  listings.set(keyOf(session, turnId), { tools, errors: [], askedFirst }, JSON.stringify([...tools]).length)
+  return { tools, errors, askedFirst }
 }
 
 /** Calls a tool. A server that cannot be reached is an error of the call, and of the session. */
@@ -101,6 +110,19 @@ function sourcesIn(
   const { mcp_servers, mcp_services } = agentDefinition
   const definition = { mcp_servers, mcp_services: usedByVm ? [] : mcp_services }
   return sourcesOf(services, { definition, organizationId, userId, vaultIds })
+}
+
+/**
+ * The connectors of an agent that is not the person's own. Others may change such an agent, and nobody but the person
+ * says what is done with their connection.
+ */
+async function askedFirstIn(
+  { db }: RefreshServices,
+  { agentId, agentDefinition: { mcp_servers, mcp_services }, ownerUserId }: McpSession,
+): Promise<ReadonlySet<string>> {
+  const connectors = mcp_services.map(({ id }) => id).filter((id) => !mcp_servers.some(({ name }) => name === id))
+  if (connectors.length === 0 || agentId === null) return new Set()
+  return new Set((await isAgentOf(db, agentId, ownerUserId)) ? [] : connectors)
 }
 
 function failure(status: 'auth_required' | 'unreachable', message: string, serverName: string): NewEvent {

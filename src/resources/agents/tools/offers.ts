@@ -29,6 +29,8 @@ export type OfferFacts = {
   usedByVm: boolean
   toolsRunAtClient: boolean
   mcpTools: ReadonlyMap<string, readonly McpTool[]>
+  /** Servers and connectors whose tools are asked for whatever the agent says. */
+  askedFirst: ReadonlySet<string>
 }
 
 /** The maximum number of tools that a model is offered, whatever servers list. */
@@ -127,7 +129,7 @@ function offersOfEntry(entry: AgentTool, facts: OfferFacts): Offer[] {
         name,
         kind: 'mcp',
         serverName,
-        isAsked: policy.type === 'always_ask',
+        isAsked: policy.type === 'always_ask' || facts.askedFirst.has(serverName),
       },
     ]
   })
