@@ -19,7 +19,13 @@ import type { Call } from '#src/platform/services.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { agentRows, findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
-import { changeLock, hasOthersStarters, hasPendingFires, refuseStartersToVmTokens } from './agents/starters.ts'
+import {
+  changeLock,
+  hasOthersStarters,
+  hasPendingFires,
+  refuseConnectorsToVmTokens,
+  refuseStartersToVmTokens,
+} from './agents/starters.ts'
 import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './sessions/deletion.ts'
@@ -35,9 +41,12 @@ export type AgentFilter = CreatedFilter & { organizationId?: string | null; incl
  * @throws BerthError invalid_request, unknown_model, unknown_tool.
  */
 export async function createAgent(call: Call, fields: AgentFields): Promise<Agent> {
-  const { organizationId, userId } = allow(call.caller, 'agents:write')
+  const scope = allow(call.caller, 'agents:write')
+  const { organizationId, userId } = scope
   const id = newUuid()
-  const definition = JSON.stringify(readDefinition(call.config, fields))
+  const read = readDefinition(call.config, fields)
+  refuseConnectorsToVmTokens(scope, read)
+  const definition = JSON.stringify(read)
   return transaction(call.db, async (tx) => {
     await checkCount(tx, organizationId, {
       rows: sql`agents where organization_id = ${organizationId}`,
@@ -133,6 +142,7 @@ export async function updateAgent(
     }
     const definition = changeDefinition(call.config, agent.definition, fields)
     if (sameDefinition(agent.definition, definition)) return agent
+    refuseConnectorsToVmTokens(scope, definition)
     if (agent.version >= limits.agentVersionsMax)
       throw new BerthError(
         'rate_limited',

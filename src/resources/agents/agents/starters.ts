@@ -1,8 +1,9 @@
 /** What starts an agent while nobody looks: deployments, schedules and triggers that name it. */
-import type { Scope } from '#src/platform/access.ts'
+import { closedToVmTokens, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { RawBuilder } from 'kysely'
+import type { AgentDefinition } from './rows.ts'
 
 /**
  * The lock under which an agent is changed. For a VM's token it is one that keeps whoever names the agent waiting, so
@@ -38,6 +39,15 @@ export async function refuseStartersToVmTokens(
       'forbidden',
       `The token inside a VM may not change, archive or delete an agent that a deployment, a schedule or a trigger starts${which === 'newest' ? ' in its newest version' : ''}. Use your own token from outside the VM.`,
     )
+}
+
+/**
+ * Keeps a VM's token from writing what an agent with connectors does: sessions that its person begins, or that ask it as
+ * a peer, would use their connections so.
+ * @throws BerthError forbidden.
+ */
+export function refuseConnectorsToVmTokens({ vmId }: Scope, { mcp_services: connectors }: AgentDefinition): void {
+  if (vmId !== null && connectors.length > 0) throw closedToVmTokens('definitions of agents with connectors')
 }
 
 /** Whether somebody else has something that starts this agent. Its row must be locked for update. */
