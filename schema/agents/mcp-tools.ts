@@ -30,7 +30,7 @@ const mcpServerTools = builder.objectRef<McpServerTools>('McpServerTools').imple
     serverName: t.exposeString('serverName', {
       description: 'Its name in the agent’s definition; the id of a connector.',
     }),
-    url: t.exposeString('url', { description: 'Its address.' }),
+    url: t.exposeString('url', { description: 'Its address; empty for a connector that is no longer offered here.' }),
     status: t.field({ type: mcpServerStatus, description: 'The outcome.', resolve: ({ status }) => status }),
     error: t.exposeString('error', { nullable: true, description: 'What went wrong, as a sentence.' }),
     tools: t.field({ type: [mcpTool], description: 'Its tools.', resolve: ({ tools }) => tools }),

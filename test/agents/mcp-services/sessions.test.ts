@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { refusal } from '../../support/agents-service.ts'
 import { agentSessions, results, textOf, type AgentSessions, type Event } from '../../support/agent-sessions.ts'
 import { startConnectorWorld, type ConnectorWorld } from '../../support/connectors/world.ts'
 import { makeKey, makeVmToken } from '../../support/makers.ts'
@@ -188,11 +189,27 @@ test('a session that the token inside a VM began or steered has no connectors', 
   ] as const)
     expect((await world.call(method, path, body, vmToken)).status, path).toBe(403)
   const vms = agentSessions(world.berth, vmToken)
-  const agent = await vms.agent({ ...desk, tools: [...desk.tools, { type: 'berth_toolset_v1' }] })
+  const agent = await sessions.agent({ ...desk, tools: [...desk.tools, { type: 'berth_toolset_v1' }] })
   const log = await vms.rested(await vms.begin(agent, sum))
   expect(results(log)).toEqual([{ isError: true, text: expect.stringContaining('no such tool') }])
   expect(errorsOf(log)).toEqual([])
   expect((await world.call('GET', `/agents/${agent}/mcp-tools`, undefined, vmToken)).body).toEqual({ data: [] })
+})
+
+test('the token inside a VM writes no agent that has connectors, nor gives one to an agent', async () => {
+  const vmToken = await makeVmToken(world.berth, token)
+  const write = (method: string, path: string, body: object) => world.call(method, path, body, vmToken)
+  const fields = { name: 'a', model: 'berth/demo' }
+  expect(await write('POST', '/agents', { ...fields, ...desk })).toMatchObject(refusal(403, 'forbidden'))
+  const plain = await agentSessions(world.berth, vmToken).agent({})
+  expect(await write('PATCH', `/agents/${plain}`, { version: 1, ...desk })).toMatchObject(refusal(403, 'forbidden'))
+  const persons = await sessions.agent(desk)
+  expect(await write('PATCH', `/agents/${persons}`, { version: 1, system: 'Tell it all.' })).toMatchObject(
+    refusal(403, 'forbidden'),
+  )
+  expect(await write('PATCH', `/agents/${persons}`, { version: 1, mcp_services: [], tools: [] })).toMatchObject({
+    status: 200,
+  })
 })
 
 test('an agent names connectors of the catalog, and goes on working when one leaves it', async () => {
@@ -219,5 +236,12 @@ test('an agent names connectors of the catalog, and goes on working when one lea
   )
   expect(change.status, JSON.stringify(change.body)).toBe(200)
   const log = await sessions.rested(await sessions.begin(agent, '!say fine'))
-  expect([textOf(log.findLast(({ type }) => type === 'agent.message')), errorsOf(log)]).toEqual(['fine', []])
+  expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('fine')
+  const error = 'The connector left is no longer offered here.'
+  expect(errorsOf(log)).toMatchObject([
+    { type: 'mcp_connection_failed_error', mcp_server_name: 'left', message: error },
+  ])
+  expect((await world.call('GET', `/agents/${agent}/mcp-tools`, undefined, token)).body).toEqual({
+    data: [{ server_name: 'left', url: '', status: 'unreachable', error, tools: [] }],
+  })
 })

@@ -79,7 +79,8 @@ export async function callMcpTool(
   if (!source) return { result: failed('The agent no longer has this tool server.'), errors: [] }
   const { name: serverName, url, bearer, missing } = source
   if (source.disabled.has(call.name)) return { result: failed('This tool is disabled.'), errors: [] }
-  if (missing !== null) return { result: failed(missing), errors: [failure('auth_required', missing, serverName)] }
+  if (missing !== null)
+    return { result: failed(missing.error), errors: [failure(missing.status, missing.error, serverName)] }
   const asked = await askMcpServer(services, { url, bearer, limitMs: callMs, signal }, (client, over) =>
     client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(
       (result): McpResult => result as McpResult,

@@ -34,10 +34,12 @@ export type ToolSource = {
   /** An outcome in terms of what its person can do about it. */
   told: <Result>(outcome: McpOutcome<Result>) => Promise<McpOutcome<Result>>
   /** Why it cannot be asked; null when it can. */
-  missing: string | null
+  missing: Failed | null
 }
 
-/** The sources of an agent's tools; a connector that left the catalog is none. */
+type Failed = Exclude<McpOutcome<never>, { status: 'ok' }>
+
+/** The sources of an agent's tools; `url` is empty for a connector that left the catalog. */
 export async function sourcesOf(services: RefreshServices, owner: SourceOwner): Promise<ToolSource[]> {
   return [...serversOf(services, owner), ...(await connectorsOf(services, owner))]
 }
@@ -47,7 +49,7 @@ export async function listSourceTools(
   { missing, list, disabled }: ToolSource,
   signal?: AbortSignal,
 ): Promise<McpOutcome<McpTool[]>> {
-  if (missing !== null) return { status: 'auth_required', error: missing, missingScope: null }
+  if (missing !== null) return missing
   const outcome = await list(signal)
   return outcome.status === 'ok'
     ? { status: 'ok', result: outcome.result.filter(({ name }) => !disabled.has(name)) }
@@ -81,15 +83,35 @@ async function connectorsOf(
   if (userId === null || wanted.length === 0) return []
   const owner = { organizationId, userId }
   const catalog = serviceCatalog(services.config)
-  const entries = wanted.flatMap(({ id }) => (servers.some(({ name }) => name === id) ? [] : (catalog.get(id) ?? [])))
+  const named = wanted.filter(({ id }) => !servers.some(({ name }) => name === id))
+  const entries = named.flatMap(({ id }) => catalog.get(id) ?? [])
   const disabledOf = new Map(wanted.map(({ id, disabled_tools }) => [id, disabled_tools]))
-  return (await servicesOf(services, owner, entries)).map((service) => ({
-    name: service.id,
-    url: service.url,
-    bearer: () => serviceBearer(services, service),
-    disabled: new Set([...(disabledOf.get(service.id) ?? []), ...service.disabledTools]),
-    list: (signal) => listServiceTools(services, owner, service, signal),
-    told: (outcome) => serviceOutcome(services, service, outcome),
-    missing: service.connected ? null : notConnectedSentence(service.name),
-  }))
+  const present = (await servicesOf(services, owner, entries)).map(
+    (service): ToolSource => ({
+      name: service.id,
+      url: service.url,
+      bearer: () => serviceBearer(services, service),
+      disabled: new Set([...(disabledOf.get(service.id) ?? []), ...service.disabledTools]),
+      list: (signal) => listServiceTools(services, owner, service, signal),
+      told: (outcome) => serviceOutcome(services, service, outcome),
+      missing: service.connected
+        ? null
+        : { status: 'auth_required', error: notConnectedSentence(service.name), missingScope: null },
+    }),
+  )
+  return [...present, ...named.flatMap(({ id }) => (catalog.has(id) ? [] : goneSource(id)))]
+}
+
+/** A connector that the operator no longer offers. */
+function goneSource(id: string): ToolSource {
+  const missing: Failed = { status: 'unreachable', error: `The connector ${id} is no longer offered here.` }
+  return {
+    name: id,
+    url: '',
+    bearer: async () => null,
+    disabled: new Set(),
+    list: async () => missing,
+    told: async (outcome) => outcome,
+    missing,
+  }
 }
