@@ -19,12 +19,13 @@ export type RefreshRequest = ClientIdentity & {
 /** A server's response, unmasked: its body may repeat secrets that were sent. */
 export type HttpAnswer = { statusCode: number; contentType: string; body: string; truncated: boolean }
 /**
- * The result. `expiresAt` is RFC 3339 text, null when the server does not say; `refreshToken` is null when the old one
+ * The result. `refused`: the server says that this refresh token is no longer valid; `clientUnknown`: that it does not
+ * know who asks. `expiresAt` is RFC 3339 text, null when the server does not say; `refreshToken` is null when the old one
  * stays valid.
  */
 export type RefreshAnswer =
   | { status: 'succeeded'; accessToken: string; refreshToken: string | null; expiresAt: string | null }
-  | { status: 'failed'; refused: boolean; answer: HttpAnswer }
+  | { status: 'failed'; refused: boolean; clientUnknown: boolean; answer: HttpAnswer }
   | { status: 'connect_error' }
 
 const limitMs = 10_000
@@ -46,7 +47,7 @@ const granted = z.object({
 })
 const refusal = z.object({ error: z.string() })
 
-/** Exchanges a refresh token. `refused`: the server says that this refresh token is no longer valid. */
+/** Exchanges a refresh token. */
 export async function exchangeRefreshToken(fetch: OutboundFetch, request: RefreshRequest): Promise<RefreshAnswer> {
   const askedMs = nowMs()
   let answer: HttpAnswer
@@ -73,12 +74,11 @@ export async function exchangeRefreshToken(fetch: OutboundFetch, request: Refres
     return { status: 'connect_error' } // the reason is not shown; callers see the status
   }
   const tokens = answer.statusCode === 200 ? granted.safeParse(jsonOf(answer.body)) : null
-  if (!tokens?.success)
-    return {
-      status: 'failed',
-      refused: answer.statusCode < 500 && refusal.safeParse(jsonOf(answer.body)).data?.error === 'invalid_grant',
-      answer,
-    }
+  if (!tokens?.success) {
+    const error = answer.statusCode < 500 ? refusal.safeParse(jsonOf(answer.body)).data?.error : undefined
+    const clientUnknown = error === 'invalid_client' || error === 'unauthorized_client'
+    return { status: 'failed', refused: error === 'invalid_grant', clientUnknown, answer }
+  }
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = tokens.data
   return {
     status: 'succeeded',

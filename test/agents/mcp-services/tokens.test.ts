@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
 import { environmentWith } from '#src/platform/config.ts'
+import { sql } from '#src/platform/postgres.ts'
 import {
   findConnection,
   findConnectionRow,
@@ -38,8 +39,8 @@ afterEach(() => {
 })
 afterAll(() => world.stop())
 
-const row = async (): Promise<McpConnection> => {
-  const found = await findConnection(world.berth.services.db, idsOf(world.token), 'desk')
+const row = async (service = 'desk'): Promise<McpConnection> => {
+  const found = await findConnection(world.berth.services.db, idsOf(world.token), service)
   if (!found) throw new Error('there is no connection')
   return found
 }
@@ -123,6 +124,39 @@ test('what is granted to a connection that was disconnected meanwhile is withdra
   expect(await bearer.renew()).toBeNull()
   expect(await findConnectionRow(world.berth.services.db, connection.id)).toBeUndefined()
   expect(withdrawals).toBe(4)
+})
+
+test('a server that has forgotten Berth ends the connection, and the next sign-in registers anew', async () => {
+  world.authority.clients.clear()
+  const bearer = await connectionBearer(world.berth.services, connection)
+  expect(await bearer.renew()).toBeNull()
+  expect((await world.services())['desk']).toMatchObject({ connected: false })
+  expect(await bearer.renew()).toBeNull()
+  expect(refreshes()).toHaveLength(1)
+  await world.connect()
+  expect(world.authority.clients.size).toBe(1)
+  expect((await row()).clientId).not.toBe(connection.clientId)
+})
+
+test('a registration is used for some days, and connections keep theirs', async () => {
+  await sql`update mcp_clients set created_at = now() - interval '4 days'`.execute(world.berth.services.db)
+  const { authorization_url } = await world.start()
+  expect(new URL(authorization_url).searchParams.get('client_id')).not.toBe(connection.clientId)
+  const bearer = await connectionBearer(world.berth.services, connection)
+  expect(await bearer.renew()).not.toBeNull()
+})
+
+test('an operator’s client that is not accepted for a while ends no connection', async () => {
+  const redirects = [`${world.berth.services.config.publicUrl}/agents/v1/mcp-services/callback`]
+  world.authority.clients.set('ours', { id: 'ours', secret: 'ofTheOperator', redirects })
+  await world.connect('office')
+  const office = await row('office')
+  world.authority.clients.set('ours', { id: 'ours', secret: 'another', redirects })
+  const bearer = await connectionBearer(world.berth.services, office)
+  expect(await bearer.renew()).toBeNull()
+  expect((await world.services())['office']).toMatchObject({ connected: true })
+  world.authority.clients.set('ours', { id: 'ours', secret: 'ofTheOperator', redirects })
+  expect(await bearer.renew()).not.toBeNull()
 })
 
 test('the client that the operator registered is used, with its secret, instead of a registration', async () => {

@@ -4,6 +4,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import {
   refreshOnce,
   type GrantedTokens,
+  type RefreshFailure,
   type RefreshResult,
   type RefreshServices,
   type StoredTokens,
@@ -38,7 +39,8 @@ export function refreshCredential(
     lock: `vault_credential:${credentialId}`,
     read: () => readOauth(services, credentialId),
     keep: (held: OauthCredential, granted: GrantedTokens) => keepTokens(services, held, granted),
-    noteFailure: ({ credential }: OauthCredential, refused: boolean) => noteFailure(services, credential, refused),
+    noteFailure: ({ credential }: OauthCredential, { refused }: RefreshFailure) =>
+      noteFailure(services, credential, refused),
   }
   return refreshOnce(services, store, seenGeneration)
 }

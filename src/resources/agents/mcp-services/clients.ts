@@ -3,6 +3,7 @@ import { findClient, identityOf, type SignInClient, type SignInSelf } from '#src
 import type { SignInPlace, SignInReach } from '#src/drivers/mcp-sign-in/places.ts'
 import type { ClientAuth } from '#src/drivers/oauth-tokens.ts'
 import type { Config } from '#src/platform/config.ts'
+import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
@@ -37,7 +38,8 @@ export async function clientAt(
   const self = selfOf(config)
   const known = await findOne<Registered>(
     db,
-    sql`select * from mcp_clients where issuer = ${place.issuer} and redirect_url = ${self.redirectUrl} and (expires_at is null or expires_at > now() + interval '1 hour')`,
+    sql`select * from mcp_clients where issuer = ${place.issuer} and redirect_url = ${self.redirectUrl} and (expires_at is null or expires_at > now() + interval '1 hour')
+      and created_at > now() - ${connectorLimits.registrationDays}::int * interval '1 day'`,
   )
   if (known) return openClient(sealer, known)
   const client = await findClient(reach, place, self)

@@ -21,6 +21,9 @@ export type StoredTokens = { tokenGeneration: number; accessToken: string; reque
 /** The tokens that a server granted. */
 export type GrantedTokens = RefreshAnswer & { status: 'succeeded' }
 
+/** Why a server granted none. `refused`: it will not accept this refresh token again. `clientUnknown`: nor this client. */
+export type RefreshFailure = Pick<RefreshAnswer & { status: 'failed' }, 'refused' | 'clientUnknown'>
+
 /** The row that has the tokens. `lock`: its name among locks. */
 export type TokenStore<Held extends StoredTokens> = {
   lock: string
@@ -28,8 +31,8 @@ export type TokenStore<Held extends StoredTokens> = {
   read: () => Promise<Held | null>
   /** Stores newer tokens if those that are held have not changed. @returns their generation. */
   keep: (held: Held, granted: GrantedTokens) => Promise<number | null>
-  /** Records a failure. `refused`: the server will not accept this refresh token again. */
-  noteFailure: (held: Held, refused: boolean) => Promise<void>
+  /** Records a failure. */
+  noteFailure: (held: Held, failure: RefreshFailure) => Promise<void>
 }
 
 /**
@@ -82,7 +85,7 @@ async function refreshLocked<Held extends StoredTokens>(
   const after = await store.read()
   if (!after) return { status: 'gone' }
   if (answer.status === 'succeeded' || after.tokenGeneration !== before.tokenGeneration) return current(after)
-  await store.noteFailure(before, answer.refused)
+  await store.noteFailure(before, answer)
   return { status: 'failed', refused: answer.refused, answer: answer.answer, sent: before }
 }
 
