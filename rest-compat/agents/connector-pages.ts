@@ -1,4 +1,4 @@
-/** The two addresses of connectors that browsers and authorization servers open. */
+/** The two addresses of each connector that browsers and authorization servers open. */
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { clientDocument, comeBack, type Brought } from '#src/resources/agents/mcp-services/coming-back.ts'
 import { send, setAllowance } from '../answers.ts'
@@ -39,19 +39,20 @@ export const connectorCallbackRoute: HandWritten = {
       )
     },
     async handle(request, reply) {
-      const onward = await comeBack(services, request.query as Brought) // whatever was in the address
+      const { id = '' } = request.params as { id?: string } // the route's pattern has it
+      const onward = await comeBack(services, id, request.query as Brought) // whatever was in the address
       return reply.code(303).header('location', onward).send()
     },
   }),
 }
 
-/** Berth’s metadata as a client of authorization servers, at the address that is its client id. */
+/** Berth’s metadata as a client for a service, at the address that is its client id. */
 export const clientDocumentRoute: HandWritten = {
   reason: 'Its form is that of RFC 7591, and it is the same for everybody.',
   name: 'getConnectorClient',
   status: 200,
-  errors: [429],
-  summary: 'Berth’s metadata as a client of authorization servers, for those that read it at a client id',
+  errors: [404, 429],
+  summary: 'Berth’s metadata as a client for this service, for authorization servers that read it at a client id',
   requests: {},
   responses: {
     'application/json': {
@@ -79,8 +80,9 @@ export const clientDocumentRoute: HandWritten = {
         await services.limiter.spend(`connector-client:${request.ip}`, connectorLimits.callbacksPerMinute),
       )
     },
-    async handle(_request, reply) {
-      return send(reply, 200, JSON.stringify(clientDocument(services.config)))
+    async handle(request, reply) {
+      const { id = '' } = request.params as { id?: string } // the route's pattern has it
+      return send(reply, 200, JSON.stringify(clientDocument(services.config, id)))
     },
   }),
 }

@@ -69,6 +69,6 @@ export const agentsHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /v1/skills/{id}/versions': uploadSkillVersionRoute,
   'GET /v1/skills/{id}/versions/{vid}/content': downloadSkillVersionRoute,
   'POST /v1/hooks/github': hookRoute,
-  'GET /v1/mcp-services/callback': connectorCallbackRoute,
-  'GET /v1/mcp-services/client.json': clientDocumentRoute,
+  'GET /v1/mcp-services/callback/{id}': connectorCallbackRoute,
+  'GET /v1/mcp-services/{id}/client.json': clientDocumentRoute,
 }

@@ -8,10 +8,10 @@ import type { Check } from './checks.ts'
 export function checkConnectors(config: Config): Check[] {
   const services = [...serviceCatalog(config).values()]
   if (services.length === 0) return [{ verdict: 'neither', what: 'connectors: none' }]
-  const { redirectUrl, documentUrl } = selfOf(config)
+  const { redirectUrl, documentUrl } = selfOf(config, { id: '', name: '' })
   const missing = services.filter((service) => service.missing !== null)
   return [
-    { verdict: 'works', what: `connectors: ${services.length}; sign-ins come back to ${redirectUrl}` },
+    { verdict: 'works', what: `connectors: ${services.length}; sign-ins come back to ${redirectUrl}<its id>` },
     ...missing.map(
       ({ id, missing: variable }): Check => ({
         verdict: 'neither',

@@ -48,6 +48,7 @@ test.each([
   ['services: [', /line 1 is not YAML/],
   ['servises: {}', /servises is not known here/],
   ['services: {"Not Fit": {}}', /must be a short name/],
+  ['services: {callback: {name: X, url: "https://x.example.com/"}}', /must be a short name/],
   ['services: {x: {}}', /services\.x\.name is needed.*\n.*services\.x\.url is needed/],
   ['services: {x: {name: X, url: "http://tools.example.com/"}}', /url must be an https address/],
   ['services: {x: {name: X, url: "ftp://tools.example.com/"}}', /url must be an http\(s\) address/],
@@ -97,7 +98,7 @@ test('the doctor says what is set up and what is missing, and shows no secret', 
       ({ what, remedy }) => `${what} ${remedy ?? ''}`,
     )
   expect(said({}).join('\n')).toMatch(
-    /connectors: \d+; sign-ins come back to http:\/\/localhost:4000\/agents\/v1\/mcp-services\/callback \nconnector github: not set up Set MY_SECRET .*\n.*BERTH_RETURN_ORIGINS.*\n.*BERTH_PUBLIC_URL/,
+    /connectors: \d+; sign-ins come back to http:\/\/localhost:4000\/agents\/v1\/mcp-services\/callback\/<its id> \nconnector github: not set up Set MY_SECRET .*\n.*BERTH_RETURN_ORIGINS.*\n.*BERTH_PUBLIC_URL/,
   )
   const all = {
     MY_SECRET: 'canary-secret',

@@ -52,7 +52,7 @@ test('a person signs in with PKCE for this server only, and is connected; so is 
   expect(Object.fromEntries(asked)).toMatchObject({
     response_type: 'code',
     code_challenge_method: 'S256',
-    redirect_uri: `${world.berth.services.config.publicUrl}/agents/v1/mcp-services/callback`,
+    redirect_uri: `${world.berth.services.config.publicUrl}/agents/v1/mcp-services/callback/desk`,
     resource: world.tools.url,
     scope: 'read',
     state,
@@ -194,9 +194,11 @@ test('Berth is registered once at an authorization server, and publishes what it
   await world.start()
   expect(world.authority.clients.size).toBe(1)
   const { publicUrl } = world.berth.services.config
-  expect((await world.berth.call('GET', '/agents/v1/mcp-services/client.json')).body).toMatchObject({
-    client_id: `${publicUrl}/agents/v1/mcp-services/client.json`,
-    redirect_uris: [`${publicUrl}/agents/v1/mcp-services/callback`],
+  expect((await world.berth.call('GET', '/agents/v1/mcp-services/desk/client.json')).body).toMatchObject({
+    client_id: `${publicUrl}/agents/v1/mcp-services/desk/client.json`,
+    redirect_uris: [`${publicUrl}/agents/v1/mcp-services/callback/desk`],
     token_endpoint_auth_method: 'none',
+    client_name: 'Berth (Desk)',
   })
+  expect((await world.berth.call('GET', '/agents/v1/mcp-services/nowhere/client.json')).status).toBe(404)
 })

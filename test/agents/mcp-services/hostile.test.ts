@@ -21,7 +21,8 @@ beforeAll(async () => {
   }).listen(port, '127.0.0.1')
   await once(canary, 'listening')
   canaryUrl = `http://127.0.0.1:${port}` // a private address that nobody listed
-  world = await startConnectorWorld()
+  const twin = (url: string): string => `  twin: {name: Twin, description: x, url: "${url}"}\n`
+  world = await startConnectorWorld({}, { more: twin })
 })
 afterAll(async () => {
   await world.stop()
@@ -56,6 +57,25 @@ test('a browser that comes back from another authorization server goes on withou
   const onward = await passBy(back)
   expect(onward.href).toBe(`${returnUrl}&error=wrong_issuer&state=${state}`)
   expect(await complete({ code, state })).toMatchObject(refusal(400, 'invalid_code'))
+  expect(exchanges()).toEqual([])
+})
+
+test('a code that a lying service got from another one’s server, which names no issuer, is sent nowhere', async () => {
+  world.authority.metadata = { authorization_response_iss_parameter_supported: null }
+  const honest = await world.start('twin')
+  const lying = await world.start('desk')
+  // The lying service sends the browser on to the honest one's server, as Berth's client there, with its own state.
+  const relayed = new URL(honest.authorization_url)
+  for (const name of ['state', 'code_challenge'])
+    relayed.searchParams.set(name, new URL(lying.authorization_url).searchParams.get(name) ?? '')
+  const back = await world.authority.visit(relayed.href)
+  expect((await passBy(back)).href).toBe(`${returnUrl}&error=wrong_issuer&state=${lying.state}`)
+  expect(await complete({ code: back.searchParams.get('code'), state: lying.state })).toMatchObject(
+    refusal(400, 'invalid_code'),
+  )
+  // With the lying service's own address the server does not know the client.
+  relayed.searchParams.set('redirect_uri', new URL(lying.authorization_url).searchParams.get('redirect_uri') ?? '')
+  await expect(world.authority.visit(relayed.href)).rejects.toThrow(/answered 400/)
   expect(exchanges()).toEqual([])
 })
 
@@ -242,7 +262,7 @@ test('a server that hangs when a token is withdrawn delays a disconnection by 3 
 
 test('a browser is sent on only to where its sign-in began, whatever it brings', async () => {
   const callback = (query: string) =>
-    fetch(`${world.berth.url}/agents/v1/mcp-services/callback${query}`, { redirect: 'manual' })
+    fetch(`${world.berth.url}/agents/v1/mcp-services/callback/desk${query}`, { redirect: 'manual' })
   for (const query of [
     '',
     '?state=x',

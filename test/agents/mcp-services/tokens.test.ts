@@ -147,7 +147,7 @@ test('a registration is used for some days, and connections keep theirs', async 
 })
 
 test('an operator’s client that is not accepted for a while ends no connection', async () => {
-  const redirects = [`${world.berth.services.config.publicUrl}/agents/v1/mcp-services/callback`]
+  const redirects = [`${world.berth.services.config.publicUrl}/agents/v1/mcp-services/callback/office`]
   world.authority.clients.set('ours', { id: 'ours', secret: 'ofTheOperator', redirects })
   await world.connect('office')
   const office = await row('office')
@@ -160,7 +160,7 @@ test('an operator’s client that is not accepted for a while ends no connection
 })
 
 test('the client that the operator registered is used, with its secret, instead of a registration', async () => {
-  const redirects = [`${world.berth.services.config.publicUrl}/agents/v1/mcp-services/callback`]
+  const redirects = [`${world.berth.services.config.publicUrl}/agents/v1/mcp-services/callback/office`]
   world.authority.clients.set('ours', { id: 'ours', secret: 'ofTheOperator', redirects })
   const before = world.authority.clients.size
   await world.connect('office')

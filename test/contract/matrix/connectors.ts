@@ -40,8 +40,8 @@ export const connectorsRows: Readonly<Record<string, RestRow>> = {
     outcomes: makes('200'),
     body: { disabled_tools: ['x'] },
   },
-  'GET /agents/v1/mcp-services/callback': { outcomes: callback },
-  'GET /agents/v1/mcp-services/client.json': { outcomes: document },
+  'GET /agents/v1/mcp-services/callback/{id}': { of: 'connector', outcomes: callback },
+  'GET /agents/v1/mcp-services/{id}/client.json': { of: 'connector', outcomes: document },
 }
 
 const connector = 'id: "linear"' // as in the target

@@ -14,7 +14,7 @@ const given = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
 }
 const signInsMax = 3
 const self = {
-  redirectUrl: 'http://localhost:4000/agents/v1/mcp-services/callback',
+  redirectUrl: 'http://localhost:4000/agents/v1/mcp-services/callback/suite',
   documentUrl: 'https://conformance-test.local/client-metadata.json', // the one that the suite knows
   name: 'Berth',
   websiteUrl: 'https://conformance-test.local/',

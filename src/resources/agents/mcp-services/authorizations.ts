@@ -72,27 +72,30 @@ export async function takeAuthorization(
 }
 
 /** Where a browser that came back goes on to, and whether it came from where it was sent. */
-export type CameBack = { returnUrl: string; isFromIssuer: boolean }
+export type CameBack = { returnUrl: string; isExpected: boolean }
 
 /**
- * Records from which authorization server a browser came back. One that came from another is not completed: its state is
- * used up.
- * @param issuer null when the server does not say.
+ * Records from which authorization server a browser came back. One that came from another than was asked, or to another
+ * service's address, is not completed: its state is used up.
+ * @param back.issuer null when the server does not say; then the address is what tells servers apart.
  * @throws BerthError invalid_code for a state that is not good.
  */
-export async function noteCameBack(db: Db, state: string, issuer: string | null): Promise<CameBack> {
+export async function noteCameBack(
+  db: Db,
+  { state, serviceId, issuer }: { state: string; serviceId: string; issuer: string | null },
+): Promise<CameBack> {
   const found = isState(state)
-    ? await findOne<Pick<Authorization, 'returnUrl' | 'issuer'>>(
+    ? await findOne<Pick<Authorization, 'returnUrl' | 'issuer' | 'serviceId'>>(
         db,
         sql`
         update mcp_authorizations set came_back_from = coalesce(${issuer}::text, came_back_from) where digest = ${sha256(state)} and expires_at > now()
-        returning return_url, issuer`,
+        returning return_url, issuer, service_id`,
       )
     : undefined
   if (!found) throw badState()
-  const isFromIssuer = issuer === null || issuer === found.issuer
-  if (!isFromIssuer) await change(db, sql`delete from mcp_authorizations where digest = ${sha256(state)}`)
-  return { returnUrl: found.returnUrl, isFromIssuer }
+  const isExpected = serviceId === found.serviceId && (issuer === null || issuer === found.issuer)
+  if (!isExpected) await change(db, sql`delete from mcp_authorizations where digest = ${sha256(state)}`)
+  return { returnUrl: found.returnUrl, isExpected }
 }
 
 function isState(state: string): boolean {

@@ -30,8 +30,8 @@ export type McpServiceEntry = {
 
 const ours = new URL('connectors.yaml', import.meta.url)
 
-/** The form of a service's id. */
-export const serviceIdForm = /^[a-z0-9][a-z0-9_-]{0,62}$/
+/** The form of a service's id; `callback` is a part of addresses that is none. */
+export const serviceIdForm = /^(?!callback$)[a-z0-9][a-z0-9_-]{0,62}$/
 
 const text = z.string('text').min(1, 'text').max(limits.nameLength, `at most ${limits.nameLength} characters`)
 const address = z
@@ -70,7 +70,7 @@ const file = z.strictObject(
   {
     services: z
       .record(
-        z.string().regex(serviceIdForm, 'a short name: lower-case letters, digits, - and _'),
+        z.string().regex(serviceIdForm, 'a short name: lower-case letters, digits, - and _, and not callback'),
         entry.nullable(),
         'an object',
       )

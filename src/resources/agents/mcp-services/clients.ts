@@ -7,22 +7,29 @@ import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
-import type { McpServiceEntry } from './catalog.ts'
+import { serviceCatalog, type McpServiceEntry } from './catalog.ts'
 
 type Registered = Row<'mcp_clients', { clientAuth: ClientAuth }>
 
-/** Where browsers come back to, and where Berth's own metadata as a client is published. */
-export const connectorPaths = {
-  callback: '/agents/v1/mcp-services/callback',
-  client: '/agents/v1/mcp-services/client.json',
-} as const
+/** Where browsers come back to from signing in to a service: one address for each, so that none gets another's codes. */
+export function callbackPath(serviceId: string): string {
+  return `/agents/v1/mcp-services/callback/${serviceId}`
+}
 
-/** What Berth says of itself. A document is only good where servers can read it, over https. */
-export function selfOf({ publicUrl }: Pick<Config, 'publicUrl'>): SignInSelf {
+/** Where Berth's own metadata as a client for a service is published. */
+export function documentPath(serviceId: string): string {
+  return `/agents/v1/mcp-services/${serviceId}/client.json`
+}
+
+/** What Berth says of itself for a service. A document is only good where servers can read it, over https. */
+export function selfOf(
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  { id, name }: Pick<McpServiceEntry, 'id' | 'name'>,
+): SignInSelf {
   return {
-    redirectUrl: publicUrl + connectorPaths.callback,
-    documentUrl: publicUrl.startsWith('https:') ? publicUrl + connectorPaths.client : null,
-    name: 'Berth',
+    redirectUrl: publicUrl + callbackPath(id),
+    documentUrl: publicUrl.startsWith('https:') ? publicUrl + documentPath(id) : null,
+    name: `Berth (${name})`, // whoever agrees is to see for what
     websiteUrl: publicUrl,
   }
 }
@@ -31,11 +38,12 @@ export function selfOf({ publicUrl }: Pick<Config, 'publicUrl'>): SignInSelf {
 export async function clientAt(
   { db, sealer, config }: { db: Db; sealer: Sealer; config: Config },
   reach: SignInReach,
-  { clientId, clientSecret }: McpServiceEntry,
+  entry: McpServiceEntry,
   place: SignInPlace,
 ): Promise<SignInClient> {
+  const { clientId, clientSecret } = entry
   if (clientId !== null) return { ...identityOf({ clientId, clientSecret }, place.metadata), expiresAt: null }
-  const self = selfOf(config)
+  const self = selfOf(config, entry)
   const known = await findOne<Registered>(
     db,
     sql`select * from mcp_clients where issuer = ${place.issuer} and redirect_url = ${self.redirectUrl} and (expires_at is null or expires_at > now() + interval '1 hour')
@@ -54,6 +62,14 @@ export async function clientAt(
       expires_at = excluded.expires_at, created_at = now()`,
   )
   return client
+}
+
+/** Whether a client is a registration of Berth's: another sign-in can make another, unlike an operator's and a document. */
+export function isRegistration(config: Config, serviceId: string, clientId: string): boolean {
+  return (
+    clientId !== serviceCatalog(config).get(serviceId)?.clientId &&
+    clientId !== config.publicUrl + documentPath(serviceId)
+  )
 }
 
 /** Forgets a registration that its server no longer knows, so that the next sign-in registers again. */

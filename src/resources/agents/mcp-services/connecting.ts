@@ -130,7 +130,7 @@ async function prepare(
   // What the service asked for since, with what it gave before, so that nothing is lost by it.
   const place = more === null ? found : { ...found, scope: scopesTogether(found.scope, before?.scope ?? null, more) }
   const client = await clientAt(call, reach, entry, place)
-  const { redirectUrl } = selfOf(call.config)
+  const { redirectUrl } = selfOf(call.config, entry)
   const { authorizationUrl, codeVerifier } = await beginSignIn(place, { clientId: client.clientId, redirectUrl, state })
   return { authorizationUrl, order: { serverUrl: entry.url, place, client, codeVerifier, redirectUrl } }
 }

@@ -13,7 +13,7 @@ import {
 } from '#src/resources/agents/mcp/refreshing.ts'
 import type { Bearer } from '#src/resources/agents/mcp/servers.ts'
 import { serviceCatalog } from './catalog.ts'
-import { forgetClient } from './clients.ts'
+import { forgetClient, isRegistration } from './clients.ts'
 import {
   findConnectionRow,
   isRefused,
@@ -65,10 +65,9 @@ function storeOf(services: RefreshServices, id: string): TokenStore<Held> {
     read: () => readHeld(services, id),
     keep: (held, granted) => keepTokens(services, held, granted),
     async noteFailure({ connection }, { refused, clientUnknown }) {
-      // The operator's own client is mended by the operator, and is the same again when a person connects anew.
-      const isForgotten =
-        clientUnknown && serviceCatalog(services.config).get(connection.serviceId)?.clientId !== connection.clientId
-      if (isForgotten) await forgetClient(services.db, connection.issuer, connection.clientId)
+      const { serviceId, issuer, clientId } = connection
+      const isForgotten = clientUnknown && isRegistration(services.config, serviceId, clientId)
+      if (isForgotten) await forgetClient(services.db, issuer, clientId)
       if (refused || isForgotten) await transaction(services.db, (tx) => noteRefusal(tx, connection))
     },
   }
