@@ -157,6 +157,21 @@ test('a connection that nobody accepts any more is said to be so, and connecting
   expect(results(await sessions.rested(await sessions.begin(agent, sum)))).toEqual([{ isError: false, text: '3' }])
 })
 
+test('a call that a service forbids is an error of the call: the token is not refreshed, and the connection stays', async () => {
+  await world.connect('desk', token)
+  const agent = await sessions.agent(desk)
+  world.tools.before = (_req, res, body) => body.includes('tools/call') && Boolean(res.writeHead(403).end())
+  const log = await sessions.rested(await sessions.begin(agent, sum))
+  world.tools.before = null
+  expect(results(log)).toEqual([
+    { isError: true, text: 'The server forbids this request (status 403). The call may have been made.' },
+  ])
+  expect(errorsOf(log)).toMatchObject([{ type: 'mcp_connection_failed_error' }])
+  expect(refreshes()).toEqual([])
+  expect((await world.services(token))['desk']).toMatchObject({ connected: true })
+  expect(results(await sessions.rested(await sessions.begin(agent, sum)))).toEqual([{ isError: false, text: '3' }])
+})
+
 test('a service that asks for more scopes is said to, and the next sign-in asks for them with those before', async () => {
   await world.connect('desk', token)
   world.tools.needs = 'write'

@@ -60,14 +60,16 @@ export async function askMcpServer<Result>(
   const noticed = noticing(outboundFetch(services.config, { bytesMax, tooMuch }))
   const answers = readMcpAnswers(noticed.fetch, tooMuch)
   // A server may repeat the token that it received, in a description or in a result.
-  const ask = async (token: string | null): Promise<Result> =>
-    maskedValue(
+  const ask = async (token: string | null): Promise<Result> => {
+    noticed.forget()
+    return maskedValue(
       createMasker(token === null ? [] : [token]),
       answers.restore(
         await withMcp({ url, token, fetch: answers.fetch, limitMs, signal: over }, (client) => work(client, over)),
       ),
       false,
     ) as Promise<Result>
+  }
   let credential: Bearer | null = null
   const ours: { fault?: Error } = {}
   try {
@@ -78,20 +80,14 @@ export async function askMcpServer<Result>(
     try {
       return { status: 'ok', result: await ask(credential?.token ?? null) }
     } catch (error) {
-      const newer = credential && noticed.refused() && noticed.missingScope() === null ? await credential.renew() : null
+      const newer = noticed.refused() && credential ? await credential.renew() : null
       if (!newer) throw error
       return { status: 'ok', result: await ask(newer.token) }
     }
   } catch {
     if (ours.fault) throw ours.fault // our own faults say nothing about the server
-    if (noticed.refused())
-      return {
-        status: 'auth_required',
-        missingScope: credential ? noticed.missingScope() : null,
-        error: credential
-          ? 'The server refuses the credential that your vault has for its URL. Replace it with a new one.'
-          : 'The server requires a credential. Add one for its URL to a vault.',
-      }
+    const refusal = refusalOf(noticed, credential !== null)
+    if (refusal) return refusal
     const why = whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs)
     log.debug({ reason: why }, 'a tool server could not be asked') // not the server's message, which may contain what it was sent
     return { status: 'unreachable', error: why }
@@ -115,9 +111,30 @@ export function listServerTools(
   )
 }
 
+/** What a server's 401 or 403 means. With a credential, a 403 that asks for no scope is about this request alone. */
+function refusalOf(noticed: Noticed, hasCredential: boolean): Exclude<McpOutcome<never>, { status: 'ok' }> | null {
+  const missingScope = hasCredential ? noticed.missingScope() : null
+  if (!noticed.refused() && missingScope === null && noticed.forbidden())
+    return hasCredential
+      ? { status: 'unreachable', error: 'The server forbids this request (status 403).' }
+      : needsCredential
+  if (!noticed.refused() && missingScope === null) return null
+  const error = 'The server refuses the credential that your vault has for its URL. Replace it with a new one.'
+  return hasCredential ? { status: 'auth_required', missingScope, error } : needsCredential
+}
+
+const needsCredential = {
+  status: 'auth_required',
+  missingScope: null,
+  error: 'The server requires a credential. Add one for its URL to a vault.',
+} as const
+
+/** `refused`: status 401, `forbidden`: 403. */
 type Noticed = {
   fetch: OutboundFetch
+  forget: () => void
   refused: () => boolean
+  forbidden: () => boolean
   missingScope: () => string | null
   failure: () => unknown
 }
@@ -128,16 +145,24 @@ type Noticed = {
  */
 function noticing(fetch: OutboundFetch): Noticed {
   let refused = false
+  let forbidden = false
   let missingScope: string | null = null
   let failure: unknown
   return {
+    forget() {
+      refused = false
+      forbidden = false
+      missingScope = null
+    },
     refused: () => refused,
+    forbidden: () => forbidden,
     missingScope: () => missingScope,
     failure: () => failure,
     async fetch(url, init) {
       try {
         const response = await fetch(url, init)
-        if (response.status === 401 || response.status === 403) refused = true
+        if (response.status === 401) refused = true
+        if (response.status === 403) forbidden = true
         if (response.status === 403) missingScope = missingScopeOf(response) ?? missingScope
         return response
       } catch (error) {
