@@ -1,4 +1,6 @@
 /** The loop against providers with their faults: tries again, gives up, replays reasoning, compacts; and against tool servers. */
+import { mcpToolResult } from '#src/resources/agents/mcp/results.ts'
+import { answered } from '#src/resources/agents/tools/results.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { chatBody } from '#src/drivers/models/chat-bodies.ts'
 import type { UpstreamTarget } from '#src/drivers/models/model.ts'
@@ -319,7 +321,7 @@ describe('tool servers', () => {
     expect(JSON.stringify(asked)).not.toContain(png)
   })
 
-  const pdf = Buffer.from('%PDF-1.7\n').toString('base64')
+  const pdf = Buffer.from('%PDF-1.7\n%%EOF\n').toString('base64')
   const papers = {
     content: [
       { type: 'resource' as const, resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: pdf } },
@@ -373,6 +375,13 @@ describe('tool servers', () => {
     const blind = await show('test/plain', papers)
     expect(JSON.stringify(blind.asked)).toContain('[A PDF, which this model cannot read.]')
     expect(JSON.stringify(blind.asked)).not.toContain(pdf)
+  })
+
+  test('show no document that is cut short, which a model would refuse in every later request too', () => {
+    const blob = Buffer.from('%PDF-1.7\n').toString('base64')
+    const resource = { uri: 'file:///cut.pdf', mimeType: 'application/pdf', blob }
+    const text = '[The resource file:///cut.pdf of the type application/pdf and 9 bytes, which cannot be shown here.]'
+    expect(mcpToolResult({ content: [{ type: 'resource', resource }] })).toEqual(answered(text))
   })
 
   test('show documents in chat completions after the results of the round', () => {

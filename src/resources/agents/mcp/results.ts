@@ -40,6 +40,9 @@ const signatures = [
   { mediaType: 'image/gif', begins: /^GIF8[79]a/ },
   { mediaType: 'image/webp', begins: /^RIFF[^]{4}WEBP/ },
 ] as const
+/** How a PDF begins; a whole one ends with `%%EOF` within its last kibibyte. One that is cut short would be refused too. */
+const pdfBegins = Buffer.from('%PDF-')
+const pdfEndBytes = 1024
 /** How many characters of a name or a URL are shown. */
 const nameCharacters = 300
 const descriptionCharacters = 2_000
@@ -85,7 +88,9 @@ function linkText({ name, title, description, uri, mimeType, size }: McpContent)
 /** A PDF, if the base64 is one, and not too large. */
 function documentBlock(data: unknown, title: string): ResultBlock | null {
   if (!isPacked(data) || sizeOf(data) > resultLimits.imageBytes) return null
-  if (!Buffer.from(data.slice(0, 8), 'base64').toString('latin1').startsWith('%PDF-')) return null
+  const bytes = Buffer.from(data, 'base64')
+  const isWhole = bytes.subarray(0, 5).equals(pdfBegins) && bytes.subarray(-pdfEndBytes).includes('%%EOF')
+  if (!isWhole) return null
   const source = { type: 'base64', media_type: 'application/pdf', data } as const
   return { type: 'document', source, title: title === '' ? null : title, context: null }
 }
