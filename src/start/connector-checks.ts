@@ -16,7 +16,7 @@ export function checkConnectors(config: Config): Check[] {
       ({ id, missing: variable }): Check => ({
         verdict: 'neither',
         what: `connector ${id}: not set up`,
-        remedy: `Set ${variable} to the secret of its app.`,
+        remedy: `Set ${variable}. Its app’s callback address is ${redirectUrl}${id}`,
       }),
     ),
     ...(config.returnOrigins.length > 0

@@ -67,7 +67,10 @@ async function register(
   }
   const read = answer.status < 300 ? registered.safeParse(jsonOf(answer.text)) : null
   if (read?.success) return read.data
-  throw new SignInError('unsuitable', `The service did not register Berth as its client (status ${answer.status}).`)
+  throw new SignInError(
+    answer.status >= 500 || answer.status === 429 ? 'unreachable' : 'unsuitable',
+    `The service did not register Berth as its client (status ${answer.status}).`,
+  )
 }
 
 /** Berth as a client in the form of RFC 7591, as it registers itself and as its document says. */

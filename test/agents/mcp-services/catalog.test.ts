@@ -92,18 +92,20 @@ test('a file that is not there is a problem too, and so are origins that are non
 })
 
 test('the doctor says what is set up and what is missing, and shows no secret', () => {
-  writeFileSync(file, 'services: {github: {client_id: a, client_secret_env: MY_SECRET}}')
+  const github = 'github: {client_id: a, client_secret_env: MY_SECRET}'
+  writeFileSync(file, `services: {${github}}`)
   const said = (more: Record<string, string>) =>
     checkConnectors(readConfig({ BERTH_CONNECTORS_FILE: file, ...more })).map(
       ({ what, remedy }) => `${what} ${remedy ?? ''}`,
     )
   expect(said({}).join('\n')).toMatch(
-    /connectors: \d+; sign-ins come back to http:\/\/localhost:4000\/agents\/v1\/mcp-services\/callback\/<its id> \nconnector github: not set up Set MY_SECRET .*\n.*BERTH_RETURN_ORIGINS.*\n.*BERTH_PUBLIC_URL/,
+    /connectors: \d+; sign-ins come back to http:\/\/localhost:4000\/agents\/v1\/mcp-services\/callback\/<its id> \nconnector github: not set up Set MY_SECRET\. .*callback\/github\nconnector slack: not set up Set services\.slack\.client_id .*callback\/slack\n.*BERTH_RETURN_ORIGINS.*\n.*BERTH_PUBLIC_URL/,
   )
   const all = {
     MY_SECRET: 'canary-secret',
     BERTH_RETURN_ORIGINS: 'https://a.example',
     BERTH_PUBLIC_URL: 'https://b.example',
   }
+  writeFileSync(file, `services: {${github}, slack: {client_id: b}}`)
   expect(said(all)).toEqual([expect.stringMatching(/^connectors: \d+; sign-ins come back to https:\/\/b\.example\//)])
 })

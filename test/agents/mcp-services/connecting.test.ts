@@ -147,6 +147,10 @@ test('what cannot be connected is refused, and nobody without a person gets in',
   expect(await start('nowhere')).toMatchObject(refusal(404, 'not_found'))
   expect(await start('board')).toMatchObject(refusal(400, 'invalid_request'))
   expect(await start('desk', await world.berth.token('victor', 'acme', 'viewer'))).toMatchObject({ status: 403 })
+  expect(await start('slack')).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining('set services.slack.client_id and client_secret_env') } },
+  })
   expect((await world.berth.call('GET', '/agents/v1/mcp-services')).status).toBe(401)
   for (const body of [{}, { return_url: 5 }, { return_url: returnUrl, scope: 'all' }])
     expect(await world.call('POST', '/mcp-services/desk/connect/start', body)).toMatchObject({ status: 400 })

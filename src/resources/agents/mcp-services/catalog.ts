@@ -12,8 +12,8 @@ import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { neverLog } from '#src/platform/log.ts'
 
 /**
- * A service of the catalog. `clientId`: of an app that the operator registered there; `missing`: the environment
- * variable that is to have its secret and is not set.
+ * A service of the catalog. `clientId`: of an app that the operator registered there; `missing`: what the operator has
+ * to set before anybody can connect it.
  */
 export type McpServiceEntry = {
   id: string
@@ -58,6 +58,7 @@ const entry = z
       icon_url: address.refine((url) => url.startsWith('https:'), 'an https address').nullable(),
       client_id: text.nullable(),
       client_secret_env: variable.nullable(),
+      needs_app: z.boolean('true or false'),
       scopes: z
         .array(scope, 'a list')
         .max(connectorLimits.scopesMax, `at most ${connectorLimits.scopesMax}`)
@@ -175,7 +176,12 @@ function complete(config: Config, id: string, given: Entry, problems: string[]):
     auth,
     clientId,
     clientSecret,
-    missing: variable !== null && clientSecret === null ? variable : null,
+    missing:
+      given.needs_app === true && clientId === null
+        ? `services.${id}.client_id and client_secret_env in BERTH_CONNECTORS_FILE`
+        : variable !== null && clientSecret === null
+          ? variable
+          : null,
     scopes: given.scopes && given.scopes.length > 0 ? given.scopes.join(' ') : null,
   }
 }

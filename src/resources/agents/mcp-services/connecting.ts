@@ -220,7 +220,7 @@ async function signIn<Result>(
 
 const codes: Readonly<Record<SignInError['kind'], ErrorCode>> = {
   unreachable: 'service_unavailable',
-  unsuitable: 'service_unavailable',
+  unsuitable: 'invalid_request', // as long as its operator, or this one, changes nothing
   client_unknown: 'service_unavailable',
   refused: 'invalid_code',
   mixed_up: 'invalid_code',
