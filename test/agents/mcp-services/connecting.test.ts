@@ -146,11 +146,11 @@ test('what cannot be connected is refused, and nobody without a person gets in',
     world.call('POST', `/mcp-services/${id}/connect/start`, { return_url: returnUrl }, as)
   expect(await start('nowhere')).toMatchObject(refusal(404, 'not_found'))
   expect(await start('board')).toMatchObject(refusal(400, 'invalid_request'))
-  expect(await start('desk', await world.berth.token('victor', 'acme', 'viewer'))).toMatchObject({ status: 403 })
   expect(await start('slack')).toMatchObject({
     status: 400,
     body: { error: { message: expect.stringContaining('set services.slack.client_id and client_secret_env') } },
   })
+  expect(await start('desk', await world.berth.token('victor', 'acme', 'viewer'))).toMatchObject({ status: 403 })
   expect((await world.berth.call('GET', '/agents/v1/mcp-services')).status).toBe(401)
   for (const body of [{}, { return_url: 5 }, { return_url: returnUrl, scope: 'all' }])
     expect(await world.call('POST', '/mcp-services/desk/connect/start', body)).toMatchObject({ status: 400 })
@@ -193,10 +193,21 @@ test('a state ends after ten minutes, and only ten are open at once', async () =
   expect(rows[0]?.count).toBe(10)
 })
 
+test('scopes that another server was asked for are not asked of the one that has its place', async () => {
+  await world.connect()
+  const { db } = world.berth.services
+  const asked = async () => new URL((await world.start()).authorization_url).searchParams.get('scope')
+  await sql`update mcp_connections set scope = 'read all', missing_scope = 'more'`.execute(db)
+  expect(await asked()).toBe('read all more')
+  await sql`update mcp_connections set server_url = 'https://before.example.com/mcp'`.execute(db)
+  expect(await asked()).toBe('read')
+})
+
 test('Berth is registered once at an authorization server, and publishes what it is', async () => {
   await world.connect()
+  const { size } = world.authority.clients
   await world.start()
-  expect(world.authority.clients.size).toBe(1)
+  expect(world.authority.clients.size).toBe(size)
   const { publicUrl } = world.berth.services.config
   expect((await world.berth.call('GET', '/agents/v1/mcp-services/desk/client.json')).body).toMatchObject({
     client_id: `${publicUrl}/agents/v1/mcp-services/desk/client.json`,

@@ -126,9 +126,10 @@ async function prepare(
   { state, before }: { state: string; before: McpConnection | null },
 ): Promise<{ order: SignInOrder; authorizationUrl: string }> {
   const found = await findSignInPlace(reach, entry.url, entry.scopes)
-  const more = before?.missingScope ?? null
+  const same = before?.serverUrl === entry.url && before.issuer === found.issuer ? before : null
+  const more = same?.missingScope ?? null
   // What the service asked for since, with what it gave before, so that nothing is lost by it.
-  const place = more === null ? found : { ...found, scope: scopesTogether(found.scope, before?.scope ?? null, more) }
+  const place = more === null ? found : { ...found, scope: scopesTogether(found.scope, same?.scope ?? null, more) }
   const client = await clientAt(call, reach, entry, place)
   const { redirectUrl } = selfOf(call.config, entry)
   const { authorizationUrl, codeVerifier } = await beginSignIn(place, { clientId: client.clientId, redirectUrl, state })
