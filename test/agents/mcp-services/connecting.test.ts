@@ -193,6 +193,18 @@ test('a state ends after ten minutes, and only ten are open at once', async () =
   expect(rows[0]?.count).toBe(10)
 })
 
+test('connecting again withdraws the tokens of before where another client has them, and leaves those of the same', async () => {
+  await world.connect()
+  const withdrawn = () => world.authority.requests.filter(({ line }) => line === 'POST /revoke').length
+  world.authority.requests.length = 0
+  await world.connect()
+  expect(withdrawn()).toBe(0)
+  await sql`delete from mcp_clients`.execute(world.berth.services.db)
+  await world.connect()
+  expect(withdrawn()).toBe(2)
+  expect((await world.call('GET', '/mcp-services/desk/tools')).status).toBe(200)
+})
+
 test('scopes that another server was asked for are not asked of the one that has its place', async () => {
   await world.connect()
   const { db } = world.berth.services

@@ -25,7 +25,7 @@ import {
   type NewConnection,
 } from './rows.ts'
 import { getEntry, serviceOf, type McpService } from './services.ts'
-import { withdrawTokens } from './tokens.ts'
+import { isOtherGrant, withdrawTokens } from './tokens.ts'
 import { listServiceTools } from './tools.ts'
 
 const stateBytes = 32
@@ -179,16 +179,19 @@ async function store(
     expiresAt: tokens.expiresAt,
     secrets,
   }
+  let replaced: McpConnection | undefined
   try {
-    await transaction(call.db, async (tx) => {
+    replaced = await transaction(call.db, async (tx) => {
       const person = await lockPerson(tx, owner)
       const before = await findConnection(tx, owner, serviceId)
       await putConnection(call.sealer, tx, { id: before?.id ?? newUuid(), personId: person.id, owner }, made)
+      return before
     })
   } catch (error) {
     await withdrawTokens(call, made, secrets) // nobody has them now
     throw error
   }
+  if (replaced && isOtherGrant(replaced, made)) await withdrawTokens(call, replaced, openSecrets(call.sealer, replaced))
 }
 
 /** Does a part of a sign-in within its time and bytes, with errors as callers see them. */

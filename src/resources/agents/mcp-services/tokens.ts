@@ -107,10 +107,22 @@ async function keepTokens(
 ): Promise<number | null> {
   const next = { ...secrets, access_token: accessToken, refresh_token: refreshToken ?? secrets.refresh_token }
   const kept = await replaceTokens(services.sealer, services.db, connection, next, expiresAt)
-  // Disconnected while the server answered: then nobody else withdraws what it gave.
-  if (kept === null && !(await findConnectionRow(services.db, connection.id)))
-    await withdrawTokens(services, connection, next)
-  return kept
+  if (kept !== null) return kept
+  // Disconnected or connected anew while the server answered: then nobody else withdraws what it gave.
+  const now = await findConnectionRow(services.db, connection.id)
+  if (!now || isOtherGrant(connection, now)) await withdrawTokens(services, connection, next)
+  return null
+}
+
+/**
+ * Whether these are certainly not one grant, because another client or another server is in it: of one, some servers end
+ * all tokens when one is withdrawn.
+ */
+export function isOtherGrant(
+  one: Pick<McpConnection, 'issuer' | 'clientId'>,
+  other: Pick<McpConnection, 'issuer' | 'clientId'>,
+): boolean {
+  return one.issuer !== other.issuer || one.clientId !== other.clientId
 }
 
 /** Withdraws a connection's tokens at its authorization server, if that has an address for it and answers in time. */
