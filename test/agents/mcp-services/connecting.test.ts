@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { idsOf } from '../../support/makers.ts'
 import { refusal } from '../../support/agents-service.ts'
 import { passBy, returnUrl, startConnectorWorld, type ConnectorWorld } from '../../support/connectors/world.ts'
 
@@ -213,6 +214,21 @@ test('scopes that another server was asked for are not asked of the one that has
   expect(await asked()).toBe('read all more')
   await sql`update mcp_connections set server_url = 'https://before.example.com/mcp'`.execute(db)
   expect(await asked()).toBe('read')
+})
+
+test('a person has 200 connections at most, also when sign-ins that began before come to an end', async () => {
+  const back = await world.signIn()
+  const { db } = world.berth.services
+  await sql`
+    insert into mcp_connections (id, person_id, organization_id, owner_user_id, service_id, server_url, issuer, token_endpoint, client_id, client_auth, sealed_tokens)
+    select gen_random_uuid(), p.id, p.organization_id, p.owner_user_id, 'many' || n, 'https://x.example.com/', 'x', 'x', 'x', 'none', ''
+    from mcp_people p, generate_series(1, 200) n where p.owner_user_id = ${idsOf(world.token).userId}`.execute(db)
+  world.authority.requests.length = 0
+  expect(await world.call('POST', '/mcp-services/connect/complete', back)).toMatchObject(
+    refusal(400, 'invalid_request'),
+  )
+  expect(world.authority.requests.filter(({ line }) => line === 'POST /revoke')).toHaveLength(2)
+  await sql`delete from mcp_connections where service_id like 'many%'`.execute(db)
 })
 
 test('Berth is registered once at an authorization server, and publishes what it is', async () => {

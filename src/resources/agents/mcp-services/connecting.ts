@@ -9,7 +9,7 @@ import { BerthError, notFound, type ErrorCode } from '#src/platform/errors.ts'
 import { newUuid, randomToken } from '#src/platform/ids.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { log } from '#src/platform/log.ts'
-import { transaction } from '#src/platform/postgres.ts'
+import { transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import { beginAuthorization, takeAuthorization, type Begun, type SignInOrder } from './authorizations.ts'
 import { serviceCatalog, serviceIdForm, type McpServiceEntry } from './catalog.ts'
@@ -53,11 +53,7 @@ export async function startConnection(
   checkReturnUrl(call.config, returnUrl)
   await spendRequest(call, owner)
   const before = await findConnection(call.db, owner, id)
-  if (!before && (await findConnectionsOf(call.db, owner)).length >= connectorLimits.connectionsMax)
-    throw new BerthError(
-      'invalid_request',
-      `You have ${connectorLimits.connectionsMax} connections, which is the limit. Disconnect one first.`,
-    )
+  if (!before) await checkRoom(call.db, owner)
   const state = randomToken(stateBytes)
   const { order, authorizationUrl } = await signIn(
     (reach) => prepare(call, reach, entry, { state, before: before ?? null }),
@@ -117,6 +113,15 @@ export async function spendRequest(
   { organizationId, userId }: ConnectorOwner,
 ): Promise<void> {
   await limiter.spend(`connectors:${organizationId}:${userId}`, connectorLimits.requestsPerMinute)
+}
+
+/** @throws BerthError invalid_request for a person who has as many connections as may be. */
+async function checkRoom(db: Db, owner: ConnectorOwner): Promise<void> {
+  if ((await findConnectionsOf(db, owner)).length < connectorLimits.connectionsMax) return
+  throw new BerthError(
+    'invalid_request',
+    `You have ${connectorLimits.connectionsMax} connections, which is the limit. Disconnect one first.`,
+  )
 }
 
 async function prepare(
@@ -184,6 +189,7 @@ async function store(
     replaced = await transaction(call.db, async (tx) => {
       const person = await lockPerson(tx, owner)
       const before = await findConnection(tx, owner, serviceId)
+      if (!before) await checkRoom(tx, owner)
       await putConnection(call.sealer, tx, { id: before?.id ?? newUuid(), personId: person.id, owner }, made)
       return before
     })
