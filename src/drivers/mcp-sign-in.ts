@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
+import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { readError } from './mcp-sign-in/errors.ts'
 import { scopeText, type SignInPlace, type SignInReach } from './mcp-sign-in/places.ts'
 import { clientFields, clientHeaders, expiresInShape, tokenText, type ClientIdentity } from './oauth-tokens.ts'
@@ -24,7 +25,6 @@ export type SignInTokens = {
   scope: string | null
 }
 
-const revokeMs = 3_000
 const granted = z.object({
   access_token: tokenText,
   token_type: z.string().regex(/^bearer$/i),
@@ -106,7 +106,7 @@ export async function revokeAt(
     const answer = await fetch(endpoint, {
       method: 'POST',
       redirect: 'manual',
-      signal: AbortSignal.timeout(revokeMs),
+      signal: AbortSignal.timeout(connectorLimits.disconnectSeconds * 1000),
       headers: { 'content-type': 'application/x-www-form-urlencoded', ...clientHeaders(client) },
       body: new URLSearchParams({ token, token_type_hint: hint, ...clientFields(client) }).toString(),
     })
