@@ -137,6 +137,6 @@ test('a session whose worker dies comes to the same end at whichever statement i
       if (types(log).includes('session.status_rescheduled')) rescheduled++
     }
   }
-  expect(died).toBeGreaterThan(0.9 * whole.life.sent) // the books are written by the clock: the last statements may not come
+  expect(died).toBeGreaterThan(0.9 * whole.life.sent) // the first session of a process needs a few more than the others
   expect(rescheduled).toBeGreaterThan(0)
 }, 120_000)
