@@ -120,7 +120,8 @@ export async function acceptEvents(
       id,
       batch.map((event) => (event.type === 'user.interrupt' ? { ...event, queued: false } : event)),
     )
-  await checkAtWork(config, tx, session.organizationId)
+  const onlyEnds = batch.every(({ type }) => type === 'user.interrupt')
+  if (!onlyEnds) await checkAtWork(config, tx, session.organizationId)
   const moved = await moveSession(tx, id, { to: 'running', before: batch })
   if (!moved) throw new Error('an idle session that is locked could not run')
   await jobs.enqueue(tx, stepJob, { sessionId: id })

@@ -1,6 +1,7 @@
 /** Beginning and stopping the tasks of sessions. Whoever does either locks the session before anything of the task's. */
 import { BerthError } from '#src/platform/errors.ts'
 import { taskLimits } from '#src/platform/limits/tasks.ts'
+import { log } from '#src/platform/log.ts'
 import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Services } from '#src/platform/services.ts'
 import { interruptSession } from './session-events.ts'
@@ -98,11 +99,14 @@ export async function tryNextTask(services: Background, sessionId: string): Prom
   }
 }
 
-/** Cancels the tasks that have not ended in their time. */
+/** Cancels the tasks that have not ended in their time. One that cannot be cancelled now keeps no other from it. */
 export async function cancelExpiredTasks(services: Background): Promise<void> {
   const expired = await findAll<Pick<Task, 'id' | 'sessionId'>>(
     services.db,
-    sql`select id, session_id from session_tasks where finished_at is null and expires_at < now() limit ${taskLimits.atOnce}`,
+    sql`select id, session_id from session_tasks where finished_at is null and expires_at < now() order by random() limit ${taskLimits.atOnce}`,
   )
-  for (const task of expired) await transaction(services.db, (tx) => stopTask(services, tx, task))
+  for (const task of expired)
+    await transaction(services.db, (tx) => stopTask(services, tx, task)).catch((error: Error) =>
+      log.warn({ reason: error.message }, 'a task whose time is over is cancelled later'),
+    )
 }
