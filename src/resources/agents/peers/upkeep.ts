@@ -21,11 +21,11 @@ const isOver = sql`not exists (select from sessions s where s.id = e.requester_s
 
 const isDueAgain = sql`(told_at is null or told_at < now() - ${peerLimits.toldAgainSeconds} * interval '1 second')`
 
-/** Cancels what a session waits for. */
+/** Cancels what a session has asked and waits for no more. What a turn that began meanwhile asks goes on. */
 export async function cancelExchangesOf(services: Background, sessionId: string): Promise<void> {
   const open = await findAll<Open>(
     services.db,
-    sql`select id, responder_session_id from peer_exchanges where requester_session_id = ${sessionId} and finished_at is null`,
+    sql`select id, responder_session_id from peer_exchanges e where requester_session_id = ${sessionId} and finished_at is null and (${isAnswered} or ${isOver})`,
   )
   await cancelEach(services, open)
 }
