@@ -3,8 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { peerLimits } from '#src/platform/limits/peers.ts'
-import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
-import { forgetExchanges, lookAfterExchanges, tellRequester } from '#src/resources/agents/peers/upkeep.ts'
+import { change, findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
+import {
+  cancelExchangesOf,
+  forgetExchanges,
+  lookAfterExchanges,
+  tellRequester,
+} from '#src/resources/agents/peers/upkeep.ts'
 import { claimSession, requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
 import { checkAtWork } from '#src/resources/agents/sessions/rows.ts'
 import { breakOff } from '#src/resources/agents/sessions/work.ts'
@@ -12,6 +17,7 @@ import { cancelExpiredTasks, tryNextTask } from '#src/resources/agents/tasks.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
 import { results, types } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
+import { until } from '../../support/until.ts'
 import { ask, peerWorld, type Exchange, type PeerWorld } from './world.ts'
 
 let berth: Berth
@@ -126,3 +132,74 @@ test('an exchange is cancelled after a day, and when its requester was stopped b
   await tryNextTask(berth.services, uuid(stopped.asked))
   expect(types(await own.log(stopped.asked))).toEqual([])
 })
+
+test('work that is over is cancelled also while the organization has no room for more', async () => {
+  const asked = await own.idle([
+    { type: 'custom', name: 'weather', description: 'Tells it.', input_schema: { type: 'object' } },
+  ])
+  const asker = await own.begin(await own.asking(), `${ask(asked, '!tool weather {}')}\n!say done`)
+  for (let at = 0; at < 2; at++) await step(asker)
+  await tryNextTask(berth.services, uuid(asked))
+  for (let at = 0; at < 2; at++) await step(asked)
+  const exchange = await own.inState(asker, 'input_required')
+  const other = await waiting()
+  const ids = [exchange, other.exchange].map(({ id }) => decodeId('peerExchange', id) ?? '')
+  await change(
+    berth.services.db,
+    sql`update session_tasks set expires_at = now() - interval '1 second' where id = any(${ids}::uuid[])`,
+  )
+  await cancelExpiredTasks({ ...berth.services, config: { ...berth.services.config, rateLimitFactor: 0 } })
+  for (const { id } of [exchange, other.exchange]) expect((await own.exchange(id)).body.state).toBe('cancelled')
+  await step(asked)
+  expect(types(await own.log(asked)).slice(-2)).toEqual(['session.usage', 'session.status_idle'])
+})
+
+test('a task that cannot be cancelled keeps no other from it', async () => {
+  const [first, second] = [await waiting(), await waiting()]
+  const ids = [first, second].map(({ exchange }) => decodeId('peerExchange', exchange.id) ?? '')
+  await change(
+    berth.services.db,
+    sql`update session_tasks set expires_at = now() - interval '1 second' where id = any(${ids}::uuid[])`,
+  )
+  const { db } = berth.services
+  await sql`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`.execute(db)
+  await sql`create trigger refuse before update on session_tasks for each row when (old.id = ${sql.lit(ids[0])}::uuid) execute function refuse()`.execute(
+    db,
+  )
+  try {
+    await cancelExpiredTasks(berth.services)
+  } finally {
+    await sql`drop function refuse cascade`.execute(db)
+  }
+  expect((await own.exchange(first.exchange.id)).body.state).toBe('submitted')
+  expect((await own.exchange(second.exchange.id)).body.state).toBe('cancelled')
+})
+
+test('the end of a turn cancels nothing that a newer one waits for', async () => {
+  const { asker, exchange } = await waiting()
+  await cancelExchangesOf(berth.services, uuid(asker)) // by a worker that stalled after it had ended the turn before
+  expect((await own.exchange(exchange.id)).body.state).toBe('submitted')
+})
+
+test.for(['session', 'agent'])(
+  'whoever asks a %s holds no session while it waits for what is locked before sessions',
+  async (named) => {
+    const { db } = berth.services
+    const asked = named === 'session' ? await own.idle() : await own.agent()
+    const asker = await own.begin(await own.asking(), `${ask(asked, '!say answer')}\n!say done`)
+    await step(asker)
+    const asking = Promise.withResolvers<void>()
+    await transaction(db, async (tx) => {
+      await change(
+        tx,
+        sql`update memberships m set role = role from sessions s where s.id = ${uuid(asker)} and m.user_id = s.owner_user_id and m.organization_id = s.organization_id`,
+      )
+      step(asker).then(asking.resolve, asking.reject)
+      const waits = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from memberships%for share%'`
+      await until('it waits for the membership', async () => (await findOne(db, waits)) !== undefined)
+      await findOne(tx, sql`select 1 from sessions where id = ${uuid(asker)} for no key update nowait`)
+    })
+    await asking.promise
+    await own.inState(asker, 'submitted')
+  },
+)

@@ -12,7 +12,7 @@ import { beginSession } from '#src/resources/agents/sessions/beginning.ts'
 import { beginCall } from '#src/resources/agents/sessions/calls.ts'
 import type { Claim } from '#src/resources/agents/sessions/claims.ts'
 import { resolveAgent } from '#src/resources/agents/sessions/plans.ts'
-import { lockSession, type Session } from '#src/resources/agents/sessions/rows.ts'
+import { findSessionRow, lockSession, type Session } from '#src/resources/agents/sessions/rows.ts'
 import { findTaskAtWork, queueTask } from '#src/resources/agents/tasks/rows.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 import { listThoseToAsk } from './listing.ts'
@@ -48,7 +48,8 @@ export async function askPeer(
 ): Promise<ToolResult | 'waits'> {
   try {
     return await transaction(services.db, async (tx) => {
-      const responder = await findResponder(services, tx, claim, question)
+      const scope = await readOwner(tx, claim.sessionId)
+      const responder = await findResponder(services, tx, scope, claim, question)
       const asker = await lockSession(tx, claim.sessionId)
       if (!asker) throw new NotAsked('this session was deleted.')
       return begin(tx, { claim, asker, question, responder })
@@ -63,11 +64,12 @@ export async function askPeer(
 async function findResponder(
   services: Background,
   tx: Tx,
+  scope: Scope,
   { sessionId }: Claim,
   { named }: PeerQuestion,
 ): Promise<Session> {
   const agentId = decodeId('agent', named)
-  if (agentId !== undefined) return startResponder(services, tx, sessionId, named)
+  if (agentId !== undefined) return startResponder(services, tx, scope, sessionId, named)
   const id = decodeId('session', named)
   const locked = await findAll<Session>(
     tx,
@@ -80,19 +82,24 @@ async function findResponder(
   throw new NotAsked(`the user has no session of this id. ${asker ? await listThoseToAsk(tx, asker) : ''}`.trimEnd())
 }
 
-/** A new session of the agent that is named, on behalf of the owner of the one that asks, and with no more money. */
-async function startResponder(services: Background, tx: Tx, sessionId: string, named: string): Promise<Session> {
+/** A new session of the agent that is named, on behalf of the owner of the one that asks, and of the same money. */
+async function startResponder(
+  services: Background,
+  tx: Tx,
+  scope: Scope,
+  sessionId: string,
+  named: string,
+): Promise<Session> {
+  const agent = await resolveAgent(services, tx, scope, named)
   const asker = await lockSession(tx, sessionId)
   if (!asker) throw new NotAsked('this session was deleted.')
   if (asker.usedByVm) throw new NotAsked(usedByVm.message)
-  const scope = await readOwner(tx, asker)
-  const agent = await resolveAgent(services, tx, scope, named)
-  const { budgetNanoUsd, costNanoUsd, agentDefinition } = asker
+  const { budgetNanoUsd, costNanoUsd } = asker
   return beginSession(services, tx, scope, {
     agent,
     environmentId: null,
     vaultIds: [],
-    title: `Asked by ${agentDefinition.name}`.slice(0, peerLimits.titleLength),
+    title: `Asked by ${asker.agentDefinition.name}`.slice(0, peerLimits.titleLength),
     metadata: {},
     budgetNanoUsd: budgetNanoUsd === null ? null : Math.max(0, budgetNanoUsd - costNanoUsd),
     source: 'peer',
@@ -106,7 +113,6 @@ async function begin(tx: Tx, { claim, asker, question, responder }: Asking): Pro
   const { id, text, fileId } = question
   const { organizationId, ownerUserId } = asker
   await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.peerExchanges}, hashtext(${organizationId}))`) // counts and circles stay as they are
-  await readOwner(tx, asker)
   const { turnId, depth } = await placeOf(tx, asker, question)
   await checkRoom(tx, asker, turnId, depth)
   await beginCall(tx, claim, id, null)
@@ -202,11 +208,15 @@ async function waitsFor(tx: Tx, sessionId: string, otherId: string): Promise<boo
   )
 }
 
-/** The owner of the session, with what they may do at this moment. @throws NotAsked */
-async function readOwner(
-  tx: Tx,
-  { organizationId, ownerUserId: userId }: Pick<Session, 'organizationId' | 'ownerUserId'>,
-): Promise<Scope> {
+/**
+ * The owner of the session, with what they may do at this moment. Their membership is locked, and so has to be read before
+ * sessions are, as has an agent: whoever ends a membership or deletes an agent ends its sessions afterwards.
+ * @throws NotAsked
+ */
+async function readOwner(tx: Tx, sessionId: string): Promise<Scope> {
+  const asker = await findSessionRow(tx, sessionId)
+  if (!asker) throw new NotAsked('this session was deleted.')
+  const { organizationId, ownerUserId: userId } = asker
   const [leastRole] = permissions['peers:write']
   const { role, isDeactivated } = await lockMember(tx, { organizationId, userId })
   if (role === null || isDeactivated || !isAtLeast(role, leastRole))
