@@ -6,7 +6,7 @@ import { admitted, attach } from './byte-streams.ts'
 
 const fields = `id type requester_session_id: requesterSessionId responder_session_id: responderSessionId request { text } answer { text } state
   attachment { filename media_type: mediaType size_bytes: sizeBytes sha256 } error { type message }
-  created_at: createdAt expires_at: expiresAt finished_at: finishedAt`
+  created_at: createdAt updated_at: updatedAt expires_at: expiresAt finished_at: finishedAt`
 
 /** Peer exchanges. */
 export const peerRoutes: Routes = {

@@ -119,6 +119,7 @@ builder.objectType(peerExchangeType, {
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was asked.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When its state last changed.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       description: 'When it is cancelled by itself if it has not ended.',

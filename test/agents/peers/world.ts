@@ -16,6 +16,7 @@ export type Exchange = {
   attachment: { filename: string; media_type: string; size_bytes: number; sha256: string } | null
   error: { type: string; message: string } | null
   created_at: string
+  updated_at: string
   expires_at: string
   finished_at: string | null
 }
