@@ -13,6 +13,7 @@ create table agent_versions (
   version integer not null,
   definition jsonb not null,
   created_at timestamp with time zone not null default now(),
+  by_vm_token boolean not null default false,
   constraint agent_versions_pkey PRIMARY KEY (agent_id, version),
   constraint agent_versions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
   constraint agent_versions_version_check CHECK ((version >= 1))
@@ -1675,6 +1676,7 @@ create table sessions (
   outcomes jsonb not null default '[]'::jsonb,
   keeps_secrets boolean not null default false,
   used_by_vm boolean not null default false,
+  spends_from uuid[] not null default '{}'::uuid[],
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
   constraint sessions_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE SET NULL,
@@ -1696,6 +1698,7 @@ CREATE INDEX sessions_deployment ON public.sessions USING btree (deployment_id, 
 CREATE INDEX sessions_environment ON public.sessions USING btree (environment_id);
 CREATE INDEX sessions_owner ON public.sessions USING btree (organization_id, owner_user_id, id DESC);
 CREATE INDEX sessions_owner_user ON public.sessions USING btree (owner_user_id);
+CREATE INDEX sessions_spends_from ON public.sessions USING gin (spends_from) WHERE (spends_from <> '{}'::uuid[]);
 
 create table signing_keys (
   kid text not null,

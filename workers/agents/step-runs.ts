@@ -73,7 +73,7 @@ export async function factsOf(
   return {
     toolsRunAtClient,
     awaited: await findAwaited(tx, openQuestions(log)),
-    isBudgetReached: isBudgetReached(session),
+    isBudgetReached: await isBudgetReached(tx, session),
     openOutcome: openOutcome(session)?.outcome_id ?? null,
     nowMs: nowMs(),
   }

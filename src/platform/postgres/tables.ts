@@ -7,7 +7,7 @@ export type Tables = {
     directory: string; sealedKey: Buffer; accountUrl: string | null; createdAt: string
   }
   agent_versions: {
-    agentId: string; version: number; definition: unknown; createdAt: string
+    agentId: string; version: number; definition: unknown; createdAt: string; byVmToken: boolean
   }
   agents: {
     id: string; organizationId: string; ownerUserId: string | null; version: number; definition: unknown
@@ -365,6 +365,7 @@ export type Tables = {
     readEventId: string | null; readPosition: number; readServiceEvents: number; sharedAt: string | null
     createdAt: string; updatedAt: string; archivedAt: string | null; stepFence: number; stepNode: string | null
     stepBeatAt: string | null; stepTries: number; outcomes: unknown; keepsSecrets: boolean; usedByVm: boolean
+    spendsFrom: string[]
   }
   signing_keys: {
     kid: string; publicJwk: unknown; sealedPrivateJwk: Buffer; createdAt: string; retiredAt: string | null

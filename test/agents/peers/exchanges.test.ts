@@ -1,5 +1,7 @@
 /** Agents that ask one another: answers, states, refusals, and ends in the middle. No VM. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { decodeId } from '#src/platform/ids.ts'
+import { change, sql } from '#src/platform/postgres.ts'
 import { results, textOf, types } from '../../support/agent-sessions.ts'
 import { callAgents, refusal } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -54,6 +56,7 @@ describe('an agent that asks another one', () => {
       attachment: null,
       error: null,
       created_at: expect.any(String),
+      updated_at: exchange?.finished_at,
       expires_at: expect.any(String),
       finished_at: expect.any(String),
     })
@@ -104,6 +107,38 @@ describe('an agent that asks another one', () => {
       { token: own.token },
     )
     expect(body.data).toEqual({ session: { source: { __typename: 'PeerExchange', id: exchange?.id } } })
+  })
+
+  test('spends its own money by whomever it starts, and by those whom they start', async () => {
+    const agent = await own.asking()
+    const asker = await own.begin(await own.asking(), `${ask(agent, '!say one')}\n!say done`, {
+      budget: { type: 'limit', max_list_cost: { amount: '1.50', currency: 'USD' } },
+    })
+    const startedBy = async (session: string): Promise<string> =>
+      (await own.exchanges(await own.rested(session))).at(-1)?.responder_session_id ?? ''
+    const spend = (session: string, dollars: number) =>
+      change(
+        berth.services.db,
+        sql`update sessions set cost_nano_usd = ${dollars * 1e9} where id = ${decodeId('session', session)}`,
+      )
+    const left = async (session: string) =>
+      (await call<{ budget: { max_list_cost: { amount: string } } }>('GET', `/sessions/${session}`)).body.budget
+        .max_list_cost.amount
+    const first = await startedBy(asker)
+    await spend(first, 0.5)
+    await own.say(first, `${ask(agent, '!say two')}\n!say done`)
+    const inner = await startedBy(first)
+    expect(await left(inner)).toBe('1.00')
+    await spend(inner, 0.75)
+    await own.say(asker, `${ask(agent, '!say three')}\n!say done`)
+    const second = await startedBy(asker)
+    expect(await left(second)).toBe('0.25')
+    await spend(second, 0.25)
+    for (const session of [asker, first, inner]) {
+      await own.say(session, '!say more')
+      await own.rested(session)
+      expect((await own.get(session)).stop_reason).toEqual({ type: 'budget_reached' })
+    }
   })
 
   test('asks its user first where its policy says so', async () => {

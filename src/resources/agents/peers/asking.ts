@@ -13,6 +13,7 @@ import { beginCall } from '#src/resources/agents/sessions/calls.ts'
 import type { Claim } from '#src/resources/agents/sessions/claims.ts'
 import { resolveAgent } from '#src/resources/agents/sessions/plans.ts'
 import { findSessionRow, lockSession, type Session } from '#src/resources/agents/sessions/rows.ts'
+import { findBudgetLeft } from '#src/resources/agents/sessions/usage.ts'
 import { findTaskAtWork, queueTask } from '#src/resources/agents/tasks/rows.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 import { listThoseToAsk } from './listing.ts'
@@ -94,14 +95,15 @@ async function startResponder(
   const asker = await lockSession(tx, sessionId)
   if (!asker) throw new NotAsked('this session was deleted.')
   if (asker.usedByVm) throw new NotAsked(usedByVm.message)
-  const { budgetNanoUsd, costNanoUsd } = asker
+  const left = await findBudgetLeft(tx, asker)
   return beginSession(services, tx, scope, {
     agent,
     environmentId: null,
     vaultIds: [],
     title: `Asked by ${asker.agentDefinition.name}`.slice(0, peerLimits.titleLength),
     metadata: {},
-    budgetNanoUsd: budgetNanoUsd === null ? null : Math.max(0, budgetNanoUsd - costNanoUsd),
+    budgetNanoUsd: left === null ? null : Math.max(0, left),
+    spendsFrom: [...asker.spendsFrom, asker.id],
     source: 'peer',
     initialEvents: [],
   })

@@ -36,6 +36,8 @@ export type SessionPlan = {
   title: string | null
   metadata: Metadata
   budgetNanoUsd: number | null
+  /** The sessions against whose budgets its cost counts as well. */
+  spendsFrom?: readonly string[]
   source: SessionSource
   deploymentId?: string | null
   resources?: readonly ResourceOrder[]

@@ -1,7 +1,7 @@
 /** A session's usage and budget: counted in the transaction that logs the usage. */
 import { z } from 'zod'
 import { nowMs } from '#src/platform/clock.ts'
-import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { nanoUsdPerUsd } from '#src/resources/llm/billing.ts'
@@ -44,9 +44,32 @@ export function usageEvent(session: Session): NewEvent {
   return { type: 'session.usage', data: { usage: usageOf(session), budget: budgetOf(session) } }
 }
 
+/**
+ * What a session may still spend, in nano-dollars: the least of what is left of its own budget and of those of the sessions
+ * on whose behalf it was started. Against each counts what was spent by all that were started on its behalf. Null: no limit.
+ */
+export async function findBudgetLeft(
+  db: Db,
+  { id, spendsFrom }: Pick<Session, 'id' | 'spendsFrom'>,
+): Promise<number | null> {
+  const { left } = await getOne<{ left: number | null }>(
+    db,
+    sql`
+    select (min(budget_nano_usd - cost_nano_usd - coalesce((
+      select sum(started.cost_nano_usd) from sessions started where started.spends_from <> '{}' and started.spends_from @> array[sessions.id]), 0)))::bigint as left
+    from sessions where id = any(${[id, ...spendsFrom]}::uuid[]) and budget_nano_usd is not null`,
+  )
+  return left
+}
+
 /** Whether a session has reached its spending limit. */
-export function isBudgetReached({ budgetNanoUsd, costNanoUsd }: Session): boolean {
-  return budgetNanoUsd !== null && costNanoUsd >= budgetNanoUsd
+export async function isBudgetReached(
+  db: Db,
+  session: Pick<Session, 'id' | 'budgetNanoUsd' | 'spendsFrom'>,
+): Promise<boolean> {
+  if (session.budgetNanoUsd === null && session.spendsFrom.length === 0) return false
+  const left = await findBudgetLeft(db, session)
+  return left !== null && left <= 0
 }
 
 /** An amount as callers see it. */
