@@ -42,7 +42,7 @@ export type AgentFilter = CreatedFilter & { organizationId?: string | null; incl
  */
 export async function createAgent(call: Call, fields: AgentFields): Promise<Agent> {
   const scope = allow(call.caller, 'agents:write')
-  const { organizationId, userId } = scope
+  const { organizationId, userId, vmId } = scope
   const id = newUuid()
   const read = readDefinition(call.config, fields)
   refuseConnectorsToVmTokens(scope, read)
@@ -59,7 +59,7 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
       tx,
       sql`
       with made as (insert into agents (id, organization_id, owner_user_id, version, definition) values (${id}, ${organizationId}, ${userId}, 1, ${definition}) returning *),
-        versioned as (insert into agent_versions (agent_id, version, definition) select id, version, definition from made)
+        versioned as (insert into agent_versions (agent_id, version, definition, by_vm_token) select id, version, definition, ${vmId !== null}::boolean from made)
       select * from made`,
     )
   })
@@ -152,7 +152,9 @@ export async function updateAgent(
     const text = JSON.stringify(definition)
     await change(
       tx,
-      sql`insert into agent_versions (agent_id, version, definition) values (${agent.id}, ${agent.version + 1}, ${text})`,
+      sql`
+      insert into agent_versions (agent_id, version, definition, by_vm_token)
+      select agent_id, version + 1, ${text}, by_vm_token or ${scope.vmId !== null}::boolean from agent_versions where agent_id = ${agent.id} and version = ${agent.version}`,
     )
     await emitWebhookEvent(tx, agent.organizationId, { type: 'agent.updated', id: encodeId('agent', agent.id) })
     return getOne<Agent>(

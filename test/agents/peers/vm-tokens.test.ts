@@ -92,3 +92,23 @@ test('a call that it approves asks nobody', async () => {
   expect(results(await own.rested(asker))).toEqual([steered])
   expect(await own.log(asked)).toEqual([])
 })
+
+test('an agent that it has written is not started to be asked, nor one that was made from it', async () => {
+  const written = await vms.agent({ name: 'planted' })
+  const changed = await own.agent({ name: 'taken over' })
+  const rename = (token: string, id: string, name: string) =>
+    callAgents(berth, token, 'POST', `/agents/${id}`, { name })
+  expect((await rename(vmToken, changed, 'mine now')).status).toBe(200)
+  expect((await rename(own.token, changed, 'renamed')).status).toBe(200)
+  for (const agent of [written, changed]) {
+    const log = await own.rested(await own.begin(await own.asking(), `${ask(agent, 'secret plan')}\n!say done`))
+    expect(results(log)).toEqual([
+      { isError: true, text: expect.stringContaining('written with the token inside a VM') },
+    ])
+    expect(JSON.stringify(log.filter(({ type }) => type === 'agent.tool_result'))).not.toContain('secret plan')
+  }
+  const listed = await own.rested(await own.begin(await own.asking(), `${ask('?', 'who is there')}\n!say done`))
+  const [{ text } = { text: '' }] = results(listed)
+  expect(text).toContain('"starts_agent":"helper"')
+  for (const agent of [written, changed]) expect(text).not.toContain(agent)
+})

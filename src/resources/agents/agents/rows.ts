@@ -75,6 +75,20 @@ export async function isAgentOf(db: Db, id: string, userId: string | null): Prom
   return own !== undefined
 }
 
+/** Whether the newest version of `agents` is one that the token inside a VM wrote, or that was made from such a one. */
+export const isByVmToken = sql<boolean>`exists (
+  select from agent_versions v where v.agent_id = agents.id and v.version = agents.version and v.by_vm_token)`
+
+/** The same of one version of an agent. */
+export async function isVersionByVmToken(db: Db, agentId: string, version: number): Promise<boolean> {
+  return (
+    (await findOne(
+      db,
+      sql`select 1 from agent_versions where agent_id = ${agentId} and version = ${version} and by_vm_token`,
+    )) !== undefined
+  )
+}
+
 /**
  * The caller's agent in its newest version.
  * @param lock `for key share`, `for no key update` or `for update` to lock it.

@@ -7,6 +7,7 @@ import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { lockMember } from '#src/resources/identity/memberships.ts'
+import { isVersionByVmToken } from '#src/resources/agents/agents/rows.ts'
 import { keepFile } from '#src/resources/agents/files/receiving.ts'
 import { beginSession } from '#src/resources/agents/sessions/beginning.ts'
 import { beginCall } from '#src/resources/agents/sessions/calls.ts'
@@ -92,6 +93,8 @@ async function startResponder(
   named: string,
 ): Promise<Session> {
   const agent = await resolveAgent(services, tx, scope, named)
+  if (agent.agentId !== null && (await isVersionByVmToken(tx, agent.agentId, agent.version)))
+    throw new NotAsked('that agent was written with the token inside a VM. Ask another one.')
   const asker = await lockSession(tx, sessionId)
   if (!asker) throw new NotAsked('this session was deleted.')
   if (asker.usedByVm) throw new NotAsked(usedByVm.message)

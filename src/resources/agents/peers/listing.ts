@@ -2,6 +2,7 @@
 import { encodeId } from '#src/platform/ids.ts'
 import { peerLimits } from '#src/platform/limits/peers.ts'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
+import { isByVmToken } from '#src/resources/agents/agents/rows.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
 
 /** The newest other sessions of the person, and their agents, one JSON object a line: their names may be anything. */
@@ -20,7 +21,7 @@ export async function listThoseToAsk(
     db,
     sql`
     select id, definition ->> 'name' as name from agents
-    where organization_id = ${organizationId} and (owner_user_id is null or owner_user_id = ${ownerUserId}) and archived_at is null
+    where organization_id = ${organizationId} and (owner_user_id is null or owner_user_id = ${ownerUserId}) and archived_at is null and not ${isByVmToken}
     order by id desc limit ${peerLimits.listedMax}`,
   )
   const lines = [
