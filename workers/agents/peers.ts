@@ -41,6 +41,9 @@ export async function askOther(
   return askPeer(run.services, run.claim, { ...question, turnId: turnIdOf(run.log) })
 }
 
+/** A file could not be read to its end: it changed meanwhile, or its VM is gone. */
+class NotRead extends Error {}
+
 /** Keeps a copy of a file of the session's VM, as a file of its owner's, which is forgotten unless an exchange begins. */
 async function attach(run: StepRun, given: string, masker: Masker): Promise<{ id: string } | ToolResult> {
   const { environmentId, organizationId, ownerUserId: userId } = run.session
@@ -62,12 +65,12 @@ async function attach(run: StepRun, given: string, masker: Masker): Promise<{ id
     })
   } catch (error) {
     run.over.throwIfAborted()
-    if (!(error instanceof BerthError)) throw error
+    if (!(error instanceof BerthError || error instanceof NotRead)) throw error
     return failed(`Nobody was asked: ${path} could not be sent: ${error.message}`)
   }
 }
 
-/** The bytes of a file in the session's VM. @throws BerthError */
+/** The bytes of a file in the session's VM. @throws BerthError, NotRead */
 async function readOut(run: StepRun, environmentId: string, path: string): Promise<Buffer> {
   const vm = await guestVm(run.services, await sessionVm(run, environmentId))
   const { answer, body } = await vm.node.openFile({
@@ -90,7 +93,12 @@ async function readOut(run: StepRun, environmentId: string, path: string): Promi
         `it has more than ${peerLimits.attachmentBytes / 1024 / 1024} MiB, which is the most.`,
       )
     const pieces: Buffer[] = []
-    for await (const piece of body ?? []) pieces.push(piece as Buffer) // of a stream of bytes
+    try {
+      for await (const piece of body ?? []) pieces.push(piece as Buffer) // of a stream of bytes
+    } catch (error) {
+      if (error instanceof BerthError || !(error instanceof Error)) throw error
+      throw new NotRead(`${error.message}.`)
+    }
     return Buffer.concat(pieces)
   } finally {
     run.over.removeEventListener('abort', stop)

@@ -1,11 +1,19 @@
 /** Files that go along with requests: what the responder gets of them, and how they are served. How they leave a VM and get into one is in machines.vm.test.ts of session-resources. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
-import { getOne, sql } from '#src/platform/postgres.ts'
+import { answerHeader } from '#src/drivers/node/file-transfers.ts'
+import { noMasker } from '#src/platform/masking.ts'
+import { change, getOne, sql } from '#src/platform/postgres.ts'
 import { askPeer, findAnswer } from '#src/resources/agents/peers/asking.ts'
+import type { Session, SessionEvent } from '#src/resources/agents/sessions/rows.ts'
+import { askOther } from '#workers/agents/peers.ts'
+import type { StepRun } from '#workers/agents/step-runs.ts'
 import { textOf } from '../../support/agent-sessions.ts'
 import { callAgents } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
+import { makeSilentNode, makeVmRow } from '../../support/makers.ts'
 import { until } from '../../support/until.ts'
 import { peerWorld, type Exchange, type PeerWorld } from './world.ts'
 
@@ -104,4 +112,47 @@ test('it is kept for 30 days as a file of its owner’s, and gone once that is d
   expect((await callAgents(berth, own.token, 'DELETE', `/files/${file}`)).status).toBe(200)
   expect((await download(exchange.id)).status).toBe(404)
   expect((await own.exchange(exchange.id)).body).toMatchObject({ state: 'completed', attachment: null })
+})
+
+test('a file that shrinks while it is read fails the call, and not the step', async () => {
+  const { db } = berth.services
+  const facts = { sizeBytes: 10, modifiedMs: 1, etag: '"1"' }
+  const part = { status: 200, startByte: 0, lengthBytes: 10 }
+  const node = createServer((_, response) =>
+    response.writeHead(200, { [answerHeader]: JSON.stringify({ facts, part, uploadedBytes: null }) }).end('half'),
+  )
+  await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
+  try {
+    const nodeId = await makeSilentNode(db)
+    const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
+    await change(db, sql`update nodes set agent_url = ${url} where id = ${nodeId}`)
+    const vmId = decodeId('vm', await makeVmRow(db, own.token, nodeId))
+    const made = await callAgents<{ id: string }>(berth, own.token, 'POST', '/environments', {
+      name: 'box',
+      config: { type: 'cloud' },
+    })
+    const environmentId = decodeId('environment', made.body.id) ?? null
+    await change(
+      db,
+      sql`update environments set status = 'ready', vm_id = ${vmId}, prepared_vm_id = ${vmId} where id = ${environmentId}`,
+    )
+    const row = await getOne<Session>(
+      db,
+      sql`select * from sessions where id = ${decodeId('session', await own.idle())}`,
+    )
+    const run = {
+      services: berth.services,
+      session: { ...row, environmentId },
+      over: new AbortController().signal,
+      log: [],
+    }
+    const use = { id: newUuid() } as unknown as SessionEvent
+    const input = { session_id: '?', text: 'What is in it?', path: 'data.bin' }
+    expect(await askOther(run as unknown as StepRun, use, input, noMasker)).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('/home/user/data.bin could not be sent: the file changed while it was read'),
+    })
+  } finally {
+    node.close()
+  }
 })
