@@ -2,14 +2,14 @@
  * The catalog of connectors of this installation: our own file, and the operator's over it. Read once for a
  * configuration; all problems are reported together, like those of the settings.
  */
-import { readFileSync, statSync } from 'node:fs'
-import { LineCounter, parseDocument } from 'yaml'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { mayBeAsked } from '#src/drivers/outbound-fetch.ts'
 import { ConfigError, type Config } from '#src/platform/config.ts'
 import { limits } from '#src/platform/limits.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { neverLog } from '#src/platform/log.ts'
+import { parseSettingsFile, readSettingsFile, type FileContent } from '#src/platform/settings/files.ts'
 
 /**
  * A service of the catalog. `clientId`: of an app that the operator registered there; `missing`: what the operator has
@@ -81,7 +81,10 @@ const file = z.strictObject(
   'an object with services',
 )
 type Entry = z.output<typeof entry>
-type Parsed = { services: Record<string, Entry | null>; problems: string[] }
+type CatalogFile = z.output<typeof file>
+
+const aboutSecrets = 'put the secret into an environment variable, and the variable’s name into client_secret_env'
+const ofOperators = { name: 'BERTH_CONNECTORS_FILE', shape: file, aboutSecrets }
 
 const catalogs = new WeakMap<Config, ReadonlyMap<string, McpServiceEntry>>()
 
@@ -93,12 +96,15 @@ export function serviceCatalog(config: Config): ReadonlyMap<string, McpServiceEn
 }
 
 function readCatalog(config: Config): ReadonlyMap<string, McpServiceEntry> {
-  const own = parse('connectors.yaml', readFileSync(ours, 'utf8'))
-  const operators = config.connectorsFile === null ? { services: {}, problems: [] } : readFile(config.connectorsFile)
+  const own = parseSettingsFile({ ...ofOperators, name: 'connectors.yaml' }, readFileSync(ours, 'utf8'))
+  const operators: FileContent<CatalogFile> =
+    config.connectorsFile === null
+      ? { value: null, problems: [] }
+      : readSettingsFile(ofOperators, config.connectorsFile, { bytesMax: connectorLimits.fileBytes })
   const problems = [...own.problems, ...operators.problems]
   const merged = new Map<string, Entry>()
-  for (const { services } of [own, operators])
-    for (const [id, given] of Object.entries(services)) {
+  for (const { value } of [own, operators])
+    for (const [id, given] of Object.entries(value?.services ?? {})) {
       if (given) merged.set(id, { ...merged.get(id), ...given })
       else merged.delete(id)
     }
@@ -109,50 +115,6 @@ function readCatalog(config: Config): ReadonlyMap<string, McpServiceEntry> {
     )
   if (problems.length > 0) throw new ConfigError(problems)
   return catalog
-}
-
-function readFile(path: string): Parsed {
-  try {
-    if (statSync(path).size > connectorLimits.fileBytes)
-      return { services: {}, problems: [`BERTH_CONNECTORS_FILE is larger than ${connectorLimits.fileBytes} bytes.`] }
-    return parse('BERTH_CONNECTORS_FILE', readFileSync(path, 'utf8'))
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    return { services: {}, problems: [`BERTH_CONNECTORS_FILE cannot be read (${code}).`] }
-  }
-}
-
-/** Parses the text of such a file. No problem quotes a value, which may be a misplaced secret. */
-function parse(name: string, source: string): Parsed {
-  const lines = new LineCounter()
-  const document = parseDocument(source, { prettyErrors: false, lineCounter: lines, version: '1.2', schema: 'core' })
-  if (document.errors.length > 0)
-    return {
-      services: {},
-      problems: document.errors.map(
-        ({ pos, code }) => `${name}: line ${lines.linePos(pos[0]).line} is not YAML (${code}).`,
-      ),
-    }
-  let value: unknown
-  try {
-    value = document.toJS() ?? {}
-  } catch {
-    return { services: {}, problems: [`${name}: its aliases expand to too much.`] }
-  }
-  const outcome = file.safeParse(value)
-  if (outcome.success) return { services: outcome.data.services ?? {}, problems: [] }
-  return { services: {}, problems: outcome.error.issues.flatMap((issue) => sentences(name, issue)) }
-}
-
-function sentences(name: string, issue: z.core.$ZodIssue): string[] {
-  const place = issue.path.join('.') || 'the file'
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map(
-      (key) =>
-        `${name}: ${issue.path.length > 0 ? `${place}.` : ''}${key} is not known here${/secret|token|key/i.test(key) ? '; put the secret into an environment variable, and the variable’s name into client_secret_env' : ''}.`,
-    )
-  if (issue.code === 'invalid_key') return [`${name}: ${place} must be ${issue.issues[0]?.message ?? 'another name'}.`]
-  return [`${name}: ${place} must be ${issue.message}.`]
 }
 
 function complete(config: Config, id: string, given: Entry, problems: string[]): McpServiceEntry {

@@ -1,8 +1,8 @@
 /** The format of models.yaml, ours and the operator's, with a sentence for every problem. */
-import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { reasoningLevels, upstreamKinds } from '#src/drivers/models/model.ts'
 import { embeddingLimits } from '#src/platform/limits/embeddings.ts'
+import type { FileKind } from '#src/platform/settings/files.ts'
 import { modelKinds } from './rows.ts'
 
 /** The capabilities that a model may have, besides streaming, which all have. */
@@ -119,46 +119,9 @@ export type ModelFile = z.output<typeof file>
 export type UpstreamEntry = Partial<z.output<typeof upstream>>
 export type ModelEntry = Partial<z.output<typeof model>>
 
-/**
- * Parses the text of such a file; empty text is an empty file.
- * @param name the file's name in error messages.
- * @returns its entries, or a sentence for every problem. No sentence quotes a value, which may be a misplaced key.
- */
-export function parseModelFile(name: string, source: string): { file: ModelFile; problems: string[] } {
-  const lines = new LineCounter()
-  const document = parseDocument(source, { prettyErrors: false, lineCounter: lines, version: '1.2', schema: 'core' })
-  if (document.errors.length > 0)
-    return {
-      file: {},
-      problems: document.errors.map(
-        ({ pos, code }) => `${name}: line ${lines.linePos(pos[0]).line} is not YAML (${code}).`,
-      ),
-    }
-  let value: unknown
-  try {
-    value = document.toJS() ?? {}
-  } catch {
-    return { file: {}, problems: [`${name}: its aliases expand to too much.`] }
-  }
-  const outcome = file.safeParse(value)
-  if (outcome.success) return { file: outcome.data, problems: [] }
-  const { issues } = outcome.error
-  // One problem for each place: a text instead of a list is also too long a list.
-  const first = issues.filter(
-    (issue, at) =>
-      issue.code === 'unrecognized_keys' ||
-      issues.findIndex((other) => other.path.join('.') === issue.path.join('.')) === at,
-  )
-  return { file: {}, problems: first.flatMap((issue) => sentences(name, issue)) }
-}
-
-function sentences(name: string, issue: z.core.$ZodIssue): string[] {
-  const place = issue.path.join('.') || 'the file'
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map(
-      (key) =>
-        `${name}: ${issue.path.length > 0 ? `${place}.` : ''}${key} is not known here${/key|secret|token/i.test(key) ? '; put the key into an environment variable, and the variable’s name into api_key_env' : ''}.`,
-    )
-  if (issue.code === 'invalid_key') return [`${name}: ${place} must be ${issue.issues[0]?.message ?? 'another name'}.`]
-  return [`${name}: ${place} must be ${issue.message}.`]
+/** What is known of both files; `name` is the operator's. */
+export const modelFileKind: FileKind<ModelFile> = {
+  name: 'BERTH_MODELS_FILE',
+  shape: file,
+  aboutSecrets: 'put the key into an environment variable, and the variable’s name into api_key_env',
 }

@@ -2,12 +2,13 @@
  * The catalog of models of this installation: our own file, the operator's file over it, and the keys in the
  * environment. Read once for a configuration; all problems are reported together, like those of the settings.
  */
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { ConfigError, type Config } from '#src/platform/config.ts'
 import { neverLog } from '#src/platform/log.ts'
+import { parseSettingsFile, readSettingsFile, type FileContent } from '#src/platform/settings/files.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
 import type { ReasoningReplay, UpstreamKind, UpstreamTarget } from '#src/drivers/models/model.ts'
-import { modelAbilities, parseModelFile, type ModelEntry, type ModelFile, type UpstreamEntry } from './file.ts'
+import { modelAbilities, modelFileKind, type ModelEntry, type ModelFile, type UpstreamEntry } from './file.ts'
 import { kindProblems } from './kinds.ts'
 import type { Model, ModelUpstream, Pricing } from './rows.ts'
 
@@ -42,11 +43,14 @@ export function modelTable(config: Config): ModelTable {
 }
 
 function readModelTable(config: Config): ModelTable {
-  const own = parseModelFile('models.yaml', readFileSync(ours, 'utf8'))
-  const operators = config.modelsFile === null ? { file: {}, problems: [] } : readOperatorsFile(config.modelsFile)
+  const own = parseSettingsFile({ ...modelFileKind, name: 'models.yaml' }, readFileSync(ours, 'utf8'))
+  const operators: FileContent<ModelFile> =
+    config.modelsFile === null
+      ? { value: null, problems: [] }
+      : readSettingsFile(modelFileKind, config.modelsFile, { bytesMax: fileBytesMax })
   const problems = [...own.problems, ...operators.problems]
-  const upstreams = makeUpstreams(config, own.file, operators.file, problems)
-  const models = makeModels(merge(own.file.models, operators.file.models), upstreams, problems)
+  const upstreams = makeUpstreams(config, own.value ?? {}, operators.value ?? {}, problems)
+  const models = makeModels(merge(own.value?.models, operators.value?.models), upstreams, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   const byBareName = new Map<string, Model | null>()
   for (const model of models.values()) {
@@ -54,17 +58,6 @@ function readModelTable(config: Config): ModelTable {
     byBareName.set(name, byBareName.has(name) ? null : model)
   }
   return { models, byBareName, upstreams: [...upstreams.values()].map(({ known }) => known) }
-}
-
-function readOperatorsFile(path: string): { file: ModelFile; problems: string[] } {
-  try {
-    if (statSync(path).size > fileBytesMax)
-      return { file: {}, problems: [`BERTH_MODELS_FILE is larger than ${fileBytesMax} bytes.`] }
-    return parseModelFile('BERTH_MODELS_FILE', readFileSync(path, 'utf8'))
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    return { file: {}, problems: [`BERTH_MODELS_FILE cannot be read (${code}).`] }
-  }
 }
 
 /** Entries of both files: the operator's keys override ours, and null removes an entry. */
