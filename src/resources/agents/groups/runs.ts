@@ -214,10 +214,14 @@ function readApproval({ approved, reason, result, denyMessage }: ApprovalInput):
     throw new BerthError('invalid_request', 'Send approved, true or false; or result, allow or deny. Not both.', {
       field: 'approved',
     })
-  if (isGiven(reason) && isGiven(denyMessage))
-    throw new BerthError('invalid_request', 'Send reason or deny_message, not both: they are the same.', {
-      field: 'deny_message',
-    })
+  if (isGiven(reason) && isGiven(denyMessage) && reason !== denyMessage)
+    throw new BerthError(
+      'invalid_request',
+      'Send reason or deny_message, not both: they are two names for one thing.',
+      {
+        field: 'deny_message',
+      },
+    )
   const text = reason ?? denyMessage ?? null
   if (text !== null && (text.length > limits.denyMessageLength || text.includes('\0') || !text.isWellFormed()))
     throw new BerthError(
