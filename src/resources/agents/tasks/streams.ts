@@ -45,15 +45,17 @@ async function holdStream(tx: Tx, taskId: string): Promise<TaskStream | undefine
   return findOne<TaskStream>(tx, sql`select * from task_streams where task_id = ${taskId} for no key update`)
 }
 
-/** The tool uses that these results say were denied. */
+/** The tool uses of a session that these results, of its log, say were denied. */
 async function findDenied(tx: Tx, events: readonly SessionEvent[]): Promise<ReadonlySet<string>> {
   const failed = events.flatMap(({ answers, data }) => (answers !== null && data['is_error'] === true ? [answers] : []))
-  if (failed.length === 0) return new Set()
+  const [first] = events
+  if (!first || failed.length === 0) return new Set()
+  const log = sql`session_events where session_id = ${first.sessionId}`
   const denied = await findAll<{ id: string | null }>(
     tx,
     sql`
-    select answers as id from session_events where answers = any(${failed}::uuid[]) and type = 'user.tool_confirmation' and data ->> 'result' = 'deny'
-    union all select id from session_events where id = any(${failed}::uuid[]) and data ->> 'evaluated_permission' = 'deny'`,
+    select answers as id from ${log} and answers = any(${failed}::uuid[]) and type = 'user.tool_confirmation' and data ->> 'result' = 'deny'
+    union all select id from ${log} and id = any(${failed}::uuid[]) and data ->> 'evaluated_permission' = 'deny'`,
   )
   return new Set(denied.flatMap(({ id }) => id ?? []))
 }
