@@ -67,6 +67,15 @@ const queued = async (): Promise<{ before: TestRun; run: TestRun }> => {
 }
 const errorOf = ({ body }: RunReader): { type: string; code: string } =>
   (JSON.parse(body) as { error: { type: string; code: string } }).error
+/** Everything that a subscription sends, as text. */
+const subscribe = async (query: string, by = token): Promise<string> =>
+  (
+    await fetch(`${berth.url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${by}`, accept: 'text/event-stream', 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    })
+  ).text()
 const storedId = ({ runId }: TestRun): string => decodeId('groupRun', runId) ?? ''
 
 describe('the stream of a run', () => {
@@ -311,6 +320,15 @@ describe('a reader', () => {
       expect([one.status, errorOf(one).type]).toEqual([404, 'not_found_error'])
   })
 
+  test('with a token of another organization of its person’s gets the same, over GraphQL too', async () => {
+    const run = await begun()
+    const all = await (await open(run)).rest()
+    const elsewhere = await berth.token('alice', 'second')
+    expect(await (await readRun(berth, elsewhere, run)).rest()).toEqual(all)
+    const last = `subscription { groupRunChunks(runId: "${run.runId}", after: "${all.length - 1}") { ... on GroupRunChunk { type } } }`
+    expect(await subscribe(last, elsewhere)).toContain('"FINISH"')
+  })
+
   test('of a long run gets its newest chunks, and who wants older ones gets 409', async () => {
     mock.script({ parts: [{ text: 'one' }, { hang: true }] })
     const run = await begun()
@@ -376,19 +394,7 @@ describe('a reader', () => {
     const run = await begun()
     const all = await (await open(run)).rest()
     const document = `subscription { groupRunChunks(runId: "${run.runId}", after: "2") { ... on GroupRunChunk { cursor type text toolUse { id } run { status } wire } } }`
-    const follow = async (query: string): Promise<string> =>
-      (
-        await fetch(`${berth.url}/graphql`, {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${token}`,
-            accept: 'text/event-stream',
-            'content-type': 'application/json',
-          },
-          body: JSON.stringify({ query }),
-        })
-      ).text()
-    const events = [...(await follow(document)).matchAll(/^data: (\{.*\})$/gm)].map(
+    const events = [...(await subscribe(document)).matchAll(/^data: (\{.*\})$/gm)].map(
       ([, text = '']) =>
         (JSON.parse(text) as { data: { groupRunChunks: { cursor: string; type: string; wire: unknown } } }).data
           .groupRunChunks,
@@ -399,6 +405,6 @@ describe('a reader', () => {
       toolUse: null,
       run: { status: 'COMPLETED' },
     })
-    expect(await follow(document.replace('"2"', `"${all.length}"`))).toContain('LOG_OVER')
+    expect(await subscribe(document.replace('"2"', `"${all.length}"`))).toContain('LOG_OVER')
   })
 })

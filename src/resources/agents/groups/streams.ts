@@ -1,5 +1,5 @@
 /** Following the reply of a run while it is written: from its beginning, or from any chunk, without gaps or repeats. */
-import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allowAnywhere, ownedByCaller, type Reach } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
@@ -31,7 +31,7 @@ export async function followGroupRun(
   runId: string,
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<RunChunk>> {
-  const scope = allow(call.caller, 'groups:read')
+  const scope = allowAnywhere(call.caller, 'groups:read')
   const run = await readPlace(call.db, scope, groupId, runId)
   const position = after === null || after === undefined ? 0 : readCursor(after)
   checkPosition(run, position)
@@ -49,7 +49,7 @@ type Place = {
 }
 
 /** One light statement: a client comes back as often as its connection breaks. @throws BerthError not_found. */
-async function readPlace(db: Db, scope: Scope, groupId: string | null, runId: string): Promise<Place> {
+async function readPlace(db: Db, scope: Reach, groupId: string | null, runId: string): Promise<Place> {
   const id = decodeId('groupRun', runId)
   const group = groupId === null ? null : decodeId('group', groupId)
   const place =
