@@ -16,8 +16,9 @@ export const taskStreamLimits = {
   bytesSpare: 1024 * 1024,
   readSeconds: 60, // after the end, in which what was not read yet still can be
   keptSeconds: 300, // after the end, for readers that are in the middle of it
-  removedAtOnce: 5_000, // chunks
+  removedAtOnce: 5_000, // chunks, and the rest of the last stream's
   streamsAtOnce: 100,
+  removalsOfLook: 20, // of so many each, by one worker
   readChunks: 500, // in one statement
   readBytes: 2 * 1024 * 1024, // in one statement
   pieceMs: 50, // for which text is collected, except the first

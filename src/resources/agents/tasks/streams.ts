@@ -175,16 +175,22 @@ export async function findStream(db: Db, taskId: string): Promise<TaskStream | u
   return findOne<TaskStream>(db, sql`select * from task_streams where task_id = ${taskId}`)
 }
 
-/** Removes some of what is left of runs that ended some time ago; readers have had it. */
+/** Removes what is left of runs that ended some time ago; readers have had it. Each of several workers takes other streams. */
 export async function removeEndedStreams(db: Db): Promise<void> {
+  for (let batch = 1; batch <= taskStreamLimits.removalsOfLook; batch++) if (!(await removeSome(db))) return
+}
+
+/** @returns whether there were any. Their chunks go with them. */
+async function removeSome(db: Db): Promise<boolean> {
   const { keptSeconds, removedAtOnce, streamsAtOnce } = taskStreamLimits
-  const due = sql`select task_id from task_streams where ended_at < now() - ${keptSeconds} * interval '1 second' order by ended_at limit ${streamsAtOnce}`
-  await change(
+  const removed = await change(
     db,
-    sql`delete from task_chunks where (task_id, number) in (select task_id, number from task_chunks where task_id in (${due}) limit ${removedAtOnce})`,
+    sql`
+    with due as (
+      select task_id, last_number - first_number + 1 as chunks from task_streams
+      where ended_at < now() - ${keptSeconds} * interval '1 second' order by ended_at limit ${streamsAtOnce} for update skip locked),
+    counted as (select task_id, sum(chunks) over (order by task_id) - chunks as before from due)
+    delete from task_streams using counted where task_streams.task_id = counted.task_id and counted.before < ${removedAtOnce}`,
   )
-  await change(
-    db,
-    sql`delete from task_streams s where task_id in (${due}) and not exists (select from task_chunks c where c.task_id = s.task_id)`,
-  )
+  return removed > 0
 }
