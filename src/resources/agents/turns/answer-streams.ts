@@ -81,12 +81,14 @@ export function tellAnswer(db: Db, stream: AnswerStream, masker: Masker, signal:
   }
 }
 
-/** Writes a piece once, also when the connection is lost before Postgres has answered. */
+/**
+ * Writes a piece once, also when the connection is lost before Postgres has answered. A lost attempt may still be at work:
+ * the next one waits for it, and then finds the piece.
+ */
 async function writeOnce(db: Db, piece: Piece, signal: AbortSignal): Promise<boolean> {
-  let isUnsure = false
+  let attempts = 0
   return patiently(async () => {
-    if (isUnsure && (await hasPiece(db, piece))) return true
-    isUnsure = true
-    return writePiece(db, piece)
+    const isAgain = attempts++ > 0
+    return (await writePiece(db, piece)) || (isAgain && (await hasPiece(db, piece)))
   }, signal)
 }
