@@ -14,7 +14,7 @@ export function beginTasks(services: Background): void {
     hear: (sessionId) => tryNextTask(services, sessionId),
     async look() {
       await cancelExpiredTasks(services)
-      for (const sessionId of await findDueSessions(services.db)) await tryNextTask(services, sessionId)
+      for (const sessionId of await findDueSessions(services)) await tryNextTask(services, sessionId)
       await removeEndedStreams(services.db) // last, because it may take a while
     },
     failure: 'a task of a session waits for the next look',

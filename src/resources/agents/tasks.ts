@@ -2,11 +2,11 @@
 import { BerthError } from '#src/platform/errors.ts'
 import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { log } from '#src/platform/log.ts'
-import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Services } from '#src/platform/services.ts'
 import { interruptSession } from './session-events.ts'
 import { stepJob } from './sessions/jobs.ts'
-import { checkAtWork, lockSession, type Session } from './sessions/rows.ts'
+import { checkAtWork, hasRoom, lockSession, type Session } from './sessions/rows.ts'
 import { maskedEvents, stepMasker } from './sessions/secrets.ts'
 import { moveSession } from './sessions/states.ts'
 import { messageOfTask } from './tasks/messages.ts'
@@ -76,16 +76,23 @@ export async function stopTask(
   return stopped
 }
 
-/** Sessions that could begin a task: their notice may have been lost, or the organization had no room. */
-export async function findDueSessions(db: Db): Promise<string[]> {
+/**
+ * Sessions that could begin a task, because their notice was lost or their organization had no room before. Those of one
+ * organization do not displace another's: each organization with room has its turn before any has a second one.
+ */
+export async function findDueSessions({ db, config }: Pick<Background, 'db' | 'config'>): Promise<string[]> {
   const due = await findAll<{ sessionId: string }>(
     db,
     sql`
-    select session_id from (
-      select distinct t.session_id from session_tasks t left join sessions s on s.id = t.session_id
+    with waiting as (
+      select distinct t.organization_id, t.session_id, s.status is distinct from 'idle' as is_over from session_tasks t left join sessions s on s.id = t.session_id
       where t.finished_at is null and t.status = 'queued'
-        and (s.id is null or s.status = 'terminated' or s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action')) due
-    order by random() limit ${taskLimits.atOnce}`, // at random: those whose organization has no room keep nobody else from beginning
+        and (s.id is null or s.status = 'terminated' or s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action')),
+    roomy as (select organization_id from (select distinct organization_id from waiting) o where ${hasRoom(config, sql`o.organization_id`)}),
+    ordered as (
+      select session_id, row_number() over (partition by organization_id order by random()) as turn from waiting
+      where is_over or organization_id in (select organization_id from roomy))
+    select session_id from ordered order by turn, random() limit ${taskLimits.atOnce}`,
   )
   return due.map(({ sessionId }) => sessionId)
 }

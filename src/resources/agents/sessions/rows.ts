@@ -134,15 +134,23 @@ export async function checkAtWork(
   organizationId: string,
   more = 1,
 ): Promise<void> {
-  const most = limits.sessionsAtWorkMax * rateLimitFactor
-  const { count } = await getOne<{ count: number }>(
-    db,
-    sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId} and not ${waitsForPeer}`,
-  )
-  if (count + more > most)
+  const { count } = await getOne<{ count: number }>(db, sql`select ${countAtWork(sql`${organizationId}`)} as count`)
+  if (count + more > limits.sessionsAtWorkMax * rateLimitFactor)
     throw new BerthError(
       'rate_limited',
       `Your organization has ${counted(count, 'running session')}, which is the limit. Try again when one of them is idle, or interrupt one.`,
       { retryAfterSeconds: 5 },
     )
+}
+
+/** Whether an organization may have one more running session, as a condition. @param organization its stored id, as an expression. */
+export function hasRoom(
+  { rateLimitFactor }: { rateLimitFactor: number },
+  organization: RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  return sql<boolean>`${countAtWork(organization)} + 1 <= ${limits.sessionsAtWorkMax * rateLimitFactor}::float8`
+}
+
+function countAtWork(organization: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organization} and not ${waitsForPeer})`
 }
