@@ -77,7 +77,7 @@ function checkPosition({ isOpen, firstNumber, lastNumber, endedAt, isLate }: Pla
   if (isGone || isLate || (endedAt !== null && position === lastNumber))
     throw new BerthError('log_over', 'Nothing more follows. The run has what it said, as its reply.')
   if (position > lastNumber) throw unknownCursor()
-  if (position + 1 < firstNumber) throw notKept()
+  if (position + 1 < firstNumber) throw notKept(firstNumber)
 }
 
 function unknownCursor(): BerthError {
@@ -87,11 +87,11 @@ function unknownCursor(): BerthError {
   )
 }
 
-function notKept(): BerthError {
+function notKept(firstNumber: number): BerthError {
   const { chunksKept, bytesKept } = taskStreamLimits
   return new BerthError(
     'replay_retention_exceeded',
-    `The next chunk is not kept any more: only the newest ${chunksKept} are, and ${bytesKept / 1024 ** 2} MiB. Read the run for what it has said when it has ended.`,
+    `The next chunk is not kept any more: only the newest ${chunksKept} are, and ${bytesKept / 1024 ** 2} MiB. Pass after=${firstNumber - 1} to begin with the oldest that is kept, or read the run for what it has said when it has ended.`,
   )
 }
 
@@ -107,7 +107,7 @@ async function readChunks(db: Db, taskId: string, after: number): Promise<Piece<
     where before <= ${readBytes} order by number`,
   )
   const [first] = rows
-  if (first && first.number !== after + 1) throw notKept()
+  if (first && first.number !== after + 1) throw notKept(first.number)
   return {
     items: rows.map((row) => chunkOf(taskId, row)),
     more: rows.length === most || (first?.found ?? 0) > rows.length,
