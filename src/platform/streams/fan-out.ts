@@ -140,9 +140,9 @@ function openHub<Item, Position>(
     position = await watch.start
     ring()
     while (await rung()) {
-      const { items, more } = await watch.read(position)
+      const { items, more, isOver } = await watch.read(position)
       hand(items.filter(isNew)) // some may have been passed on meanwhile
-      if (items.some(kind.isLast)) return
+      if (isOver || items.some(kind.isLast)) return
       if (more) ring()
     }
   }

@@ -7,8 +7,8 @@ import { patiently } from '#src/platform/patience.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
 import type { Seat } from './seats.ts'
 
-/** Items in order, and whether there may be more now. */
-export type Piece<Item> = { items: readonly Item[]; more: boolean }
+/** Items in order, and whether there may be more now. `isOver`: there are none, and there never will be. */
+export type Piece<Item> = { items: readonly Item[]; more: boolean; isOver?: boolean }
 
 /** The order of items: positions grow from item to item. */
 export type Ordered<Item, Position> = {
@@ -83,6 +83,7 @@ async function readOn<Item, Position>(
 ): Promise<Piece<Item> | null> {
   const read = (): Promise<Piece<Item>> => patiently(() => followed.read(after), signal)
   const piece = await read()
+  if (piece.isOver) return null
   if (piece.items.length > 0 || !followed.isOver || !(await patiently(async () => followed.isOver?.(), signal)))
     return piece
   const last = await read() // it may have come between the two queries

@@ -10,13 +10,16 @@ import { createFanOut } from '#src/platform/streams/fan-out.ts'
 import type { Piece } from '#src/platform/streams/follow.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Chunk } from '#src/resources/agents/tasks/chunks.ts'
-import { chunkTopic, findStream } from '#src/resources/agents/tasks/streams.ts'
+import { chunkTopic } from '#src/resources/agents/tasks/rows.ts'
+import { findStream } from '#src/resources/agents/tasks/streams.ts'
 
 /** A chunk of the reply of a run, by its stored id; `number` counts from 1, and is its cursor. */
 export type RunChunk = { runId: string; number: number; chunk: Chunk; sizeBytes: number }
 
 type Following = Call & { signal?: AbortSignal }
 type ChunkRow = Pick<Row<'task_chunks'>, 'number' | 'body'> & { found: number }
+/** A chunk, or none; `isKept`: there is a stream, or will be. */
+type ReadRow = (ChunkRow | { number: null }) & { isKept: boolean }
 
 /**
  * The chunks of a run's reply after a cursor, by default all of them, then new ones as they come, until its last. A run
@@ -95,22 +98,29 @@ function notKept(firstNumber: number): BerthError {
   )
 }
 
-/** The chunks after a number. @throws BerthError replay_retention_exceeded when some of them are not kept any more. */
+/**
+ * The chunks after a number, which are over when the run is deleted, or was forgotten before they were read.
+ * @throws BerthError replay_retention_exceeded when some of them are not kept any more.
+ */
 async function readChunks(db: Db, taskId: string, after: number): Promise<Piece<RunChunk>> {
   const { readChunks: most, readBytes } = taskStreamLimits
-  const rows = await findAll<ChunkRow>(
+  const read = await findAll<ReadRow>(
     db,
     sql`
-    select number, body, found from (
+    select number, body, found, is_kept
+    from (select exists (select from task_streams where task_id = ${taskId}) or exists (select from session_tasks where id = ${taskId} and finished_at is null) as is_kept) run
+    left join (
       select number, body, end_bytes - octet_length(body) - min(end_bytes) over () as before, count(*) over () as found from (
         select number, body, end_bytes from task_chunks where task_id = ${taskId} and number > ${after} order by number limit ${most}) next) counted
-    where before <= ${readBytes} order by number`,
+      on before <= ${readBytes} order by number`,
   )
+  const rows = read.filter((row) => row.number !== null)
   const [first] = rows
   if (first && first.number !== after + 1) throw notKept(first.number)
   return {
     items: rows.map((row) => chunkOf(taskId, row)),
     more: rows.length === most || (first?.found ?? 0) > rows.length,
+    isOver: read.some(({ isKept }) => !isKept),
   }
 }
 

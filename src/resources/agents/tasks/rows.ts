@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely'
 import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
+import { noticeOf, publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { states, type States } from '#src/platform/states.ts'
 
@@ -31,6 +31,9 @@ export const taskStates: States<TaskStatus> = states<TaskStatus>('session_tasks'
 
 /** The notice that a session may begin its next task; the id is the session's. */
 export const taskTopic = 'session_task'
+
+/** The notice that a run's stream has new chunks, or is gone; the id is the task's. */
+export const chunkTopic = 'task_chunks'
 
 /** Whether a task has not ended. */
 export function isOpen({ status }: Pick<Task, 'status'>): boolean {
@@ -97,7 +100,10 @@ export async function queueTask(
   return task
 }
 
-/** Deletes the tasks that match and have ended: what they served is being deleted. */
+/** Deletes the tasks that match and have ended, with their streams: what they served is being deleted. */
 export async function deleteTasks(tx: Tx, which: RawBuilder<unknown>): Promise<void> {
-  await change(tx, sql`delete from session_tasks where ${which} and finished_at is not null`)
+  await change(
+    tx,
+    sql`delete from session_tasks where ${which} and finished_at is not null returning ${noticeOf(chunkTopic, sql`id`)}`,
+  )
 }

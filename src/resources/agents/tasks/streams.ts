@@ -9,13 +9,10 @@ import { noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { chunksOfEvents, chunksOfMove, silent, type Chunk, type StreamState } from './chunks.ts'
-import { isOpen, type Task } from './rows.ts'
+import { chunkTopic, isOpen, type Task } from './rows.ts'
 
 /** The stream of a run as it is stored. */
 export type TaskStream = Row<'task_streams', { step: StreamState['step'] }>
-
-/** The notice that a run's stream has new chunks; the id is the task's. */
-export const chunkTopic = 'task_chunks'
 
 /** The task for which a session writes a stream, as an expression; null when there is none. @param session its id. */
 export function streamingTask(session: RawBuilder<unknown>): RawBuilder<unknown> {
