@@ -41,7 +41,7 @@ export const connectorsRows: Readonly<Record<string, RestRow>> = {
     body: { disabled_tools: ['x'] },
   },
   'GET /agents/v1/mcp-services/callback/{id}': { of: 'connector', outcomes: callback },
-  'GET /agents/v1/mcp-services/{id}/client.json': { of: 'connector', outcomes: document },
+  'GET /agents/v1/mcp-services/{id}/client.json': { of: 'connector', sameForAll: true, outcomes: document },
 }
 
 const connector = 'id: "linear"' // as in the target
