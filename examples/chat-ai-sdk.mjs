@@ -2,9 +2,9 @@
 // In a web page keep the key on your server: let the page call your own origin, and pass its requests on with the header.
 import { DefaultChatTransport, readUIMessageStream } from 'ai'
 
-const { BERTH_URL = 'http://localhost:4000', KEY } = process.env
+const { ADDRESS = 'http://localhost:4000', KEY } = process.env
 const transport = new DefaultChatTransport({
-  api: `${BERTH_URL}/llm/v1/chat`,
+  api: `${ADDRESS}/llm/v1/chat`,
   headers: { Authorization: `Bearer ${KEY}` },
   body: { model: 'berth/demo' },
 })

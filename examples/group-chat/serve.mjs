@@ -1,16 +1,18 @@
 // A chat with a group in a web page: node examples/group-chat/serve.mjs, and open the address that it prints. Needs TOKEN.
+// It makes a group of two agents; with the id of a group (serve.mjs grp_...) it shows that one. GROUP_CHAT_PORT is its port.
 // The page calls its own server, which passes its requests on with the token: the browser never has it.
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite' // comes with vitest
 
-const { BERTH_URL = 'http://localhost:4000', TOKEN, GROUP, PORT = '5173' } = process.env
+const { ADDRESS = 'http://localhost:4000', TOKEN, GROUP_CHAT_PORT = '5173' } = process.env
+if (!TOKEN) throw new Error('Set TOKEN first: see examples/README.md')
 const authorization = `Bearer ${TOKEN}`
 
 async function call(path, body) {
   const headers = { authorization, 'content-type': 'application/json' }
-  const answer = await fetch(BERTH_URL + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const answer = await fetch(ADDRESS + path, { method: 'POST', headers, body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(await answer.text())
   return answer.json()
 }
@@ -39,7 +41,7 @@ const html = '<!doctype html><meta charset="utf-8"><title>A chat with a group</t
 async function pass(request, response) {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  const answer = await fetch(BERTH_URL + request.url, {
+  const answer = await fetch(ADDRESS + request.url, {
     method: request.method,
     headers: { authorization, 'content-type': 'application/json' },
     ...(request.method === 'GET' ? {} : { body: Readable.toWeb(request), duplex: 'half' }),
@@ -55,5 +57,5 @@ const server = createServer((request, response) => {
   else if (request.url === '/page.js') response.writeHead(200, { 'content-type': 'text/javascript' }).end(script)
   else response.writeHead(200, { 'content-type': 'text/html' }).end(html)
 })
-const group = GROUP ?? (await makeGroup())
-server.listen(Number(PORT), '127.0.0.1', () => console.log(`http://localhost:${server.address().port}/?group=${group}`))
+const group = process.argv[2] ?? (await makeGroup())
+server.listen(Number(GROUP_CHAT_PORT), '127.0.0.1', () => console.log(`http://localhost:${server.address().port}/?group=${group}`))

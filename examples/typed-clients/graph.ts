@@ -4,9 +4,9 @@ import { print } from 'graphql'
 import { createClient } from 'graphql-ws'
 import { ChatDocument, FollowSessionDocument, RunSandboxDocument, StartRunDocument } from './generated/graphql.ts'
 
-const { BERTH_URL = 'http://localhost:4000', TOKEN = '' } = process.env
+const { ADDRESS = 'http://localhost:4000', TOKEN = '' } = process.env
 const client = createClient({
-  url: `${BERTH_URL.replace(/^http/, 'ws')}/graphql`,
+  url: `${ADDRESS.replace(/^http/, 'ws')}/graphql`,
   connectionParams: { authorization: `Bearer ${TOKEN}` },
 })
 

@@ -41,7 +41,7 @@ export type Config = Omit<Values, Part> & {
 export class ConfigError extends Error {
   readonly problems: readonly string[]
   constructor(problems: readonly string[]) {
-    super(['Berth cannot start with these settings:', ...problems.map((problem) => `  - ${problem}`)].join('\n'))
+    super(['These settings are wrong:', ...problems.map((problem) => `  - ${problem}`)].join('\n'))
     this.name = 'ConfigError'
     this.problems = problems
   }

@@ -38,11 +38,10 @@ beforeAll(async () => {
       },
     ],
   })
-  server = startCommand(['examples/group-chat/serve.mjs'], {
-    BERTH_URL: berth.url,
+  server = startCommand(['examples/group-chat/serve.mjs', 'any'], {
+    ADDRESS: berth.url,
     TOKEN: token,
-    GROUP: 'any',
-    PORT: '0',
+    GROUP_CHAT_PORT: '0',
   })
   origin = new URL(await server.line(/^http:/)).origin
   browser = await launchChromium()
