@@ -137,7 +137,7 @@ builder.objectType(agentType, {
     multiagent: t.field({
       type: 'Reserved',
       nullable: true,
-      description: 'Always null: Berth has no groups of agents yet.',
+      description: 'Always null: `multiagent` is not supported; see `createGroup`.',
       resolve: () => null,
     }),
     executionIdentity: t.field({

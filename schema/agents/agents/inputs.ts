@@ -81,7 +81,7 @@ export const definitionFields = (t: Parameters<typeof idField>[0]) => ({
   mcpServers: t.field({ type: [serverInput], description: 'The tool servers that it connects to, 20 at most.' }),
   mcpServices: t.field({ type: [serviceInput], description: 'The connectors that it uses.' }),
   skills: t.field({ type: [skillInput], description: 'Its skills.' }),
-  multiagent: t.field({ type: 'Reserved', description: 'Not supported: Berth has no groups of agents yet.' }),
+  multiagent: t.field({ type: 'Reserved', description: 'Not supported: see `createGroup`.' }),
   executionIdentity: t.field({
     type: identityInput,
     description: 'The identity under which it acts; by default whoever starts the session.',
