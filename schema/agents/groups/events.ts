@@ -24,7 +24,7 @@ const groupEvent = builder.objectRef<GroupEvent>('GroupEvent').implement({
       resolve: ({ type }) => type,
     }),
     revision: t.int({ description: 'The revision of the group then.', resolve: ({ position }) => position }),
-    ...linkTo(t, 'group', { type: groupType, description: 'The group as it is now.', id: ({ groupId }) => groupId }),
+    ...linkTo(t, 'group', { type: groupType, description: 'The group.', id: ({ groupId }) => groupId }),
     ...linkTo(t, 'message', {
       type: groupMessageType,
       nullable: true,
@@ -34,7 +34,7 @@ const groupEvent = builder.objectRef<GroupEvent>('GroupEvent').implement({
     ...linkTo(t, 'run', {
       type: groupRunType,
       nullable: true,
-      description: 'The run as it is now; null for other events.',
+      description: 'The run; null for other events.',
       id: ({ runId }: GroupEvent) => runId,
     }),
     runStatus: t.field({
@@ -71,7 +71,7 @@ builder.subscriptionFields((t) => ({
   groupEvents: t.field({
     type: eventOrHeartbeat,
     description:
-      'What happens in a group after the cursor (without one, from now on), until it is deleted: messages, changes of runs and of the group. Errors: NOT_FOUND, INVALID_REQUEST, REPLAY_RETENTION_EXCEEDED.',
+      'What happens in a group after the cursor (without one, from now on), until it is deleted: messages, changes of runs and of the group. Its end is the only sign of that. Errors: NOT_FOUND, INVALID_REQUEST, REPLAY_RETENTION_EXCEEDED.',
     args: {
       groupId: t.arg.id({ required: true, description: 'The group.' }),
       after: t.arg.string({ description: 'The cursor of the last event seen.' }),
