@@ -167,7 +167,7 @@ async function lockMembers(tx: Tx, scope: Scope, publicIds: readonly string[]): 
     if (session.kind !== 'computer')
       throw new BerthError(
         'member_not_computer_session',
-        'Members of a group are Computer sessions: sessions with an environment. Start this one in an environment.',
+        'Members of a group are sessions with an environment. Start this one in an environment.',
         { field: 'member_ids' },
       )
     if (session.usedByVm)
