@@ -110,7 +110,7 @@ test('a service that is not connected is one error of each turn, and its tools a
     expect.objectContaining({
       type: 'mcp_authentication_failed_error',
       mcp_server_name: 'desk',
-      message: 'Desk is not connected. Its owner has to connect it first.',
+      message: 'You have not connected Desk. Connect it with POST /agents/v1/mcp-services/{service_id}/connect/start.',
       retry_status: { type: 'retrying' },
     }),
   ])

@@ -243,7 +243,7 @@ function checkReturnUrl({ returnOrigins, publicUrl }: Config, given: string): vo
   if (isPlain && (returnOrigins.includes(url.origin) || url.origin === new URL(publicUrl).origin)) return
   throw new BerthError(
     'invalid_request',
-    'return_url must be an address of an origin that the operator lists in BERTH_RETURN_ORIGINS, without a fragment.',
+    'return_url must be an address of Berth’s own origin, or of one that the operator lists in BERTH_RETURN_ORIGINS, without a fragment.',
     { field: 'return_url' },
   )
 }

@@ -1,6 +1,6 @@
 /** The services of the catalog, as a person sees them: what they have connected, and what they chose. */
 import type { Config } from '#src/platform/config.ts'
-import { notFound } from '#src/platform/errors.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { serviceCatalog, type McpServiceEntry } from './catalog.ts'
 import { findChoices } from './choices.ts'
@@ -46,13 +46,20 @@ export async function servicesOf(
 /** A service of the catalog. @throws BerthError not_found. */
 export function getEntry(config: Config, id: string): McpServiceEntry {
   const entry = serviceCatalog(config).get(id)
-  if (!entry) throw notFound('connector')
+  if (!entry) throw noSuchConnector()
   return entry
 }
 
 /** A service of the catalog, for a person. @throws BerthError not_found. */
 export async function serviceOf(services: CatalogServices, owner: ConnectorOwner, id: string): Promise<McpService> {
   const [service] = await servicesOf(services, owner, [getEntry(services.config, id)])
-  if (!service) throw notFound('connector')
+  if (!service) throw noSuchConnector()
   return service
+}
+
+/** The catalog is the same for everybody, so there is nothing of others to hide. */
+function noSuchConnector(): BerthError {
+  return new BerthError('not_found', 'There is no such connector. GET /agents/v1/mcp-services lists them.', {
+    noun: 'connector',
+  })
 }

@@ -49,7 +49,7 @@ export async function listServiceTools(
 
 /** For a service that is not connected. */
 export function notConnectedSentence(name: string): string {
-  return `${name} is not connected. Its owner has to connect it first.`
+  return `You have not connected ${name}. Connect it with POST /agents/v1/mcp-services/{service_id}/connect/start.`
 }
 
 function refusedSentence(name: string): string {
