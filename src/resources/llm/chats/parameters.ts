@@ -73,7 +73,7 @@ export function readReasoningEffort(value: unknown, model: Model, stream: boolea
   if (level !== 'none' && !stream)
     throw new BerthError(
       'reasoning_requires_streaming',
-      'Reasoning requires a streamed answer. Send stream: true, or leave reasoning_effort out.',
+      'Reasoning requires a streamed answer. Send stream: true, leave reasoning_effort out, use POST /llm/v1/responses, or ask the operator for BERTH_CHAT_JOIN_STREAMS=on.',
     )
   if (model.reasoningLevels.includes(level)) return level
   if (level === 'none' && model.reasoningLevels.length === 0) return null

@@ -45,7 +45,7 @@ export function readTools(
   if (!stream && (tools.length > 0 || (choice !== null && choice !== 'none'))) {
     throw new BerthError(
       'tools_require_streaming',
-      'Tools require a streamed answer. Send stream: true, or leave tools and tool_choice out.',
+      'Tools require a streamed answer. Send stream: true, leave tools and tool_choice out, use POST /llm/v1/responses, or ask the operator for BERTH_CHAT_JOIN_STREAMS=on.',
     )
   }
   if (tools.length > 0 && !model.capabilities.tools)
