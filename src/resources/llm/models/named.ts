@@ -21,13 +21,20 @@ export function readModel(config: Config, name: unknown, kind: ModelKind): Model
   if (!model)
     throw new BerthError(
       'unsupported_model',
-      `There is no such model here. GET /llm/v1/models lists all of them, as does \`models\` in GraphQL${examples(config, kind)}.`,
+      `${whyNone(config, name)} GET /llm/v1/models lists all of them, as does \`models\` in GraphQL${examples(config, kind)}.`,
     )
   checkKind(model, kind)
   return model
 }
 
 const modelsNamed = 3
+
+function whyNone(config: Config, name: string): string {
+  const variable = modelTable(config).withoutKey.get(name)
+  return variable === undefined
+    ? 'There is no such model here.'
+    : `The provider of ${name} is not set up here: its operator has not set ${variable}.`
+}
 
 function examples(config: Config, kind: ModelKind): string {
   const some = [...modelTable(config).models.values()].filter((model) => model.kind === kind).slice(0, modelsNamed)

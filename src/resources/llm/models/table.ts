@@ -30,6 +30,8 @@ export type KnownUpstream = { slug: string; kind: UpstreamKind; baseUrl: string;
 export type ModelTable = {
   models: ReadonlyMap<string, Model>
   byBareName: ReadonlyMap<string, Model | null>
+  /** The environment variable without which a model of Berth's own table is not available, by its id. */
+  withoutKey: ReadonlyMap<string, string>
   upstreams: readonly KnownUpstream[]
 }
 
@@ -50,14 +52,16 @@ function readModelTable(config: Config): ModelTable {
       : readSettingsFile(modelFileKind, config.modelsFile, { bytesMax: fileBytesMax })
   const problems = [...own.problems, ...operators.problems]
   const upstreams = makeUpstreams(config, own.value ?? {}, operators.value ?? {}, problems)
-  const models = makeModels(merge(own.value?.models, operators.value?.models), upstreams, problems)
+  const entries = merge(own.value?.models, operators.value?.models)
+  const models = makeModels(entries, upstreams, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   const byBareName = new Map<string, Model | null>()
   for (const model of models.values()) {
     const name = bareName(model.id)
     byBareName.set(name, byBareName.has(name) ? null : model)
   }
-  return { models, byBareName, upstreams: [...upstreams.values()].map(({ known }) => known) }
+  const withoutKey = findWithoutKey(own.value ?? {}, entries, upstreams)
+  return { models, byBareName, withoutKey, upstreams: [...upstreams.values()].map(({ known }) => known) }
 }
 
 /** Entries of both files: the operator's keys override ours, and null removes an entry. */
@@ -173,6 +177,21 @@ function makeModels(
       })
   }
   return models
+}
+
+/** Those of our own file only: what an operator keeps to themselves stays so. */
+function findWithoutKey(
+  own: ModelFile,
+  entries: ReadonlyMap<string, ModelEntry>,
+  upstreams: ReadonlyMap<string, Upstream>,
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const id of Object.keys(own.models ?? {})) {
+    const ways = (entries.get(id)?.upstreams ?? []).map((one) => (typeof one === 'string' ? one : one.upstream))
+    const missing = ways.map((slug) => upstreams.get(slug)?.known.missing ?? null)
+    if (missing[0] && missing.every((one) => one !== null)) found.set(id, missing[0])
+  }
+  return found
 }
 
 function describe(
