@@ -147,7 +147,10 @@ export function missingToken(): BerthError {
 
 /** The 401 for an API key where only people may call. */
 export function userTokenRequired(): BerthError {
-  return new BerthError('unauthorized', 'This endpoint requires a user token; API keys are not accepted.')
+  return new BerthError(
+    'unauthorized',
+    'This endpoint requires a user token; API keys are not accepted. On a single host, `npm run -s token` creates one.',
+  )
 }
 
 /** The lesser of two roles. */

@@ -23,6 +23,7 @@ import { decodeId } from './ids.ts'
 import { sameDigest, sha256 } from './secrets.ts'
 
 const wholeHeader = 'Authorization: Bearer <ACCESS_TOKEN>'
+const howToGetToken = 'On a single host, `npm run -s token` creates one.'
 const algorithms = ['RS256', 'ES256', 'EdDSA']
 const accessTypes = ['jwt', 'at+jwt', 'application/at+jwt'] // issuers write one of these, or none
 const leewaySeconds = 60
@@ -109,7 +110,8 @@ export function createTokenChecker(
 
   async function verify(text: string): Promise<Token> {
     if (text.length > longestTokenCharacters) throw refused('it is longer than any token of Berth')
-    if (text === '') throw new BerthError('unauthorized', `The token is empty. Send one: ${wholeHeader}.`)
+    if (text === '')
+      throw new BerthError('unauthorized', `The token is empty. Send one: ${wholeHeader}. ${howToGetToken}`)
     if (text === withoutScheme)
       throw new BerthError('unauthorized', `Write \`Bearer \` before the token, and no other space: ${wholeHeader}.`)
     let claimed: JWTPayload
