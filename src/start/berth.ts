@@ -67,9 +67,11 @@ export class Berth {
       const withoutVms =
         this.#options.withVms && this.#config.runsVms
           ? await prepareVms(this.#config, process.stdout)
-          : 'They were left out.'
+          : this.#options.withVms
+            ? 'BERTH_VMS is off.'
+            : '--without-vms was given.'
       if (this.#stopping) return
-      if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
+      if (withoutVms) this.#options.say(`Starting without VMs: ${withoutVms}`)
       const withEdge = processes.some(({ name }) => name === 'edge')
       const noEdge = 'The Procfile has no process `edge`.'
       const withoutDatabases = withEdge ? await whyNoPostgresPort(this.#config) : noEdge
