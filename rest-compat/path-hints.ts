@@ -46,7 +46,10 @@ export function pathRefusals(
   }
   return (method, url) => {
     const none = `There is no ${method} at this path`
-    const parts = partsOf(url.split('?', 1)[0] ?? '')
+    const path = url.split('?', 1)[0] ?? ''
+    const empty = emptyParameter(known, method, path)
+    if (empty !== undefined) return `${none}: ${empty}. See ${openapiPath}.`
+    const parts = partsOf(path)
     const here = known.filter((one) => isAt(one.parts, parts))
     if (here.length > 0) {
       const mutation = changes.has(method) ? changing(here) : undefined
@@ -71,6 +74,16 @@ function methodsOf(paths: readonly Known[]): string {
 
 function partsOf(path: string): string[] {
   return path.split('/').filter((part) => part !== '')
+}
+
+/** Which parameter of a known path is left empty; undefined when none is. */
+function emptyParameter(known: readonly Known[], method: string, path: string): string | undefined {
+  const asked = path.split('/').slice(1)
+  if (asked.length > partsMax || !asked.includes('')) return undefined
+  const meant = known.filter(({ parts }) => isAt(parts, asked))
+  const one = meant.find((each) => each.method === method) ?? meant[0]
+  const name = one?.parts.find((part, at) => isParameter(part) && asked[at] === '')
+  return name && `${name} of ${one?.path} is empty`
 }
 
 function isParameter(part: string): boolean {

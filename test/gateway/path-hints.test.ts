@@ -73,3 +73,10 @@ test('a path says which mutation changes what REST does not', async () => {
     /only GET and DELETE; see \/api\/v1\/openapi\.json\.$/,
   )
 })
+
+test.each([
+  ['GET', '/api/v1/vms/', '{vm_id} of /api/v1/vms/{vm_id} is empty'],
+  ['GET', '/api/v1/databases//backups', '{db_id} of /api/v1/databases/{db_id}/backups is empty'],
+])('%s %s says which part of the path is empty', async (method, path, sentence) => {
+  expect((await ask(method, path)).message).toContain(sentence)
+})
