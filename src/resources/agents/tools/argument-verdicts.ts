@@ -13,8 +13,18 @@ const validators = new CfWorkerJsonSchemaValidator()
 export function checkArguments({ schema, input }: Question): Verdict {
   try {
     const outcome = validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input) // throws when it is no schema
-    return outcome.valid ? null : { mismatch: outcome.errorMessage ?? '' }
+    return outcome.valid ? null : { mismatch: sayPlainly(outcome.errorMessage ?? '') }
   } catch (error) {
     return error instanceof RangeError ? 'unchecked' : null
   }
+}
+
+/** The usual mistakes in words; the others stay as the validator says them. */
+function sayPlainly(mismatch: string): string {
+  return mismatch
+    .replaceAll(
+      /#(?:\/([\w/-]{1,200}))?: Instance does not have required property "([\w-]{1,200})"\.;?/g,
+      (_, at, name) => `${at === undefined ? '' : `${at}/`}${name} is required.`,
+    )
+    .replaceAll(/#\/([\w/-]{1,200}): False boolean schema\.;?/g, '$1 is unknown.')
 }
