@@ -1,8 +1,8 @@
 // An agent with a tool that runs here, driven by Anthropic's SDK. Needs TOKEN: sessions are a person's, not a key's.
 import Anthropic from '@anthropic-ai/sdk'
 
-const { ADDRESS = 'http://localhost:4000', TOKEN } = process.env
-const client = new Anthropic({ baseURL: `${ADDRESS}/agents`, apiKey: null, authToken: TOKEN })
+const { SERVER_URL = 'http://localhost:4000', TOKEN } = process.env
+const client = new Anthropic({ baseURL: `${SERVER_URL}/agents`, apiKey: null, authToken: TOKEN })
 
 const agent = await client.beta.agents.create({
   name: 'greeter',

@@ -2,8 +2,8 @@
 // EventSource sends no headers, so the token is in the address; it resumes by itself where it was cut. Needs TOKEN.
 import { EventSource } from 'eventsource'
 
-const { ADDRESS = 'http://localhost:4000', TOKEN } = process.env
-const answer = await fetch(`${ADDRESS}/agents/v1/runs`, {
+const { SERVER_URL = 'http://localhost:4000', TOKEN } = process.env
+const answer = await fetch(`${SERVER_URL}/agents/v1/runs`, {
   method: 'POST',
   headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
   body: JSON.stringify({ mode: 'chat', input: '!say Hello from a run.' }),
@@ -11,7 +11,7 @@ const answer = await fetch(`${ADDRESS}/agents/v1/runs`, {
 if (!answer.ok) throw new Error(await answer.text())
 const { session_id: session } = await answer.json()
 
-const source = new EventSource(`${ADDRESS}/agents/v1/sessions/${session}/events/stream?replay=1&token=${TOKEN}`)
+const source = new EventSource(`${SERVER_URL}/agents/v1/sessions/${session}/events/stream?replay=1&token=${TOKEN}`)
 source.onmessage = ({ data }) => {
   const event = JSON.parse(data)
   console.log(event.type)

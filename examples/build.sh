@@ -1,7 +1,7 @@
 #!/bin/sh
 # Uploads a folder, builds it in a VM of its own, follows the log, and fetches the output. Needs TOKEN, curl, node and tar.
 set -eu
-: "${ADDRESS:=http://localhost:4000}"
+: "${SERVER_URL:=http://localhost:4000}"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -9,12 +9,12 @@ trap 'rm -rf "$folder"' EXIT
 pick() { node -e "process.stdout.write(String((it => $1)(JSON.parse(require('fs').readFileSync(0, 'utf8')))))"; }
 call() { curl -sS --fail-with-body -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' "$@"; }
 
-organization=$(call "$ADDRESS/graphql" -d '{"query": "{ viewer { organizationId } }"}' | pick 'it.data.viewer.organizationId')
+organization=$(call "$SERVER_URL/graphql" -d '{"query": "{ viewer { organizationId } }"}' | pick 'it.data.viewer.organizationId')
 
 # The source: a signed address takes it without a token.
 echo 'console.log("built on", process.version)' > "$folder/main.js"
 tar -czf "$folder/source.tar.gz" -C "$folder" main.js
-call "$ADDRESS/api/v1/compute/uploads" -d "{\"organization_id\": \"$organization\"}" > "$folder/upload.json"
+call "$SERVER_URL/api/v1/compute/uploads" -d "{\"organization_id\": \"$organization\"}" > "$folder/upload.json"
 curl -sS --fail-with-body -T "$folder/source.tar.gz" -H 'Content-Type: application/octet-stream' "$(pick it.upload_url < "$folder/upload.json")"
 
 # What to do with it. REST takes the spec as the bytes of its JSON.
@@ -23,11 +23,11 @@ spec=$(pick 'JSON.stringify([...Buffer.from(JSON.stringify({
   commands: ["node main.js", "mkdir dist", "node main.js > dist/out.txt"],
   output: { type: "artifact", name: "hello", path: "dist" },
 }))])' < "$folder/upload.json")
-build=$(call "$ADDRESS/api/v1/build/jobs" -d "{\"org_id\": \"$organization\", \"spec\": $spec}" | pick it.id)
+build=$(call "$SERVER_URL/api/v1/build/jobs" -d "{\"org_id\": \"$organization\", \"spec\": $spec}" | pick it.id)
 
 # The log from its beginning; the stream ends with the build.
-curl -sSN "$ADDRESS/api/v1/build/jobs/$build/logs/stream?from=0" -H "Authorization: Bearer $TOKEN"
+curl -sSN "$SERVER_URL/api/v1/build/jobs/$build/logs/stream?from=0" -H "Authorization: Bearer $TOKEN"
 
 # The output, from a signed address.
-url=$(call "$ADDRESS/graphql" -d "{\"query\": \"{ build(id: \\\"$build\\\") { output { url } } }\"}" | pick 'it.data.build.output.url')
+url=$(call "$SERVER_URL/graphql" -d "{\"query\": \"{ build(id: \\\"$build\\\") { output { url } } }\"}" | pick 'it.data.build.output.url')
 curl -sS --fail-with-body "$url" | tar -xzO ./out.txt

@@ -2,9 +2,9 @@
 // In a web page keep the key on your server: let the page call your own origin, and pass its requests on with the header.
 import { DefaultChatTransport, readUIMessageStream } from 'ai'
 
-const { ADDRESS = 'http://localhost:4000', KEY } = process.env
+const { SERVER_URL = 'http://localhost:4000', KEY } = process.env
 const transport = new DefaultChatTransport({
-  api: `${ADDRESS}/llm/v1/chat`,
+  api: `${SERVER_URL}/llm/v1/chat`,
   headers: { Authorization: `Bearer ${KEY}` },
   body: { model: 'berth/demo' },
 })

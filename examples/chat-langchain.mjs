@@ -4,8 +4,8 @@ import { tool } from '@langchain/core/tools'
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai'
 import { z } from 'zod'
 
-const { ADDRESS = 'http://localhost:4000', KEY } = process.env
-const settings = { apiKey: KEY, configuration: { baseURL: `${ADDRESS}/llm/v1` } }
+const { SERVER_URL = 'http://localhost:4000', KEY } = process.env
+const settings = { apiKey: KEY, configuration: { baseURL: `${SERVER_URL}/llm/v1` } }
 const weather = tool(({ city }) => `Sunny in ${city}.`, {
   name: 'weather',
   description: 'The weather of a city.',

@@ -3,8 +3,8 @@ import { Agent, run, setDefaultOpenAIClient, setTracingDisabled, tool } from '@o
 import OpenAI from 'openai'
 import { z } from 'zod'
 
-const { ADDRESS = 'http://localhost:4000', KEY } = process.env
-setDefaultOpenAIClient(new OpenAI({ baseURL: `${ADDRESS}/llm/v1`, apiKey: KEY }))
+const { SERVER_URL = 'http://localhost:4000', KEY } = process.env
+setDefaultOpenAIClient(new OpenAI({ baseURL: `${SERVER_URL}/llm/v1`, apiKey: KEY }))
 setTracingDisabled(true) // traces would go to OpenAI
 const weather = tool({
   name: 'weather',

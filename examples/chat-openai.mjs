@@ -1,8 +1,8 @@
 // A streamed chat by OpenAI's SDK, with the model's reasoning. Needs KEY.
 import OpenAI from 'openai'
 
-const { ADDRESS = 'http://localhost:4000', KEY } = process.env
-const client = new OpenAI({ baseURL: `${ADDRESS}/llm/v1`, apiKey: KEY })
+const { SERVER_URL = 'http://localhost:4000', KEY } = process.env
+const client = new OpenAI({ baseURL: `${SERVER_URL}/llm/v1`, apiKey: KEY })
 const stream = await client.chat.completions.create({
   model: 'berth/demo',
   stream: true,

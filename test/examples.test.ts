@@ -17,7 +17,7 @@ beforeAll(async () => {
   berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100' } })
   const token = await berth.token('alice', 'acme', 'owner')
   const { key } = await makeKey(berth, token)
-  env = { TOKEN: token, KEY: key, ADDRESS: berth.url }
+  env = { TOKEN: token, KEY: key, SERVER_URL: berth.url }
 })
 afterAll(() => berth.stop())
 

@@ -16,13 +16,13 @@ import { until } from './support/until.ts'
 let folder: string
 let berth: Berth
 let token: string
-let env: { TOKEN: string; KEY: string; ADDRESS: string }
+let env: { TOKEN: string; KEY: string; SERVER_URL: string }
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-examples-'))
   berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   token = await berth.token()
   const { key } = await makeKey(berth, await berth.token('alice', 'acme', 'owner'))
-  env = { TOKEN: token, KEY: key, ADDRESS: berth.url }
+  env = { TOKEN: token, KEY: key, SERVER_URL: berth.url }
 }, 300_000)
 afterAll(async () => {
   await berth?.stop()

@@ -94,7 +94,7 @@ beforeAll(async () => {
   berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100' } })
   const token = await berth.token()
   const { key } = await makeKey(berth, token)
-  env = { TOKEN: token, KEY: key, ADDRESS: berth.url }
+  env = { TOKEN: token, KEY: key, SERVER_URL: berth.url }
   await run(`${example}/generate.mjs`)
 }, runLimitMs)
 afterAll(async () => {

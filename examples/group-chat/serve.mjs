@@ -6,13 +6,13 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite' // comes with vitest
 
-const { ADDRESS = 'http://localhost:4000', TOKEN, GROUP_CHAT_PORT = '5173' } = process.env
+const { SERVER_URL = 'http://localhost:4000', TOKEN, GROUP_CHAT_PORT = '5173' } = process.env
 if (!TOKEN) throw new Error('Set TOKEN first: see examples/README.md')
 const authorization = `Bearer ${TOKEN}`
 
 async function call(path, body) {
   const headers = { authorization, 'content-type': 'application/json' }
-  const answer = await fetch(ADDRESS + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const answer = await fetch(SERVER_URL + path, { method: 'POST', headers, body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(await answer.text())
   return answer.json()
 }
@@ -41,7 +41,7 @@ const html = '<!doctype html><meta charset="utf-8"><title>A chat with a group</t
 async function pass(request, response) {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  const answer = await fetch(ADDRESS + request.url, {
+  const answer = await fetch(SERVER_URL + request.url, {
     method: request.method,
     headers: { authorization, 'content-type': 'application/json' },
     ...(request.method === 'GET' ? {} : { body: Readable.toWeb(request), duplex: 'half' }),

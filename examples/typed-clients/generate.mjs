@@ -7,13 +7,13 @@ import * as nodes from '@graphql-codegen/typed-document-node'
 import * as operations from '@graphql-codegen/typescript-operations'
 import { parse } from 'graphql'
 
-const { ADDRESS = 'http://localhost:4000' } = process.env
+const { SERVER_URL = 'http://localhost:4000' } = process.env
 const here = new URL('./', import.meta.url)
 const folder = new URL('generated/', here)
 await mkdir(folder, { recursive: true })
 
 async function read(path) {
-  const answer = await fetch(ADDRESS + path)
+  const answer = await fetch(SERVER_URL + path)
   if (!answer.ok) throw new Error(`${path} answers ${answer.status}`)
   return answer.text()
 }

@@ -4,9 +4,9 @@ import { print } from 'graphql'
 import { createClient } from 'graphql-ws'
 import { ChatDocument, FollowSessionDocument, RunSandboxDocument, StartRunDocument } from './generated/graphql.ts'
 
-const { ADDRESS = 'http://localhost:4000', TOKEN = '' } = process.env
+const { SERVER_URL = 'http://localhost:4000', TOKEN = '' } = process.env
 const client = createClient({
-  url: `${ADDRESS.replace(/^http/, 'ws')}/graphql`,
+  url: `${SERVER_URL.replace(/^http/, 'ws')}/graphql`,
   connectionParams: { authorization: `Bearer ${TOKEN}` },
 })
 

@@ -7,11 +7,11 @@ import type { components as Llm, operations as LlmOperations, paths as LlmPaths 
 
 type ChatEvent = LlmOperations['createChatCompletion']['responses'][200]['content']['text/event-stream']
 
-const { ADDRESS = 'http://localhost:4000', TOKEN = '', KEY = '' } = process.env
+const { SERVER_URL = 'http://localhost:4000', TOKEN = '', KEY = '' } = process.env
 const as = (credential: string) => ({ Authorization: `Bearer ${credential}` })
-const infra = createClient<InfraPaths>({ baseUrl: ADDRESS, headers: as(TOKEN) })
-const agents = createClient<AgentsPaths>({ baseUrl: `${ADDRESS}/agents`, headers: as(TOKEN) })
-const llm = createClient<LlmPaths>({ baseUrl: `${ADDRESS}/llm`, headers: as(KEY) })
+const infra = createClient<InfraPaths>({ baseUrl: SERVER_URL, headers: as(TOKEN) })
+const agents = createClient<AgentsPaths>({ baseUrl: `${SERVER_URL}/agents`, headers: as(TOKEN) })
+const llm = createClient<LlmPaths>({ baseUrl: `${SERVER_URL}/llm`, headers: as(KEY) })
 
 async function sandbox(): Promise<void> {
   const { data, error } = await infra.POST('/api/v1/vms/sandbox', {

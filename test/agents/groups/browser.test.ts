@@ -39,7 +39,7 @@ beforeAll(async () => {
     ],
   })
   server = startCommand(['examples/group-chat/serve.mjs', 'any'], {
-    ADDRESS: berth.url,
+    SERVER_URL: berth.url,
     TOKEN: token,
     GROUP_CHAT_PORT: '0',
   })
