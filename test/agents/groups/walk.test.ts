@@ -10,8 +10,13 @@ beforeAll(async () => {
 afterAll(() => berth?.stop())
 
 test('a group is made, asked, answers itself and asks back, as docs/groups.md prints it', async () => {
-  const printed = await paste(shellBlocks('docs/groups.md'), { url: berth.url, env: { TOKEN: await berth.token() } })
-  const [, , sent, group, answered, ended, deleted] = printed
+  const blocks = shellBlocks('docs/groups.md')
+  const streaming = shellBlocks('docs/groups-streams.md', 'Follow a run')
+  const printed = await paste([...blocks.slice(0, -1), ...streaming, ...blocks.slice(-1)], {
+    url: berth.url,
+    env: { TOKEN: await berth.token() },
+  })
+  const [, , sent, group, answered, ended, streamed, deleted] = printed
   expect(JSON.parse(sent ?? '')).toMatchObject({
     message: { sequence: 1 },
     runs: [{ status: expect.stringMatching(/^(?:queued|running)$/) }],
@@ -22,7 +27,7 @@ test('a group is made, asked, answers itself and asks back, as docs/groups.md pr
   }
   expect(shown.name).toBe('a change')
   expect(transcript.map(({ author, text }) => `${author.handle}: ${text}`)).toEqual([
-    'user: @coder Please fix the typing error.',
+    'user: @coder Please fix the typo.',
     'coder: It is done. Please look at it, @reviewer',
     'reviewer: It looks good to me.',
   ])
@@ -33,5 +38,6 @@ test('a group is made, asked, answers itself and asks back, as docs/groups.md pr
   expect(asking?.pending_questions).toMatchObject([{ question: 'The red one or the blue one?' }])
   expect(after?.pending_questions).toEqual([])
   expect(JSON.parse(ended ?? '')).toMatchObject({ status: 'completed', reply: { text: 'So be it.' } })
+  expect(streamed).toMatch(/"text-delta".*"text-delta"[^]*"finish"[^]*data: \[DONE\]/s)
   expect(deleted?.trim()).toBe('')
 })
