@@ -31,6 +31,11 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
   scope.setNotFoundHandler((request, reply) =>
     sendError(surface, new BerthError('not_found', refusalAt(request.method, request.url)), request, reply),
   )
+  // The router takes an empty part of a path for a parameter.
+  scope.addHook('onRequest', async (request) => {
+    if (Object.values(request.params ?? {}).includes(''))
+      throw new BerthError('not_found', refusalAt(request.method, request.url))
+  })
   for (const [key, route] of Object.entries(surface.routes)) {
     const [method = '', path = ''] = key.split(' ')
     const operation = runner.prepare(route.operation)

@@ -75,8 +75,10 @@ test('a path says which mutation changes what REST does not', async () => {
 })
 
 test.each([
-  ['GET', '/api/v1/vms/', '{vm_id} of /api/v1/vms/{vm_id} is empty'],
-  ['GET', '/api/v1/databases//backups', '{db_id} of /api/v1/databases/{db_id}/backups is empty'],
+  ['GET', '/agents/v1/groups/', '{id} of /agents/v1/groups/{id} is empty'],
+  ['POST', '/agents/v1/groups//messages', '{id} of /agents/v1/groups/{id}/messages is empty'],
+  ['GET', '/api/v1/databases//backups?limit=1', '{db_id} of /api/v1/databases/{db_id}/backups is empty'],
 ])('%s %s says which part of the path is empty', async (method, path, sentence) => {
-  expect((await ask(method, path)).message).toContain(sentence)
+  const { status, body } = await berth.call<Body>(method, path, { token: await berth.token() })
+  expect([status, JSON.stringify(body)]).toEqual([404, expect.stringContaining(sentence)])
 })

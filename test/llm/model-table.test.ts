@@ -8,6 +8,7 @@ import { redact } from '#src/platform/log.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { modelTable, type ModelTable } from '#src/resources/llm/models/table.ts'
 import { findModel } from '#src/resources/llm/models.ts'
+import { readModel } from '#src/resources/llm/models/named.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -81,6 +82,23 @@ describe('without a file', () => {
       ['openai', 'OPENAI_API_KEY'],
       ['anthropic', null],
     ])
+  })
+
+  test('says which key a model of its own table is missing, and nothing of models that the file takes away', () => {
+    const refused = (file: string | null, name: string): string => {
+      const config = readConfig(file === null ? {} : { BERTH_MODELS_FILE: fileOf(file) })
+      try {
+        readModel(config, name, 'chat')
+        return ''
+      } catch (error) {
+        return String(error)
+      }
+    }
+    expect(refused(null, 'openai/gpt-4o')).toContain('operator has not set OPENAI_API_KEY')
+    expect(refused('models: { openai/gpt-4o: null }', 'openai/gpt-4o')).toContain('There is no such model here')
+    expect(refused('models: { mine/own: { context_window: 10, upstreams: [openai] } }', 'mine/own')).toContain(
+      'There is no such model here',
+    )
   })
 
   test('is read once for a configuration', () => {

@@ -202,7 +202,6 @@ describe('a request is refused', () => {
     [[], 'invalid_parameter: The body must be a JSON object'],
     [{ input: 'x' }, 'invalid_parameter: model is required'],
     [{ ...plain, model: 'none' }, 'unsupported_model: There is no such model'],
-    [{ ...plain, model: 'openai/gpt-4o' }, 'unsupported_model: The provider of openai/gpt-4o is not set up here'],
     [{ ...plain, model: 'test/vectors' }, 'unsupported_model: test/vectors makes embeddings'],
     [{ ...plain, messages: [] }, 'invalid_parameter: Unknown field messages. Leave it out'],
     [{ ...plain, max_output_token: 5 }, 'invalid_parameter: Unknown field max_output_token. Did you mean max_output_t'],
