@@ -5,22 +5,29 @@ import { paste, shellBlocks } from '../../support/paste.ts'
 
 let world: ConnectorWorld
 beforeAll(async () => {
-  world = await startConnectorWorld({}, { worker: true, more: (url) => `  linear: {url: "${url}"}\n` })
+  world = await startConnectorWorld(
+    {},
+    { worker: true, more: (url, open) => `  linear: {url: "${url}"}\n  deepwiki: {url: "${open}"}\n` },
+  )
 })
 afterAll(() => world?.stop())
 
 test('a service is connected, chosen from, used by an agent and disconnected, as docs/connectors.md prints it', async () => {
   const url = world.berth.services.config.publicUrl
-  const blocks = shellBlocks('docs/connectors.md')
-  const [listed, started] = await paste(blocks.slice(0, 2), { url, env: { TOKEN: world.token } })
+  world.open.shows = { content: [{ type: 'text', text: 'from the open service' }] }
+  const blocks = shellBlocks('docs/connectors.md').map((block) =>
+    block.replace(/read_wiki_structure \{.*?\}/, 'show {}'),
+  )
+  const [listed, , read, started] = await paste(blocks.slice(0, 4), { url, env: { TOKEN: world.token } })
   expect(JSON.parse(listed ?? '')).toMatchObject({
     data: [{ id: 'linear', connected: false }, {}, {}, {}, {}, {}, {}, {}, {}],
   })
+  expect(read).toContain('from the open service')
   const { authorization_url: authorizationUrl } = JSON.parse(started ?? '') as { authorization_url: string }
   const back = await passBy(await world.authority.visit(authorizationUrl))
   expect(back.href.startsWith(`${url}/docs?code=`)).toBe(true)
   world.tools.shows = { content: [{ type: 'text', text: 'from the service' }] }
-  const [completed, tools, , streamed, deleted] = await paste(blocks.slice(2), {
+  const [completed, tools, , streamed, deleted] = await paste(blocks.slice(4), {
     url,
     env: {
       TOKEN: world.token,

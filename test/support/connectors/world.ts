@@ -73,7 +73,7 @@ export type ConnectorWorld = {
 /** Starts it: the services `desk` (to sign in to) and `board` (open to everybody), beside Berth’s own. */
 export async function startConnectorWorld(
   settings: Record<string, string> = {},
-  { worker = false, more = () => '' }: { worker?: boolean; more?: (url: string) => string } = {},
+  { worker = false, more = () => '' }: { worker?: boolean; more?: (url: string, open: string) => string } = {},
 ): Promise<ConnectorWorld> {
   const authority = await startAuthority()
   const tools = await startProtectedServer(authority)
@@ -85,7 +85,7 @@ export async function startConnectorWorld(
   desk: {name: Desk, description: Sums for those who sign in, url: "${tools.url}", icon_url: "https://desk.example.com/i.png"}
   board: {name: Board, description: Sums for everybody, url: "${open.url}", auth: none}
   stripe: null
-${more(tools.url)}`,
+${more(tools.url, open.url)}`,
   )
   const berth = await startBerth({
     worker,
