@@ -70,7 +70,11 @@ export async function connectGuarded(target: OutboundTarget, options: OutboundOp
   try {
     const addresses = isIP(host) ? [host] : await resolve(host, signal)
     signal.throwIfAborted()
-    if (addresses.length === 0) throw new OutboundError('unresolved', `The name ${host} does not resolve.`)
+    if (addresses.length === 0)
+      throw new OutboundError(
+        'unresolved',
+        'The name does not resolve. Check the address, and the name servers of the host that runs Berth.',
+      )
     for (const address of addresses) {
       const rule = refuse(address)
       if (rule) throw refused(rule)
