@@ -1,6 +1,7 @@
 /** What a tool server says its answers look like is not believed, and not checked. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withMcp } from '#src/drivers/mcp.ts'
+import { checkArguments } from '#src/resources/agents/tools/argument-verdicts.ts'
 import { startMcpServer, type TestMcpServer } from '../support/mcp-server.ts'
 
 let tools: TestMcpServer
@@ -35,4 +36,20 @@ test('a result schema that would take forever to validate does not block the pro
   )
   expect(answer.structuredContent).toEqual({ x: expect.stringMatching(/!$/) })
   expect(performance.now() - startedMs).toBeLessThan(3_000)
+})
+
+test('a model is told in words which arguments are missing and which are unknown', () => {
+  const schema = {
+    type: 'object',
+    required: ['session_id'],
+    properties: { session_id: { type: 'string' }, place: { type: 'object', required: ['row'] } },
+    additionalProperties: false,
+  }
+  expect(checkArguments({ schema, input: { session_id: 'a' } })).toBeNull()
+  expect(checkArguments({ schema, input: { agent_id: 'a' } })).toEqual({
+    mismatch: 'session_id is required. agent_id is unknown.',
+  })
+  expect(checkArguments({ schema, input: { session_id: 'a', place: {} } })).toEqual({
+    mismatch: expect.stringContaining('place/row is required.'),
+  })
 })

@@ -22,9 +22,10 @@ export function checkArguments({ schema, input }: Question): Verdict {
 /** The usual mistakes in words; the others stay as the validator says them. */
 function sayPlainly(mismatch: string): string {
   return mismatch
+    .replaceAll(/#(?:\/[\w/-]{1,200})?: Property "[\w-]{1,200}" does not match additional properties schema\.; /g, '')
     .replaceAll(
       /#(?:\/([\w/-]{1,200}))?: Instance does not have required property "([\w-]{1,200})"\.;?/g,
-      (_, at, name) => `${at === undefined ? '' : `${at}/`}${name} is required.`,
+      (_all, at: string | undefined, name: string) => `${at === undefined ? '' : `${at}/`}${name} is required.`,
     )
     .replaceAll(/#\/([\w/-]{1,200}): False boolean schema\.;?/g, '$1 is unknown.')
 }
