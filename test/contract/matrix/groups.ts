@@ -60,7 +60,7 @@ export const groupsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
     outcomes: writes('200'),
     args: `${named}, toolCallId: "{tool_call_id}", answer: "x"`,
   },
-  'subscription groupEvents': { outcomes: reads('200'), args: 'groupId: "{group}", after: "0"' },
+  'subscription groupEvents': { outcomes: reads('200'), args: 'groupId: "{group}", after: "2"' },
   'subscription groupRunChunks': { outcomes: reads('200'), args: named },
   'subscription groupRunState': { outcomes: reads('200'), args: named },
 }
