@@ -15,11 +15,11 @@ import type { Chunk } from '#src/resources/agents/tasks/chunks.ts'
 import { removeEndedStreams, writePiece } from '#src/resources/agents/tasks/streams.ts'
 import { tellAnswer } from '#src/resources/agents/turns/answer-streams.ts'
 import { findMember } from '#src/resources/identity/memberships.ts'
-import { makeAgent } from '../support/agents-service.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { idsOf } from '../support/makers.ts'
-import { until } from '../support/until.ts'
-import { areWhole, makeGroup, readRun, textsOf, type TestGroup, type TestRun } from './groups/run-streams.ts'
+import { makeAgent } from '../../support/agents-service.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { idsOf } from '../../support/makers.ts'
+import { until } from '../../support/until.ts'
+import { areWhole, makeGroup, readRun, textsOf, type TestGroup, type TestRun } from './run-streams.ts'
 
 let berth: Berth
 let token: string
