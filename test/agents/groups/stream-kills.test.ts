@@ -59,7 +59,7 @@ test('a reply whose workers and whose web process are killed is whole for a read
     let worker = started(await startWorker())
     const { url, web } = await startWeb()
     started(web)
-    const run = await group.say('!pace 100\n!repeat 12 word ')
+    const run = await group.say('!pace 100\n!repeat 40 word ')
     const seen: ChunkFrame[] = []
     const open = (from: Pick<Berth, 'url'>): Promise<RunReader> =>
       readRun(from, token, run, seen.length > 0 ? { cursor: seen.at(-1)?.number ?? 0 } : {})
@@ -81,8 +81,8 @@ test('a reply whose workers and whose web process are killed is whole for a read
     expect(seen).toEqual(await (await readRun(berth, token, run)).rest())
     const texts = textsOf(seen)
     expect(texts).toHaveLength(3)
-    expect(texts[2]).toBe('word '.repeat(12))
-    expect(texts.slice(0, 2).every((text) => texts[2]?.startsWith(text) && text.length < 60)).toBe(true)
+    expect(texts[2]).toBe('word '.repeat(40))
+    expect(texts.slice(0, 2).every((text) => texts[2]?.startsWith(text) && text.length < 200)).toBe(true)
     const oneAttempt = ['start-step', 'text-start', 'text-delta', 'text-end', 'finish-step']
     expect(kindsOf(seen)).toEqual([
       'start',
@@ -93,7 +93,7 @@ test('a reply whose workers and whose web process are killed is whole for a read
       'data-group-run',
       'finish',
     ])
-    expect((await group.get(run)).reply?.text.trim()).toBe('word '.repeat(12).trim())
+    expect((await group.get(run)).reply?.text.trim()).toBe('word '.repeat(40).trim())
   } finally {
     await Promise.all(processes.map(kill))
   }
