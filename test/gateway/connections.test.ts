@@ -137,8 +137,9 @@ describe('clients that never read', () => {
     )
     expect(performance.now() - from).toBeGreaterThan((limits.stalledSeconds * 1000) / 2)
     expect(performance.now() - from).toBeLessThan(limits.stalledSeconds * 1000 + 15_000)
-    // What they hold is there all the time; what is collected a moment later is not theirs.
-    expect(during.toSorted((one, two) => one - two)[Math.floor(during.length / 2)]! - before).toBeLessThan(30) // 345 before writers were cut
+    // What they hold is there all the time; what is collected a moment later is not theirs. They are 8 to 32 MB, as the
+    // process's own heap was just before or after a collection, and were 345 before writers were cut.
+    expect(during.toSorted((one, two) => one - two)[Math.floor(during.length / 2)]! - before).toBeLessThan(60)
     for (const socket of asked) socket.destroy()
   })
 
