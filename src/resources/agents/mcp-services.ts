@@ -59,7 +59,7 @@ export async function findMcpConnections(call: Call, ids: readonly string[]): Pr
 export async function listToolsOfService(call: Call, id: string): Promise<McpServiceTools> {
   const owner = connectorOwner(allow(call.caller, 'connectors:read'))
   const service = await serviceOf(call, owner, id)
-  if (!service.connected) throw new BerthError('provider_not_connected', notConnectedSentence(service.name))
+  if (!service.connected) throw new BerthError('provider_not_connected', notConnectedSentence(service))
   await spendRequest(call, owner)
   const outcome = await listServiceTools(call, owner, service)
   if (outcome.status === 'ok') return { tools: outcome.result, disabledTools: service.disabledTools }

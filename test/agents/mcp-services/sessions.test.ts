@@ -110,7 +110,7 @@ test('a service that is not connected is one error of each turn, and its tools a
     expect.objectContaining({
       type: 'mcp_authentication_failed_error',
       mcp_server_name: 'desk',
-      message: 'You have not connected Desk. Connect it with POST /agents/v1/mcp-services/{service_id}/connect/start.',
+      message: 'You have not connected Desk. Connect it with POST /agents/v1/mcp-services/desk/connect/start.',
       retry_status: { type: 'retrying' },
     }),
   ])

@@ -48,8 +48,8 @@ export async function listServiceTools(
 }
 
 /** For a service that is not connected. */
-export function notConnectedSentence(name: string): string {
-  return `You have not connected ${name}. Connect it with POST /agents/v1/mcp-services/{service_id}/connect/start.`
+export function notConnectedSentence({ id, name }: Pick<McpService, 'id' | 'name'>): string {
+  return `You have not connected ${name}. Connect it with POST /agents/v1/mcp-services/${id}/connect/start.`
 }
 
 function refusedSentence(name: string): string {

@@ -96,7 +96,7 @@ async function connectorsOf(
       told: (outcome) => serviceOutcome(services, service, outcome),
       missing: service.connected
         ? null
-        : { status: 'auth_required', error: notConnectedSentence(service.name), missingScope: null },
+        : { status: 'auth_required', error: notConnectedSentence(service), missingScope: null },
     }),
   )
   return [...present, ...named.flatMap(({ id }) => (catalog.has(id) ? [] : goneSource(id)))]
