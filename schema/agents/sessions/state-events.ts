@@ -36,9 +36,9 @@ const errorType = enumOf('SessionErrorType', 'What failed.', {
   mcp_authentication_failed_error: 'A tool server refused the credential, or requires one.',
   environment_failed_error: 'The environment’s VM is not available.',
 } satisfies Record<SessionErrorType, string>)
-const retryStatus = enumOf('RetryStatus', 'Whether a session continues after a failure.', {
+const retryStatus = enumOf('RetryStatus', 'Whether what failed is tried again.', {
   retrying: 'The session tries again by itself.',
-  exhausted: 'The session does not try again: the turn ended.',
+  exhausted: 'The session does not try again by itself: the turn ended, or goes on without the tools that failed.',
 })
 type Fault = {
   type: SessionErrorType
@@ -53,7 +53,7 @@ const fault = builder.objectRef<Fault>('SessionFault').implement({
     message: t.exposeString('message', { description: 'What went wrong, as a sentence.' }),
     retryStatus: t.field({
       type: retryStatus,
-      description: 'Whether the session continues.',
+      description: 'Whether it is tried again.',
       resolve: ({ retry_status: { type } }) => type,
     }),
     mcpServerName: t.exposeString('mcp_server_name', {

@@ -111,7 +111,7 @@ test('a service that is not connected is one error of each turn, and its tools a
       type: 'mcp_authentication_failed_error',
       mcp_server_name: 'desk',
       message: 'You have not connected Desk. Connect it with POST /agents/v1/mcp-services/desk/connect/start.',
-      retry_status: { type: 'retrying' },
+      retry_status: { type: 'exhausted' },
     }),
   ])
   expect(results(log).every(({ isError, text }) => isError && text.includes('no such tool'))).toBe(true)
@@ -254,7 +254,12 @@ test('an agent names connectors of the catalog, and goes on working when one lea
   expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('fine')
   const error = 'The connector left is no longer offered here.'
   expect(errorsOf(log)).toMatchObject([
-    { type: 'mcp_connection_failed_error', mcp_server_name: 'left', message: error },
+    {
+      type: 'mcp_connection_failed_error',
+      mcp_server_name: 'left',
+      message: error,
+      retry_status: { type: 'exhausted' },
+    },
   ])
   expect((await world.call('GET', `/agents/${agent}/mcp-tools`, undefined, token)).body).toEqual({
     data: [{ server_name: 'left', url: '', status: 'unreachable', error, tools: [] }],

@@ -430,7 +430,7 @@ describe('tool servers', () => {
       await sessions.begin(await agentWith(tools.url, 'always_allow'), '!say still here'),
     )
     expect(refused.find(({ type }) => type === 'session.error')).toMatchObject({
-      error: { type: 'mcp_authentication_failed_error' },
+      error: { type: 'mcp_authentication_failed_error', retry_status: { type: 'exhausted' } },
     })
     expect(refused.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
   })

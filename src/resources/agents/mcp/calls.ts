@@ -7,7 +7,7 @@ import { noMasker, type Masker } from '#src/platform/masking.ts'
 import { isAgentOf } from '#src/resources/agents/agents/rows.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
-import { askMcpServer, type McpTool } from './servers.ts'
+import { askMcpServer, type McpOutcome, type McpTool } from './servers.ts'
 import { listSourceTools, sourcesOf, type ToolSource } from './sources.ts'
 import type { RefreshServices } from './refreshing.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
@@ -58,7 +58,7 @@ export async function listSessionTools(
     (await sourcesIn(services, session)).map(async (source) => {
       const outcome = await listSourceTools(source, signal)
       if (outcome.status === 'ok') tools.set(source.name, outcome.result)
-      else errors.push(failure(outcome.status, outcome.error, source.name))
+      else errors.push(failure(outcome, source))
     }),
   )
   const askedFirst = await askedFirstIn(services, session)
@@ -77,10 +77,9 @@ export async function callMcpTool(
 ): Promise<{ result: ToolResult; errors: NewEvent[] }> {
   const source = (await sourcesIn(services, session)).find(({ name }) => name === call.serverName)
   if (!source) return { result: failed('The agent no longer has this tool server.'), errors: [] }
-  const { name: serverName, url, bearer, missing } = source
+  const { url, bearer, missing } = source
   if (source.disabled.has(call.name)) return { result: failed('This tool is disabled.'), errors: [] }
-  if (missing !== null)
-    return { result: failed(missing.error), errors: [failure(missing.status, missing.error, serverName)] }
+  if (missing !== null) return { result: failed(missing.error), errors: [failure(missing, source)] }
   const asked = await askMcpServer(services, { url, bearer, limitMs: callMs, signal }, (client, over) =>
     client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(
       (result): McpResult => result as McpResult,
@@ -99,7 +98,7 @@ export async function callMcpTool(
     return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // masked before it is truncated: a part of a secret would not be recognized
   return {
     result: failed(`${outcome.error} The call may have been made.`),
-    errors: [failure(outcome.status, outcome.error, serverName)],
+    errors: [failure(outcome, source)],
   }
 }
 
@@ -126,12 +125,16 @@ async function askedFirstIn(
   return new Set((await isAgentOf(db, agentId, ownerUserId)) ? [] : connectors)
 }
 
-function failure(status: 'auth_required' | 'unreachable', message: string, serverName: string): NewEvent {
+/** Asking again helps with a server that did not answer; with one that wants to be connected somebody has to act. */
+function failure(
+  { status, error }: Exclude<McpOutcome<never>, { status: 'ok' }>,
+  { name, missing }: ToolSource,
+): NewEvent {
   return errorEvent(
     status === 'auth_required' ? 'mcp_authentication_failed_error' : 'mcp_connection_failed_error',
-    message,
-    'retrying',
-    { mcp_server_name: serverName },
+    error,
+    status === 'auth_required' || missing !== null ? 'exhausted' : 'retrying',
+    { mcp_server_name: name },
   )
 }
 

@@ -21,7 +21,10 @@ export type SessionErrorType =
   | 'mcp_authentication_failed_error'
   | 'environment_failed_error'
 
-/** The event that something failed. `retrying`: the session continues by itself; `exhausted`: the turn ends. */
+/**
+ * The event that something failed. `retrying`: it is tried again by itself; `exhausted`: it is not, and the turn ends, or
+ * goes on without it.
+ */
 export function errorEvent(
   type: SessionErrorType,
   message: string,
