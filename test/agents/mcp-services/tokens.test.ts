@@ -159,6 +159,17 @@ test('an operator’s client that is not accepted for a while ends no connection
   expect(await bearer.renew()).not.toBeNull()
 })
 
+test('nobody is told to connect again because the authorization server is away', async () => {
+  const tools = () => world.call('GET', '/mcp-services/desk/tools')
+  world.authority.endAccess()
+  world.authority.intercept = (req, res) => req.url === '/token' && Boolean(res.writeHead(503).end())
+  const message = 'The sign-in to Desk cannot be renewed now. Try again later.'
+  expect(await tools()).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable', message } } })
+  expect((await world.services())['desk']).toMatchObject({ connected: true })
+  world.authority.intercept = null
+  expect((await tools()).status).toBe(200)
+})
+
 test('the client that the operator registered is used, with its secret, instead of a registration', async () => {
   const redirects = [`${world.berth.services.config.publicUrl}/agents/v1/mcp-services/callback/office`]
   world.authority.clients.set('ours', { id: 'ours', secret: 'ofTheOperator', redirects })

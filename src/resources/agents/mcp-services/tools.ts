@@ -4,7 +4,7 @@ import { listServerTools, type Bearer, type McpOutcome, type McpTool } from '#sr
 import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 import { noteToolsCount } from './choices.ts'
 import type { ConnectorOwner } from './people.ts'
-import { noteMissingScope } from './rows.ts'
+import { findConnectionRow, isRefused, noteMissingScope, type McpConnection } from './rows.ts'
 import type { McpService } from './services.ts'
 import { connectionBearer } from './tokens.ts'
 
@@ -21,6 +21,8 @@ export async function serviceOutcome<Result>(
 ): Promise<McpOutcome<Result>> {
   if (outcome.status !== 'auth_required') return outcome
   const { missingScope } = outcome
+  if (connection && missingScope === null && (await isGoodLater(services, connection)))
+    return { status: 'unreachable', error: `The sign-in to ${name} cannot be renewed now. Try again later.` }
   if (connection && missingScope !== null)
     await transaction(services.db, (tx) => noteMissingScope(tx, connection, missingScope))
   const error =
@@ -28,6 +30,15 @@ export async function serviceOutcome<Result>(
       ? refusedSentence(name)
       : `${name} asks for more than its connection allows (${missingScope}). Connect it again to allow that.`
   return { ...outcome, error }
+}
+
+/**
+ * Whether a connection whose token was not accepted may be good later: its authorization server neither gave another
+ * token nor said that it will not.
+ */
+async function isGoodLater({ db }: RefreshServices, { id, tokenGeneration }: McpConnection): Promise<boolean> {
+  const now = await findConnectionRow(db, id)
+  return now !== undefined && now.tokenGeneration === tokenGeneration && !isRefused(now)
 }
 
 /** Lists the tools of a service, within 10 s and 1 MiB, and remembers how many there are. */
