@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
 import { allowAgain, type Caller, type Grant } from '#src/platform/access.ts'
 import { callerName } from '#src/platform/access/callers.ts'
-import { BerthError } from '#src/platform/errors.ts'
+import { BerthError, retryAfterOf } from '#src/platform/errors.ts'
 import { fileLimits } from '#src/platform/limits/files.ts'
 import type { KeptResponse, RepeatedResponse } from '#src/platform/idempotency.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
@@ -56,8 +56,9 @@ export function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const { retryAfterSeconds, allowance } = error.details
-  if (typeof retryAfterSeconds === 'number') reply.header('retry-after', retryAfterSeconds)
+  const { allowance } = error.details
+  const retryAfterSeconds = retryAfterOf(error)
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
   if (allowance) setAllowance(reply, allowance as Allowance) // put there by platform/rate-limits.ts
   if (error.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
   if (surface.errorHeaders) reply.headers(surface.errorHeaders(error))

@@ -1,7 +1,7 @@
 /** What a GraphQL client sees of an error; REST shows the same in its own envelope. */
 import { GraphQLError } from 'graphql'
 import { isDatabaseAway, databaseAway } from '#src/platform/postgres.ts'
-import { BerthError, publicError } from '#src/platform/errors.ts'
+import { BerthError, publicError, retryAfterOf } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 
 /**
@@ -34,7 +34,8 @@ export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
     })
   }
   const shown = shownError(thrown, requestId)
-  const { retryAfterSeconds, allowance: _allowance, field, ...details } = shown.details
+  const { retryAfterSeconds: _given, allowance: _allowance, field, ...details } = shown.details
+  const retryAfterSeconds = retryAfterOf(shown)
   const at =
     thrown instanceof GraphQLError
       ? { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path }

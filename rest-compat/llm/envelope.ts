@@ -52,22 +52,16 @@ export function attemptHeaders(upstream: string | undefined, attempts: readonly 
   return headers
 }
 
-/** The retry delay when the error does not have one. */
-const retryAfterSecondsUsual = 2
-const retriedStatuses = [429, 503]
-
 /**
  * Headers of an error. OpenAI's clients retry 409, 429 and 5xx by themselves, so they are told when a retry cannot
  * help.
  */
 export function llmErrorHeaders({ code, status, details }: BerthError): Record<string, string> {
-  const { upstream, attempts, retryAfterSeconds } = details
+  const { upstream, attempts } = details
   const headers = attemptHeaders(
     typeof upstream === 'string' ? upstream : undefined,
     Array.isArray(attempts) ? (attempts as readonly ToldAttempt[]) : [],
   ) // put there by resources/llm/attempts.ts
-  if (retriedStatuses.includes(status) && typeof retryAfterSeconds !== 'number')
-    headers['retry-after'] = String(retryAfterSecondsUsual)
   if (status === 402 || code === 'idempotency_conflict') headers['x-should-retry'] = 'false'
   return headers
 }

@@ -6,7 +6,7 @@ import { errorBodyAt } from '#rest-compat/surfaces.ts'
 import { createAuthenticator, type Authenticator } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { compressAnswers } from '#src/platform/compression.ts'
-import { BerthError } from '#src/platform/errors.ts'
+import { BerthError, retryAfterOf } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { acceptJsonBodies, refusedRequest } from '#src/platform/json/body.ts'
@@ -205,8 +205,9 @@ function markAnswer(requestId: string, reply: FastifyReply): void {
 /** Sends errors outside GraphQL and the REST routes; under the path of a surface, in that surface's envelope. */
 function sendPlainError(thrown: unknown, requestId: string, reply: FastifyReply, url = ''): void {
   const error = shownError(thrown, requestId)
-  const { code, status, message, details } = error
+  const { code, status, message } = error
+  const retryAfterSeconds = retryAfterOf(error)
   reply.code(status)
-  if (typeof details['retryAfterSeconds'] === 'number') reply.header('retry-after', details['retryAfterSeconds'])
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
   reply.send(errorBodyAt(url, error, requestId) ?? { error: code, message })
 }

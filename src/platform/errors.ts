@@ -117,6 +117,15 @@ export class BerthError extends Error {
   }
 }
 
+/** When nothing better is known, how long who was refused for now is to wait. */
+const usualRetrySeconds = 2
+
+/** After how many seconds to try again; undefined for an error that is not of this moment alone. */
+export function retryAfterOf({ status, details: { retryAfterSeconds } }: BerthError): number | undefined {
+  if (typeof retryAfterSeconds === 'number') return retryAfterSeconds
+  return status === 429 || status === 503 ? usualRetrySeconds : undefined
+}
+
 /** The 404 for what does not exist, is malformed or belongs to another tenant, which is the same byte for byte. */
 export function notFound(noun: string): BerthError {
   return new BerthError('not_found', `There is no such ${noun}, or it is not yours.`, { noun })

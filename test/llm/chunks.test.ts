@@ -4,7 +4,7 @@ import { chunkFailure, chunkText, completionBody } from '#rest-compat/llm/chunks
 import { attemptHeaders, llmEnvelope, llmErrorHeaders } from '#rest-compat/llm/envelope.ts'
 import { uiChunkFailure, uiChunkText } from '#rest-compat/llm/ui-chunks.ts'
 import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
-import { BerthError } from '#src/platform/errors.ts'
+import { BerthError, retryAfterOf } from '#src/platform/errors.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 
 const answering = { id: 'chatcmpl-x', createdSeconds: 7, model: { id: 'a/b', speed: 'standard' } as Model } // all that a stream says of its model
@@ -253,7 +253,9 @@ describe('an error', () => {
   test('says when to retry, when not to, and which upstream was tried', () => {
     expect(llmErrorHeaders(new BerthError('no_active_plan', 'x'))).toEqual({ 'x-should-retry': 'false' })
     expect(llmErrorHeaders(new BerthError('idempotency_conflict', 'x'))).toEqual({ 'x-should-retry': 'false' })
-    expect(llmErrorHeaders(new BerthError('service_unavailable', 'x'))).toEqual({ 'retry-after': '2' })
+    expect(llmErrorHeaders(new BerthError('service_unavailable', 'x'))).toEqual({})
+    expect(retryAfterOf(new BerthError('service_unavailable', 'x'))).toBe(2)
+    expect(retryAfterOf(new BerthError('invalid_request', 'x'))).toBeUndefined()
     expect(
       llmErrorHeaders(
         new BerthError('upstream_rate_limited', 'x', {

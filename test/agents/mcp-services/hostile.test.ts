@@ -175,6 +175,7 @@ test.each<[string, () => void]>([
   expect(answer, JSON.stringify(answer.body)).toMatchObject(
     mayAnswerLater ? refusal(503, 'service_unavailable') : refusal(400, 'invalid_request'),
   )
+  expect(answer.headers.get('retry-after')).toBe(mayAnswerLater ? '2' : null)
   withoutStrangersWords(answer)
 })
 
