@@ -86,7 +86,10 @@ export function fromWire(value: unknown, type: GraphQLInputType, place: string):
   const inner = getNullableType(type)
   if (isListType(inner)) {
     const item = inner.ofType as GraphQLInputType // a list of an input type
-    return Array.isArray(value) ? value.map((one, index) => fromWire(one, item, `${place}[${index}]`)) : value
+    // GraphQL takes one value for a list of one; in REST it is of the wrong type.
+    if (!Array.isArray(value))
+      throw new BerthError('invalid_request', `${place} must be ${typeInWords(inner)}.`, fieldAt(place))
+    return value.map((one, index) => fromWire(one, item, `${place}[${index}]`))
   }
   if (isEnumType(inner)) return nameOf(inner, value, place)
   if (!isInputObjectType(inner)) {
