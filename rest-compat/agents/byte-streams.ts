@@ -41,6 +41,9 @@ export function refuseIdempotencyKey(headers: IncomingHttpHeaders, advice: strin
     )
 }
 
+/** A file that is sent as an attachment, in OpenAPI: it is of the media type that it has. */
+export const attached = { '*/*': { type: 'string', format: 'binary' } }
+
 /** The headers of a file that is sent as an attachment. */
 export function attach(
   reply: FastifyReply,

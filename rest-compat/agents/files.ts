@@ -8,7 +8,7 @@ import { lingerAfter, send } from '../answers.ts'
 import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'
 import { pageInfo } from '../lists.ts'
 import type { HandWritten, JsonSchema, Routes } from '../routes.ts'
-import { admitted, attach, refuseIdempotencyKey } from './byte-streams.ts'
+import { admitted, attach, attached, refuseIdempotencyKey } from './byte-streams.ts'
 import { readFileForm } from './file-forms.ts'
 
 const fields =
@@ -106,7 +106,7 @@ export const downloadFileRoute: HandWritten = {
   errors: [400, 404],
   summary: 'The bytes of a file. HEAD answers the same headers',
   requests: {},
-  responses: { 'application/octet-stream': bytes },
+  responses: attached,
   headers: { 'Content-Disposition': '`attachment`, with the file’s name.' },
   additive: true,
   make: (parts) =>

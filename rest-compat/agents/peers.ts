@@ -2,7 +2,7 @@
 import { openAttachment } from '#src/resources/agents/peers.ts'
 import { cutSlowReader, handleAdmitted } from '../byte-streams.ts'
 import type { HandWritten, Routes } from '../routes.ts'
-import { admitted, attach } from './byte-streams.ts'
+import { admitted, attach, attached } from './byte-streams.ts'
 
 const fields = `id type requester_session_id: requesterSessionId responder_session_id: responderSessionId request { text } answer { text } state
   attachment { filename media_type: mediaType size_bytes: sizeBytes sha256 } error { type message }
@@ -33,7 +33,7 @@ export const peerAttachmentRoute: HandWritten = {
   errors: [400, 404],
   summary: 'The file that went along with a request, if there is one. HEAD answers the same headers',
   requests: {},
-  responses: { 'application/octet-stream': { type: 'string', format: 'binary' } },
+  responses: attached,
   headers: { 'Content-Disposition': '`attachment`, with the file’s name.' },
   make: (parts) =>
     handleAdmitted(

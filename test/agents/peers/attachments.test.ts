@@ -97,6 +97,11 @@ test('a text is shown to a responder without a machine, and served as an attachm
     expect(answer.headers.get('set-cookie')).toBeNull()
     expect(await answer.text()).toBe(method === 'GET' ? content : '')
   }
+  const { paths } = (await (await fetch(`${berth.url}/agents/openapi.json`)).json()) as {
+    paths: Record<string, { get: { responses: { 200: { content: object } } } }>
+  }
+  for (const path of ['/v1/peer-exchanges/{id}/attachment', '/v1/files/{id}/content'])
+    expect(Object.keys(paths[path]?.get.responses[200].content ?? {}), path).toEqual(['*/*'])
 })
 
 test('it is kept for 30 days as a file of its owner’s, and gone once that is deleted', async () => {
