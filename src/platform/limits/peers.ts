@@ -5,6 +5,7 @@ export const peerLimits = {
   titleLength: 255, // characters, of a session that is started to be asked
   attachmentBytes: 10 * 1024 * 1024,
   attachmentDays: 30, // that its file is kept
+  attachmentsPlacedMax: 50, // at once, into one VM: the newest
   attachmentDraftSeconds: 3_600, // that a file is kept whose exchange never began
   recordDays: 30, // that an exchange is kept after its end
   depthMax: 4, // exchanges inside of one another, the first one included

@@ -7,7 +7,9 @@ import { answerHeader } from '#src/drivers/node/file-transfers.ts'
 import { noMasker } from '#src/platform/masking.ts'
 import { change, getOne, sql } from '#src/platform/postgres.ts'
 import { askPeer, findAnswer } from '#src/resources/agents/peers/asking.ts'
+import { findMissingAttachments } from '#src/resources/agents/peers/placing.ts'
 import type { Session, SessionEvent } from '#src/resources/agents/sessions/rows.ts'
+import type { Placing } from '#src/resources/agents/tools/guest-placing.ts'
 import { askOther } from '#workers/agents/peers.ts'
 import type { StepRun } from '#workers/agents/step-runs.ts'
 import { textOf } from '../../support/agent-sessions.ts'
@@ -117,6 +119,31 @@ test('it is kept for 30 days as a file of its owner’s, and gone once that is d
   expect((await callAgents(berth, own.token, 'DELETE', `/files/${file}`)).status).toBe(200)
   expect((await download(exchange.id)).status).toBe(404)
   expect((await own.exchange(exchange.id)).body).toMatchObject({ state: 'completed', attachment: null })
+})
+
+test('a file comes into the machine of a responder that had answered without one, once', async () => {
+  const { db } = berth.services
+  const asked = await own.begin(await own.agent(), null)
+  const file = await upload('data.csv', 'day,visits')
+  const exchange = await askWith(asked, file)
+  const session = { id: decodeId('session', asked) }
+  const missing = async (vm = newUuid()) =>
+    findMissingAttachments(berth.services, { session, vm: { id: vm } } as Placing) // of which it reads no more
+  const path = `/home/user/peer/${exchange.id}/data.csv`
+  expect(await missing()).toMatchObject([{ path }])
+  const id = decodeId('peerExchange', exchange.id)
+  await change(db, sql`update peer_exchange_events set status = 'submitted' where exchange_id = ${id}`)
+  expect(await missing(), 'of a request that it was never given').toEqual([])
+  await change(db, sql`update peer_exchange_events set status = 'working' where exchange_id = ${id}`)
+  await change(
+    db,
+    sql`update peer_exchanges set attachment_vm_id = ${newUuid()}, attachment_placed_at = now() where id = ${id}`,
+  )
+  expect(await missing(), 'in another machine').toEqual([])
+  await change(db, sql`update peer_exchanges set attachment_vm_id = null, attachment_placed_at = null where id = ${id}`)
+  expect(await missing()).toHaveLength(1)
+  expect((await callAgents(berth, own.token, 'DELETE', `/files/${file}`)).status).toBe(200)
+  expect(await missing(), 'once it is deleted').toEqual([])
 })
 
 test('a file that shrinks while it is read fails the call, and not the step', async () => {

@@ -1,5 +1,6 @@
 /** Putting the attachment of an exchange into the VM of its responder. */
 import { posix } from 'node:path'
+import { peerLimits } from '#src/platform/limits/peers.ts'
 import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
 import { change, findAll, findOne, sql } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -16,15 +17,20 @@ import {
 import { attachmentPath } from './messages.ts'
 import type { PeerExchange } from './rows.ts'
 
-/** The attachments of what the session is asked that are not in its VM yet. */
+/**
+ * The attachments of what the session was asked that are not in its VM yet. One that it answered without a command is put
+ * there too: its log says where it is, and its user may ask for it. Of what has ended each is put there once.
+ */
 export async function findMissingAttachments(services: Background, placing: Placing): Promise<Missing[]> {
   const { session, vm } = placing
   const exchanges = await findAll<PeerExchange & Pick<StoredFile, 'filename'>>(
     services.db,
     sql`
     select e.*, f.filename from peer_exchanges e join files f on f.id = e.file_id
-    where e.responder_session_id = ${session.id} and e.finished_at is null and e.status <> 'submitted'
-      and (e.attachment_vm_id is distinct from ${vm.id} or e.attachment_placed_at is null)`,
+    where e.responder_session_id = ${session.id} and (e.attachment_placed_at is null or (e.finished_at is null and e.attachment_vm_id is distinct from ${vm.id}))
+      and exists (select from peer_exchange_events where exchange_id = e.id and status = 'working')
+      and (e.finished_at is null or exists (select from files where id = e.file_id and ${isThere}))
+    order by e.id desc limit ${peerLimits.attachmentsPlacedMax}`,
   )
   return exchanges.map((exchange) => {
     const path = attachmentPath(exchange, exchange)
