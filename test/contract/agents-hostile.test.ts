@@ -236,6 +236,8 @@ describe('a path', () => {
     '-1',
     'AGT_01H2XCEJQTF2NBRE7AHPKMBWXY',
   ]
+  /** Paths without a parameter of the query that they need. */
+  const needQuery = new Set(['GET /agents/v1/mcp-services/callback/{id}', 'DELETE /agents/v1/memories/{id}'])
   test.each(rows.filter(([key]) => /\{id\}/.test(key)))(
     'with nonsense for an id is refused and changes nothing: %s',
     async (key, row) => {
@@ -246,7 +248,8 @@ describe('a path', () => {
           path: fill((key.split(' ')[1] ?? '').replace('{id}', piece), target, row.of),
         })
         mustBeCalm(said, `${key} with ${piece.slice(0, 40)}`)
-        expect([400, 404, 414], `${key} with ${piece.slice(0, 40)}`).toContain(said.status)
+        const isNoUrl = piece === '%ff' // no UTF-8
+        expect(said.status, `${key} with ${piece.slice(0, 40)}`).toBe(isNoUrl || needQuery.has(key) ? 400 : 404)
       }
       expect(await picture(berth, target)).toBe(before)
     },

@@ -160,7 +160,6 @@ const frameworkErrors: Readonly<Record<string, BerthError>> = {
     'Send JSON, with the header content-type: application/json.',
   ),
   FST_ERR_BAD_URL: new BerthError('invalid_request', 'The URL is not valid: its percent encoding is wrong.'),
-  FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the URL is too long.'),
 }
 
 /** How much more of a body that is too large is read and discarded, bytes, so that its sender can read the refusal. The time limit is that of any body. */
