@@ -40,7 +40,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
     const [method = '', path = ''] = key.split(' ')
     const operation = runner.prepare(route.operation)
     const isStream = operation.definition.operation === 'subscription'
-    const admit = isStream || route.open ? [] : [admission(route, parts.authenticator)]
+    const admit = isStream || route.open ? [] : [admission(route, method, parts)]
     const hooks = [...(route.headers ? [headersSetter(route.headers)] : []), ...admit]
     const handler = isStream
       ? streamHandler(scope, surface, method, path, route, operation, runner, parts)
@@ -109,17 +109,20 @@ function headersSetter(
 }
 
 /**
- * Admits a request before its body is read: a 401 goes before errors in the body, and bodies of refused requests are
- * never read.
+ * Admits and counts a request before its body is read: a 401 goes before errors in the body, which count too, and
+ * bodies of refused requests are never read.
  */
 function admission(
   route: Route,
-  authenticator: SurfaceParts['authenticator'],
-): (request: FastifyRequest) => Promise<void> {
-  return async (request) => {
+  method: string,
+  { services, authenticator }: SurfaceParts,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (request, reply) => {
     const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
     if (route.peopleOnly && caller.kind === 'key') throw userTokenRequired()
     admitted.set(request, caller)
+    const allowance = spendRequest(services.limiter, caller, method === 'POST')
+    setAllowance(reply, 'then' in allowance ? await allowance : allowance)
   }
 }
 
@@ -140,10 +143,7 @@ function answerHandler(
   const isPost = method === 'POST'
   return async (request, reply) => {
     const caller = admitted.get(request) ?? anybody // set for open routes; no other route is reached without a caller
-    const allowance = route.open
-      ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute)
-      : spendRequest(services.limiter, caller, isPost)
-    setAllowance(reply, 'then' in allowance ? await allowance : allowance)
+    if (route.open) setAllowance(reply, await services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute))
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
     const asked = request.headers['anthropic-beta'] === undefined ? operation : forAnthropic

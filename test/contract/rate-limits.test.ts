@@ -106,6 +106,21 @@ describe('an organization', () => {
     expect([absent.status, left(absent)]).toEqual([404, left(next) - 1])
   })
 
+  test.each([
+    ['is no JSON', '{', 400],
+    ['is too large', ' '.repeat(limits.infraBodyBytes + 1), 413],
+  ])('sees them, and has a request less, after one whose body %s', async (_, body, status) => {
+    const post = async (sent: string): Promise<Response> =>
+      fetch(`${berth.url}/api/v1/vms`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${callers.stranger}`, 'content-type': 'application/json' },
+        body: sent,
+      })
+    const first = await post('[]')
+    const refused = await post(body)
+    expect([refused.status, left(refused)]).toEqual([status, left(first) - 1])
+  })
+
   test('has one limit for all its people, keys and processes; when it is used up all of them wait, and no other organization does', async () => {
     let [passed, refused] = [0, 0]
     const from = performance.now()
