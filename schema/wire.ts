@@ -93,7 +93,8 @@ export function fromWire(value: unknown, type: GraphQLInputType, place: string):
   }
   if (isEnumType(inner)) return nameOf(inner, value, place)
   if (!isInputObjectType(inner)) {
-    if (wordScalars.has(inner.name) && isNoWord(value))
+    const isNoText = inner.name === 'ID' && typeof value !== 'string' // GraphQL would take a whole number
+    if (isNoText || (wordScalars.has(inner.name) && isNoWord(value)))
       throw new BerthError('invalid_request', `${place} must be ${typeInWords(inner)}.`, fieldAt(place))
     return value
   }

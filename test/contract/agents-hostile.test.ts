@@ -14,6 +14,8 @@ let target: Target
 const properties: Record<string, string[]> = {}
 /** The properties whose description says that they may be null, and may not. */
 const nullable: Record<string, [may: string[], mayNot: string[]]> = {}
+/** The properties that are described as text. */
+const texts: Record<string, string[]> = {}
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000', ...triggerSettings } })
   callers = await makeCallers(berth)
@@ -40,6 +42,7 @@ beforeAll(async () => {
           .filter(([, { type }]) => type !== undefined && Array.isArray(type) === isNullable)
           .map(([name]) => name)
       nullable[key] = [typed(true), typed(false)]
+      texts[key] = described.filter(([, { type }]) => [type].flat().includes('string')).map(([name]) => name)
     }
   }
 })
@@ -108,6 +111,16 @@ describe('a body', () => {
       ['description', 'mcp_servers', 'mcp_services', 'metadata', 'multiagent', 'skills', 'system', 'tools'],
       ['name', 'version'],
     ])
+  })
+
+  test('with a number where OpenAPI says text is refused on every path', async () => {
+    for (const [key, row] of withBody)
+      for (const name of texts[key] ?? []) {
+        const body = { ...(JSON.parse(fill(JSON.stringify(row.body ?? {}), target)) as object), [name]: 5 }
+        const answer = await send(key, row, JSON.stringify(body))
+        expect(answer.status, `${key} ${name}: ${answer.text}`).toBe(400)
+      }
+    expect(texts['POST /agents/v1/groups']).toEqual(['description', 'name', 'org_id'])
   })
 
   test.each([
