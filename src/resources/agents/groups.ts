@@ -15,7 +15,16 @@ import type { Call } from '#src/platform/services.ts'
 import { readDescription, readName } from './agents/field-rules.ts'
 import { addGroupEvent } from './groups/events.ts'
 import { handlesOf } from './groups/handles.ts'
-import { findMembers, groupRows, groupTopic, readGroup, type Group, type GroupMember } from './groups/rows.ts'
+import {
+  checkChange,
+  findMembers,
+  groupRows,
+  groupTopic,
+  reachOfChange,
+  readGroup,
+  type Group,
+  type GroupMember,
+} from './groups/rows.ts'
 import { sessionOver, type Session } from './sessions/rows.ts'
 import { deleteTasks } from './tasks/rows.ts'
 
@@ -115,13 +124,14 @@ export async function updateGroup(
   publicId: string,
   fields: { name?: string | null | undefined; description?: string | null | undefined },
 ): Promise<Group> {
-  const scope = allowAnywhere(call.caller, 'groups:write')
+  const scope = reachOfChange(call.caller)
   if (fields.description === undefined)
     throw new BerthError('invalid_request', 'description is required here; it may be null.', { field: 'description' })
   const name = readName(fields.name)
   const description = readDescription(fields.description)
   return transaction(call.db, async (tx) => {
-    const { id } = await readGroup(tx, scope, publicId, sql`for no key update`)
+    const { id, organizationId } = await readGroup(tx, scope, publicId, sql`for no key update`)
+    checkChange(call.caller, { organizationId })
     await addGroupEvent(tx, id, 'group.updated')
     return getOne<Group>(
       tx,
@@ -132,9 +142,10 @@ export async function updateGroup(
 
 /** Deletes a group with its transcript; its sessions stay. @throws BerthError not_found; work_active while a run has not ended. */
 export async function deleteGroup(call: Call, publicId: string): Promise<void> {
-  const scope = allowAnywhere(call.caller, 'groups:write')
+  const scope = reachOfChange(call.caller)
   await transaction(call.db, async (tx) => {
-    const { id } = await readGroup(tx, scope, publicId, sql`for update`)
+    const { id, organizationId } = await readGroup(tx, scope, publicId, sql`for update`)
+    checkChange(call.caller, { organizationId })
     const tasks = sql`id in (select r.id from group_runs r where r.group_id = ${id})`
     if (await findOne(tx, sql`select 1 from session_tasks where ${tasks} and finished_at is null limit 1`))
       throw new BerthError('work_active', 'A run of this group has not ended. Stop it, then delete the group.')

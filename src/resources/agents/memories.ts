@@ -2,7 +2,7 @@
  * Memories: short texts that a person keeps for their agents, or that an organization shares with all of its members'
  * agents. Every change names the revision that it changes.
  */
-import { allow, allowAnywhere, allowIn, ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, allowIn, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
@@ -131,7 +131,7 @@ export async function pageMemories(
  * that a colleague wrote; invalid_request.
  */
 export async function updateMemory(call: Call, publicId: string, input: MemoryChange): Promise<Memory> {
-  const reach = allowAnywhere(call.caller, 'memories:write')
+  allowAnywhere(call.caller, 'memories:write')
   const { body, category, revision } = input
   if (body === undefined && category === undefined)
     throw new BerthError('invalid_request', 'Send body, category, or both: there is nothing to change.', {
@@ -139,7 +139,7 @@ export async function updateMemory(call: Call, publicId: string, input: MemoryCh
     })
   const changed = body === undefined ? undefined : readBody(body)
   return transaction(call.db, async (tx) => {
-    const before = await lockMemory(call, tx, reach, { id: publicId, revision })
+    const before = await lockMemory(call, tx, { id: publicId, revision })
     const memory = await getOne<Memory>(
       tx,
       sql`
@@ -153,9 +153,9 @@ export async function updateMemory(call: Call, publicId: string, input: MemoryCh
 
 /** Deletes a revision. @throws BerthError as updateMemory. */
 export async function deleteMemory(call: Call, revised: { id: string; revision: number }): Promise<void> {
-  const reach = allowAnywhere(call.caller, 'memories:write')
+  allowAnywhere(call.caller, 'memories:write')
   await transaction(call.db, async (tx) => {
-    const memory = await lockMemory(call, tx, reach, revised)
+    const memory = await lockMemory(call, tx, revised)
     await change(tx, sql`delete from memories where id = ${memory.id}`)
     await addToCount(tx, memory.spaceId, -1)
     await addMemoryEvent(tx, memory, 'memory.deleted')
@@ -163,15 +163,11 @@ export async function deleteMemory(call: Call, revised: { id: string; revision: 
 }
 
 /** The memory, locked until the transaction ends. What an organization shares is changed by who wrote it, and by admins. */
-async function lockMemory(
-  call: Call,
-  tx: Tx,
-  reach: Reach,
-  { id, revision }: { id: string; revision: number },
-): Promise<Memory> {
+async function lockMemory(call: Call, tx: Tx, { id, revision }: { id: string; revision: number }): Promise<Memory> {
+  const reach = allowAnywhere(call.caller, 'memories:read')
   const memory = await readMemory(tx, reach, id, sql`for update`)
-  if (memory.ownerUserId === null && memory.authorUserId !== reach.userId)
-    allowIn(call.caller, 'shared-memories:write', memory.organizationId)
+  const isAnothers = memory.ownerUserId === null && memory.authorUserId !== reach.userId
+  allowIn(call.caller, isAnothers ? 'shared-memories:write' : 'memories:write', memory.organizationId)
   if (memory.revision !== revision) throw revisionStale(memory.revision)
   return memory
 }

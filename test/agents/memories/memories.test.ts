@@ -303,6 +303,15 @@ describe('whose they are', () => {
       error(403, 'not_permitted_for_role'),
     )
     expect((await call('GET', 'memories', undefined, viewer)).status).toBe(200)
+    const { id } = await make()
+    await berth.token('alice', 'elsewhere', 'owner') // what she may do there makes her no more than a viewer here
+    const herself = await berth.token('alice', 'acme', 'viewer')
+    expect((await call('GET', `memories/${id}`, undefined, herself)).status).toBe(200)
+    for (const [method, path, body] of [
+      ['PATCH', `memories/${id}`, { body: 'x', revision: 1 }],
+      ['DELETE', `memories/${id}?revision=1`, undefined],
+    ] as const)
+      expect(await call(method, path, body, herself)).toMatchObject(error(403, 'not_permitted_for_role'))
     for (const [method, path] of [
       ['GET', 'memories'],
       ['POST', 'memories'],

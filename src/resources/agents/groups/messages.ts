@@ -20,8 +20,10 @@ import { beginNextTask } from '#src/resources/agents/tasks.ts'
 import { addMessage, addRun } from './conversation.ts'
 import { recipientsOf, userHandle } from './handles.ts'
 import {
+  checkChange,
   findMembers,
   findRunsWhere,
+  reachOfChange,
   readGroup,
   type Group,
   type GroupMember,
@@ -41,10 +43,11 @@ export type SentMessage = { message: GroupMessage; runs: GroupRun[] }
  * @throws BerthError not_found, invalid_request; rate_limited when too much waits for one of them.
  */
 export async function sendGroupMessage(call: Call, publicId: string, input: MessageInput): Promise<SentMessage> {
-  const scope = allowAnywhere(call.caller, 'groups:write')
+  const scope = reachOfChange(call.caller)
   const text = readText('text', input.text, groupLimits.textLength)
   return transaction(call.db, async (tx) => {
     const known = await readGroup(tx, scope, publicId)
+    checkChange(call.caller, known)
     const recipients = recipientsOf(await findMembers(tx, [known.id]), text, input.recipientIds)
     await lockSessions(tx, recipients)
     const group = await readGroup(tx, scope, publicId, sql`for no key update`)

@@ -1,6 +1,6 @@
 /** Groups, their members, messages and runs as they are stored, and their queries. Only its owner finds a group. */
 import type { RawBuilder } from 'kysely'
-import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allowAnywhere, allowIn, ownedByCaller, type Caller, type Reach, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
@@ -64,6 +64,21 @@ export const groupRows = rowsOf<Group>('group', 'groups', 'group')
 /** The caller's group. @param lock `for no key update` to hold it. @throws BerthError not_found. */
 export function readGroup(db: Db, scope: Scope, publicId: string, lock: RawBuilder<unknown> = sql``): Promise<Group> {
   return groupRows.read(db, publicId, ownedByCaller(scope), lock)
+}
+
+/**
+ * Where a caller looks for what they are to change of groups: wherever they may read. `checkChange` then says whether
+ * they may change it there.
+ * @throws BerthError as allow, when they may change no group at all.
+ */
+export function reachOfChange(caller: Caller): Reach {
+  allowAnywhere(caller, 'groups:write')
+  return allowAnywhere(caller, 'groups:read')
+}
+
+/** Checks that the caller may change what they found in a group. @throws BerthError not_permitted_for_role. */
+export function checkChange(caller: Caller, { organizationId }: Pick<Group, 'organizationId'>): void {
+  allowIn(caller, 'groups:write', organizationId)
 }
 
 /** The members of each group of these stored ids, in their order. */

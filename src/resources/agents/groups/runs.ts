@@ -29,7 +29,7 @@ import { usageOf, type ShownUsage } from '#src/resources/agents/sessions/usage.t
 import { stopTask } from '#src/resources/agents/tasks.ts'
 import { nothingUsed, usageSince } from './conversation.ts'
 import type { RunNamed } from './events.ts'
-import { isRunOpen, readGroupRun, runColumns, runTables, type GroupRun } from './rows.ts'
+import { checkChange, isRunOpen, reachOfChange, readGroupRun, runColumns, runTables, type GroupRun } from './rows.ts'
 import { readText } from './texts.ts'
 
 /** A run of the caller's group. @throws BerthError not_found. */
@@ -89,9 +89,10 @@ function sizedRuns(condition: RawBuilder<unknown>): RawBuilder<GroupRun> {
 
 /** Stops a run; one that has ended stays as it is. @throws BerthError not_found. */
 export async function stopGroupRun(call: Call, named: RunNamed): Promise<GroupRun> {
-  const scope = allowAnywhere(call.caller, 'groups:write')
+  const scope = reachOfChange(call.caller)
   return transaction(call.db, async (tx) => {
     const run = await readGroupRun(tx, scope, named.groupId, named.runId)
+    checkChange(call.caller, run)
     if (isRunOpen(run)) await stopTask(call, tx, run)
     return readGroupRun(tx, scope, named.groupId, named.runId)
   })
@@ -160,7 +161,7 @@ export type ApprovalInput = RunNamed & {
  * @throws BerthError not_found, invalid_request; already_answered when it was answered otherwise, or waits no more.
  */
 export async function answerGroupApproval(call: Call, input: ApprovalInput): Promise<GroupRun> {
-  const scope = allowAnywhere(call.caller, 'groups:write')
+  const scope = reachOfChange(call.caller)
   const { result, denyMessage } = readApproval(input)
   return answer(call, scope, input, {
     kind: 'approval',
@@ -183,7 +184,7 @@ export async function answerGroupQuestion(
   call: Call,
   input: RunNamed & { toolCallId: string; answer: string },
 ): Promise<GroupRun> {
-  const scope = allowAnywhere(call.caller, 'groups:write')
+  const scope = reachOfChange(call.caller)
   const text = readText('answer', input.answer, groupLimits.answerLength)
   return answer(call, scope, input, {
     kind: 'sessionEvent',
@@ -247,7 +248,8 @@ type Answering = {
 async function answer(call: Call, scope: Scope, named: RunNamed, answering: Answering): Promise<GroupRun> {
   const { answerType, eventOf, valueOf } = answering
   return transaction(call.db, async (tx) => {
-    const { sessionId } = await readGroupRun(tx, scope, named.groupId, named.runId)
+    const { sessionId, organizationId } = await readGroupRun(tx, scope, named.groupId, named.runId)
+    checkChange(call.caller, { organizationId })
     const session = await lockSession(tx, sessionId)
     const run = await readGroupRun(tx, scope, named.groupId, named.runId)
     const { use, answers } = await readToolUse(tx, session, run, answering)
