@@ -214,13 +214,14 @@ class ChatReader implements AnswerReader {
 
   #usage(usage: Values): void {
     const input = objectOf(usage['prompt_tokens_details'])
-    const output = objectOf(usage['completion_tokens_details'])
+    const inputTokens = countOf(usage['prompt_tokens'])
+    const reasoningTokens = countOf(objectOf(usage['completion_tokens_details'])?.['reasoning_tokens'])
     this.#events.usage({
-      inputTokens: countOf(usage['prompt_tokens']),
-      outputTokens: countOf(usage['completion_tokens']),
+      inputTokens,
+      outputTokens: outputTokens(usage, inputTokens, reasoningTokens),
       cacheReadTokens: countOf(input?.['cached_tokens']) ?? countOf(usage['prompt_cache_hit_tokens']),
       cacheWriteTokens: countOf(input?.['cache_write_tokens']),
-      reasoningTokens: countOf(output?.['reasoning_tokens']),
+      reasoningTokens,
     })
   }
 
@@ -230,4 +231,16 @@ class ChatReader implements AnswerReader {
     const reason = finishReasons[this.#finish?.toLowerCase() ?? ''] ?? 'stop'
     this.#events.end(reason === 'stop' && this.#events.hasCalls ? 'tool_calls' : reason, this.#stopText)
   }
+}
+
+/** xAI counts reasoning beside the other output and not within it, which only its total says. */
+function outputTokens(
+  usage: Values,
+  inputTokens: number | undefined,
+  reasoningTokens: number | undefined,
+): number | undefined {
+  const said = countOf(usage['completion_tokens'])
+  if (said === undefined || inputTokens === undefined || reasoningTokens === undefined) return said
+  const all = said + reasoningTokens
+  return usage['total_tokens'] === inputTokens + all ? all : said
 }

@@ -344,6 +344,24 @@ test('usage that the upstream does not report is estimated', async () => {
   }
 })
 
+test.each([
+  ['beside the output', 12, 2, 340, 354, 342],
+  ['within the output', 12, 342, 340, 354, 342],
+  ['within the output, without a total', 12, 342, 340, undefined, 342],
+])('reasoning that is counted %s is charged once', async (_where, input, output, reasoning, total, charged) => {
+  const usage = {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: total,
+    completion_tokens_details: { reasoning_tokens: reasoning },
+  }
+  const finish = { index: 0, delta: {}, finish_reason: 'stop' }
+  script([{ content: 'Hi' }], [JSON.stringify({ choices: [finish], usage }), '[DONE]'])
+  expect((await askAll(kind, targetOf(mock))).at(-1)).toMatchObject({
+    usage: usageOf(input, charged, { reasoningTokens: reasoning }),
+  })
+})
+
 test('impossible counts are ignored', async () => {
   script(
     [{ content: 'four' }],
