@@ -22,8 +22,8 @@ export type AnswerReader = {
 /** Makes a format's reader of one answer. */
 export type MakeReader = (target: UpstreamTarget, events: AnswerEvents) => AnswerReader
 
-/** A tool call that arrives in pieces. `number` is null until the call is in the events. */
-export type OpenCall = { number: number | null; id: string; name: string; hasArguments: boolean }
+/** A tool call that arrives in pieces. `number` is null until the call is in the events; `early` came before its name. */
+export type OpenCall = { number: number | null; id: string; name: string; hasArguments: boolean; early: string }
 
 /** Where the events of one answer are written. */
 export class AnswerEvents {
@@ -103,17 +103,21 @@ export class AnswerEvents {
     this.#batch.push({ type: 'reasoning_end', index, block })
   }
 
-  /** A new call. It is emitted when its name is complete: at its first argument, or when it is closed. */
+  /** A new call. It is emitted when its name is complete: at its first argument after it, or when it is closed. */
   openCall(id: string | undefined, name: string): OpenCall {
-    return { number: null, id: id || `call_${newUuid().replaceAll('-', '')}`, name, hasArguments: false }
+    return { number: null, id: id || `call_${newUuid().replaceAll('-', '')}`, name, hasArguments: false, early: '' }
   }
 
   /** A piece of a call's arguments. */
   arguments(call: OpenCall, text: string): void {
     if (text === '') return
-    this.tellCall(call)
     call.hasArguments = true
     this.#count.addText(text)
+    if (call.number === null && call.name === '') {
+      call.early += text
+      return
+    }
+    this.tellCall(call)
     this.#batch.push({ type: 'arguments', index: call.number!, text }) // it has just got its number
   }
 
@@ -141,6 +145,7 @@ export class AnswerEvents {
     if (call.number !== null) return
     call.number = this.#calls++
     this.#batch.push({ type: 'tool', index: call.number, id: call.id, name: call.name })
+    if (call.early !== '') this.#batch.push({ type: 'arguments', index: call.number, text: call.early })
   }
 
   /** The usage so far as the provider reports it; undefined for what it does not report. */

@@ -256,6 +256,12 @@ const dialects: Readonly<Record<string, object[]>> = {
     { tool_calls: [callOf(0, 'a', 'weather', '"A"}')] },
     { tool_calls: [callOf(1, 'b', 'time', '{}')] },
   ],
+  'with the name at their end': [
+    { tool_calls: [callOf(0, 'a', undefined, '{"place":')] },
+    { tool_calls: [callOf(0, 'a', 'weather', '"A"}')] },
+    { tool_calls: [callOf(1, 'b', undefined, '{')] },
+    { tool_calls: [callOf(1, undefined, 'time', '}')] },
+  ],
   'without indexes': [
     { tool_calls: [callOf(undefined, 'a', 'weather', '{"place":"A"}')] },
     { tool_calls: [callOf(undefined, 'b', 'time', '{}')] },
