@@ -52,6 +52,7 @@ class MessagesReader implements AnswerReader {
   readonly #events: AnswerEvents
   /** Open blocks by the provider's index. */
   readonly #blocks = new Map<unknown, OpenBlock>()
+  #id: string | undefined
   #stopReason: string | null = null
   #stopSequence: string | undefined
 
@@ -71,7 +72,7 @@ class MessagesReader implements AnswerReader {
       case 'content_block_stop':
         return this.#close(event['index'])
       case 'message_start':
-        return this.#usage(objectOf(objectOf(event['message'])?.['usage']))
+        return this.#start(objectOf(event['message']))
       case 'message_delta':
         this.#stop(objectOf(event['delta']))
         return this.#usage(objectOf(event['usage']))
@@ -100,6 +101,14 @@ class MessagesReader implements AnswerReader {
 
   close(): void {
     if (this.#stopReason !== null) this.#end()
+  }
+
+  /** Some proxies repeat the start of a message; the start of another one is the beginning of somebody else's answer. */
+  #start(message: Values | null): void {
+    const id = textOf(message?.['id'])
+    if (id !== undefined && id !== (this.#id ??= id))
+      throw brokenAnswer(this.#target, 'began another message inside its answer')
+    this.#usage(objectOf(message?.['usage']))
   }
 
   #open(index: unknown, block: Values): void {

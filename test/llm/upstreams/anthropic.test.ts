@@ -303,3 +303,19 @@ test.each([
   mock.script({ parts: [{ text: 'x' }], finish: said })
   expect((await askAll(kind, targetOf(mock))).at(-1)).toMatchObject({ finishReason: meant })
 })
+
+test('the start of the message may come again; that of another one ends the answer with an error', async () => {
+  const play = (...events: { type: string; [field: string]: unknown }[]): void => {
+    const raw = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+    mock.script({ parts: [{ raw }, { stop: true }] })
+  }
+  const start = (id: string) => ({ type: 'message_start', message: { id, content: [], usage: { input_tokens: 3 } } })
+  const says = (text: string) => ({ type: 'content_block_start', index: 0, content_block: { type: 'text', text } })
+  const over = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }
+  play(start('msg_mock'), says('one'), over, { type: 'message_stop' })
+  expect(summary(await askAll(kind, targetOf(mock)))).toMatchObject([{ text: 'one' }, { type: 'end' }])
+  play(says('one'), start('msg_b'), says('two'), over, { type: 'message_stop' })
+  const { events, error } = await askUntilError(kind, targetOf(mock))
+  expect(summary(events)).toMatchObject([{ text: 'one' }])
+  expect(error).toMatchObject({ code: 'upstream_error', message: expect.stringContaining('began another message') })
+})
