@@ -31,15 +31,18 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
   const noUsage = includeUsage ? ',"usage":null' : ''
   const after = `,"finish_reason":null,"logprobs":null}]${noUsage}}\n\n`
   const rareEnd = `]${noUsage}}\n\n`
-  let opening = `${before}{"role":"assistant","content":""}${after}`
+  let hasBegun = false
+  // As at OpenAI, so that a message that only calls has the same content as one that is not streamed.
+  const opening = (first: ModelEvent | undefined): string =>
+    `${before}{"role":"assistant","content":${first?.type === 'tool' ? 'null' : '""'}}${after}`
   const ending = (reason: string, usage: Usage): string => {
     const counted = includeUsage ? `${head}],"usage":${JSON.stringify(usageBody(usage))}}\n\n` : ''
     return `${before}{},"finish_reason":"${reason}","logprobs":null}]${noUsage}}\n\n${counted}${done}`
   }
   return {
     batch(events) {
-      let text = opening
-      opening = ''
+      let text = hasBegun ? '' : opening(events.find(({ type }) => type !== 'usage'))
+      hasBegun = true
       for (const event of events) {
         switch (event.type) {
           case 'text':

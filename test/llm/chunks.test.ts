@@ -68,6 +68,18 @@ describe('a stream of chunks', () => {
     expect(pieces).toEqual(expected('').map((piece, at) => (at === 3 ? `${piece}data: [DONE]\n\n` : piece)))
   })
 
+  test('that begins with a call has no content, as at OpenAI', () => {
+    const call: ModelEvent = { type: 'tool', index: 0, id: 'c1', name: 'weather' }
+    for (const [first, content] of [
+      [[{ type: 'usage', usage: {} }, call], null],
+      [[{ type: 'text', text: 'a' }, call], ''],
+      [[{ type: 'end', finishReason: 'stop', usage }], ''],
+    ] satisfies [readonly ModelEvent[], string | null][]) {
+      const [opening] = chunkText(answering, false).batch(first).split('\n\n')
+      expect(`${opening}\n\n`).toBe(line(JSON.stringify({ role: 'assistant', content })))
+    }
+  })
+
   test('ends with its usage on request, which is null before', () => {
     const text = chunkText(answering, true)
     const last = `data: {"id":"chatcmpl-x","object":"chat.completion.chunk","created":7,"model":"a/b","choices":[],"usage":${usageText}}\n\ndata: [DONE]\n\n`
