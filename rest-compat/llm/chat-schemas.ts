@@ -45,7 +45,7 @@ const hint = 'Passed on to upstreams that support it; it does not change the ans
 const parameters: Record<string, JsonSchema> = {
   model: { type: 'string', description: 'An id from GET /v1/models.' },
   stream: flag,
-  stream_options: object({ include_usage: flag }),
+  stream_options: object({ include_usage: flag, include_obfuscation: { type: 'boolean', enum: [false] } }),
   reasoning_effort: {
     type: ['string', 'null'],
     enum: [...reasoningLevels, null],
@@ -64,7 +64,21 @@ const parameters: Record<string, JsonSchema> = {
   top_p: { type: ['number', 'null'], minimum: 0, maximum: 1 },
   max_tokens: { type: ['integer', 'null'], minimum: 1 },
   max_completion_tokens: { type: ['integer', 'null'], minimum: 1, description: 'As max_tokens.' },
-  response_format: object({ type: named('text', 'json_object', 'json_schema'), json_schema: anyObject }, ['type']),
+  response_format: object(
+    {
+      type: named('text', 'json_object', 'json_schema'),
+      json_schema: object(
+        {
+          name: { type: 'string', minLength: 1 },
+          schema: anyObject,
+          strict: { type: ['boolean', 'null'] },
+          description: { type: ['string', 'null'] },
+        },
+        ['name'],
+      ),
+    },
+    ['type'],
+  ),
   user: { type: ['string', 'null'] },
   seed: { type: ['integer', 'null'], description: selective },
   frequency_penalty: { type: ['number', 'null'], minimum: -2, maximum: 2, description: selective },
@@ -75,7 +89,7 @@ const parameters: Record<string, JsonSchema> = {
     maxProperties: limits.chatBiasMax,
     description: selective,
   },
-  metadata: { ...nullableObject, description: selective },
+  metadata: { ...nullableObject, additionalProperties: text, description: selective },
   service_tier: {
     type: ['string', 'null'],
     enum: ['auto', 'default', 'flex', 'scale', 'priority', 'fast', null],

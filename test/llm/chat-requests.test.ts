@@ -136,6 +136,17 @@ describe('a body', () => {
     ['unsupported_model: ', { model: 'x'.repeat(1_000_000) }],
     ['invalid_parameter: stream must', { stream: 'yes' }],
     ['invalid_parameter: stream_options must', { stream: true, stream_options: [] }],
+    ['invalid_parameter: stream_options must', { stream_options: 'x' }],
+    ['invalid_parameter: stream_options.include_usage must', { stream_options: { include_usage: 'x' } }],
+    [
+      'invalid_parameter: stream_options.include_obfuscation must',
+      { stream: true, stream_options: { include_obfuscation: 1 } },
+    ],
+    [
+      'unsupported_parameter: stream_options.include_obfuscation is',
+      { stream: true, stream_options: { include_obfuscation: true } },
+    ],
+    ['invalid_parameter: metadata must', { metadata: { a: 1 } }],
     ['invalid_parameter: stream_options.include_usage must', { stream: true, stream_options: { include_usage: 1 } }],
     ['invalid_parameter: n must', { n: 2 }],
     ['invalid_parameter: n must', { n: '1' }],
@@ -156,7 +167,27 @@ describe('a body', () => {
     ['invalid_parameter: response_format.type must', { response_format: { type: 'xml' } }],
     [
       'invalid_parameter: response_format.json_schema must',
+      { response_format: { type: 'json_schema', json_schema: null } },
+    ],
+    [
+      'invalid_parameter: response_format.json_schema.name is',
       { response_format: { type: 'json_schema', json_schema: {} } },
+    ],
+    ...['', 7, null].map((name): [string, Record<string, unknown>] => [
+      'invalid_parameter: response_format.json_schema.name is',
+      { response_format: { type: 'json_schema', json_schema: { name } } },
+    ]),
+    [
+      'invalid_parameter: response_format.json_schema.schema must',
+      { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: true } } },
+    ],
+    [
+      'invalid_parameter: response_format.json_schema.strict must',
+      { response_format: { type: 'json_schema', json_schema: { name: 'n', strict: 'yes' } } },
+    ],
+    [
+      'invalid_parameter: response_format.json_schema.description must',
+      { response_format: { type: 'json_schema', json_schema: { name: 'n', description: [] } } },
     ],
     ['invalid_parameter: reasoning_effort must', { reasoning_effort: 'extreme', stream: true }],
     ['reasoning_requires_streaming: ', { reasoning_effort: 'low' }],
@@ -417,6 +448,13 @@ describe('messages', () => {
     [
       'messages[1].reasoning_details[0].data must',
       [user, { role: 'assistant', content: 'x', reasoning_details: [{ type: 'reasoning.encrypted' }] }],
+    ],
+    ['messages[1].refusal must', [user, { role: 'assistant', content: 'x', refusal: 1 }]],
+    ['messages[1].name must', [user, { role: 'assistant', content: 'x', name: 1 }]],
+    ['messages[1].audio cannot', [user, { role: 'assistant', content: 'x', audio: { id: 'audio_1' } }]],
+    [
+      'messages[1].function_call is no longer',
+      [user, { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }],
     ],
     ['messages[1].tool_calls must', [user, { role: 'assistant', tool_calls: {} }]],
     ['messages[1].tool_calls[0] must', calls('x')],

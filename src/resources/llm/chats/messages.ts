@@ -153,13 +153,23 @@ function readFile(file: Fields, place: string): UserPart {
   return partOfBytes(parsed.mediaType, parsed.data, filename)
 }
 
+/** What an assistant's message may have at OpenAI, and cannot be sent on. */
+const notReplayed = [
+  ['audio', 'cannot be used: Berth stores no audio. Send what it says as content.'],
+  ['function_call', 'is no longer used. Send tool_calls, and a tool message for each.'],
+] as const
+
 type AssistantMessage = Extract<Message, { role: 'assistant' }>
 
 function readAssistant(reader: Reader, fields: Fields, place: string): AssistantMessage {
   const { text: said, reasoning } = readAssistantContent(reader, fields['content'], `${place}.content`)
-  const text = said ?? optionalTextAt(fields['refusal'], `${place}.refusal`) // OpenAI's clients send it with a null content
+  const refusal = optionalTextAt(fields['refusal'], `${place}.refusal`) // OpenAI's clients send it with a null content
+  const text = said ?? refusal
   const toolCalls = readToolCalls(fields['tool_calls'], `${place}.tool_calls`)
   optionalTextAt(fields['reasoning_content'], `${place}.reasoning_content`) // the shown text; continuing from it requires reasoning_meta
+  optionalTextAt(fields['name'], `${place}.name`) // no upstream tells the model's messages apart by names
+  for (const [name, instead] of notReplayed)
+    if (fields[name] !== undefined && fields[name] !== null) throw wrongMessage(`${place}.${name}`, instead)
   // Both have the same information; blocks in the content are the documented form.
   const details =
     reasoning.length > 0 || fields['reasoning_details'] === undefined || fields['reasoning_details'] === null

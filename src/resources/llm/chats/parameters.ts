@@ -99,7 +99,7 @@ function numberFrom(body: Fields, name: string, least: number, most: number): nu
 export function integerFrom(body: Fields, name: string, least: number): number | null {
   const value = body[name] ?? null
   if (value !== null && (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least))
-    throw wrongParameter(name, least === 1 ? 'must be a whole number from 1.' : 'must be a whole number.')
+    throw wrongParameter(name, least < 0 ? 'must be a whole number.' : `must be a whole number from ${least}.`)
   return value
 }
 
@@ -123,8 +123,21 @@ function readResponseFormat(value: unknown): ModelRequest['responseFormat'] {
   if (format['type'] === 'json_object') return format
   if (format['type'] !== 'json_schema')
     throw wrongParameter('response_format.type', 'must be text, json_object or json_schema.')
-  const named = format['json_schema']
-  if (typeof named !== 'object' || named === null || !('name' in named) || typeof named.name !== 'string')
-    throw wrongParameter('response_format.json_schema', 'must be an object with a name and a schema.')
+  checkNamedSchema(format['json_schema'], 'response_format.json_schema')
   return format
+}
+
+function checkNamedSchema(named: unknown, place: string): void {
+  if (!isObject(named)) throw wrongParameter(place, 'must be an object with a name and a schema.')
+  const { name, schema = null, strict = null, description = null } = named
+  if (typeof name !== 'string' || name === '') throw wrongParameter(`${place}.name`, 'is required: it is a string.')
+  if (schema !== null && !isObject(schema))
+    throw wrongParameter(`${place}.schema`, 'must be a JSON Schema, which is an object.')
+  if (strict !== null && typeof strict !== 'boolean') throw wrongParameter(`${place}.strict`, 'must be true or false.')
+  if (description !== null && typeof description !== 'string')
+    throw wrongParameter(`${place}.description`, 'must be a string.')
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

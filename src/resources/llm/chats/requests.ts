@@ -32,10 +32,11 @@ export function readChatRequest(
   const fields = readBody(body)
   const isStreamed = switchFrom(fields, 'stream') ?? false
   const { model, request } = readRequest(config, fields, isStreamed || mayJoin, readMessages)
+  const includeUsage = readIncludeUsage(fields['stream_options'])
   const { tools, reasoningEffort } = request
   const isJoined = !isStreamed && (tools.length > 0 || (reasoningEffort !== null && reasoningEffort !== 'none'))
   request.stream = isStreamed || isJoined
-  return { model, request, includeUsage: isStreamed && readIncludeUsage(fields['stream_options']), isJoined }
+  return { model, request, includeUsage: isStreamed && includeUsage, isJoined }
 }
 
 /**
@@ -56,6 +57,7 @@ export function readUiChatRequest(config: Config, body: unknown): ChatRequest & 
       'stream_required',
       'This path only answers with a stream. Leave stream out, or use /v1/chat/completions.',
     )
+  readIncludeUsage(fields['stream_options']) // the stream always ends with its usage
   return { ...readRequest(config, fields, true, readUiMessages), continuedId: lastAssistantId(fields['messages']) }
 }
 
@@ -84,5 +86,11 @@ function readIncludeUsage(options: unknown): boolean {
   if (options === undefined || options === null) return false
   if (typeof options !== 'object' || Array.isArray(options))
     throw wrongParameter('stream_options', 'must be an object.')
-  return switchFrom(options as Fields, 'include_usage', 'stream_options.include_usage') ?? false
+  const fields = options as Fields // every key is read as unknown
+  if (switchFrom(fields, 'include_obfuscation', 'stream_options.include_obfuscation') === true)
+    throw unsupported(
+      'stream_options.include_obfuscation',
+      'pieces are sent as they come. Leave it out, or send false.',
+    )
+  return switchFrom(fields, 'include_usage', 'stream_options.include_usage') ?? false
 }

@@ -49,7 +49,13 @@ const rules: Readonly<Record<PassedParameter, Rule>> = {
     idle: (value) => value === false,
   },
   top_logprobs: { wrong: wrongTopLogprobs, idle: (value) => value === 0 },
-  metadata: { wrong: object, idle: isEmpty },
+  metadata: {
+    wrong: (value) =>
+      isObject(value) && Object.values(value).every((one) => typeof one === 'string')
+        ? null
+        : 'must be an object whose values are strings.',
+    idle: isEmpty,
+  },
   service_tier: {
     wrong: (value) => (tiers.includes(value) ? null : `must be one of ${tiers.join(', ')}.`),
     idle: isUsualTier,
