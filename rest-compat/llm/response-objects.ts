@@ -67,7 +67,7 @@ export function responseObject(
     previous_response_id: null,
     store: false,
     truncation: 'disabled',
-    max_tool_calls: null,
+    max_tool_calls: repeated.maxToolCalls,
     instructions: repeated.instructions,
     max_output_tokens: repeated.maxOutputTokens,
     metadata: repeated.metadata,

@@ -60,14 +60,17 @@ const inputItem = titled('ResponseInputItem', {
   ],
 })
 
-const functionTool = object(
-  { type: oneOf('function'), name: { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' } },
-  {
-    description: nullableText,
-    parameters: { type: ['object', 'null'], additionalProperties: true },
-    strict: nullableFlag,
-  },
-)
+const toolRequired = { type: oneOf('function'), name: { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' } }
+const toolDetails = {
+  description: nullableText,
+  parameters: { type: ['object', 'null'], additionalProperties: true },
+  strict: nullableFlag,
+}
+const functionTool = object(toolRequired, toolDetails)
+const offeredTool = object(toolRequired, {
+  ...toolDetails,
+  allowed_callers: { type: ['array', 'null'], items: oneOf('direct'), minItems: 1, maxItems: 1 },
+})
 const format = object(
   { type: oneOf('text', 'json_object', 'json_schema') },
   { name: text, schema: anyObject, strict: nullableFlag, description: text },
@@ -106,6 +109,7 @@ export const responseBody = titled(
         truncation: nullable('disabled'),
         include: list(oneOf('reasoning.encrypted_content', 'message.output_text.logprobs')),
         max_output_tokens: { ...nullableInteger, minimum: 1 },
+        max_tool_calls: { ...nullableInteger, minimum: 0, description: 'Of built-in tools, of which there are none.' },
         metadata: { anyOf: [metadata, { type: 'null' }] },
         reasoning: closed(
           object(
@@ -120,7 +124,7 @@ export const responseBody = titled(
           ),
         ),
         text: closed(object({}, { format, verbosity: nullable('low', 'medium', 'high') })),
-        tools: { ...list(functionTool), maxItems: limits.chatToolsMax },
+        tools: { ...list(offeredTool), maxItems: limits.chatToolsMax },
         tool_choice: toolChoice,
         parallel_tool_calls: nullableFlag,
         temperature: { type: ['number', 'null'], minimum: 0, maximum: 2 },
@@ -185,7 +189,7 @@ export const wholeResponse = titled(
     previous_response_id: { type: 'null' },
     store: { type: 'boolean', enum: [false] },
     truncation: oneOf('disabled'),
-    max_tool_calls: { type: 'null' },
+    max_tool_calls: nullableInteger,
     instructions: nullableText,
     max_output_tokens: nullableInteger,
     metadata,

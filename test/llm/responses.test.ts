@@ -168,6 +168,17 @@ describe('a request', () => {
     })
   })
 
+  test('may limit built-in tools, and say that only the model calls its functions: so it is here', async () => {
+    const answer = await ask({ ...plain, max_tool_calls: 3, tools: [{ ...weather, allowed_callers: ['direct'] }] })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { max_tool_calls: 3, tools: [{ name: 'weather' }] },
+    ])
+    expect(world.mock.requests[0]?.body).not.toHaveProperty('max_tool_calls')
+    const other = await ask({ ...plain, tools: [{ ...weather, allowed_callers: ['direct', 'programmatic'] }] })
+    expect(other.status).toBe(400)
+  })
+
   test('gets log probabilities where it includes them', async () => {
     const logprobs = { content: [{ token: 'Hi', logprob: -0.1, bytes: null, top_logprobs: [] }] }
     const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' }, logprobs }]
@@ -215,7 +226,19 @@ describe('a request is refused', () => {
     [{ ...plain, background: true }, 'unsupported_parameter: background is not supported'],
     [{ ...plain, truncation: 'auto' }, 'unsupported_parameter: truncation is not supported'],
     [{ ...plain, truncation: 'x' }, 'invalid_parameter: truncation must be disabled'],
-    [{ ...plain, max_tool_calls: 3 }, 'unsupported_parameter: max_tool_calls is not supported'],
+    [{ ...plain, max_tool_calls: -1 }, 'invalid_parameter: max_tool_calls must be a whole number from 0.'],
+    [
+      { ...plain, reasoning: { summary: 'auto', generate_summary: 'x' } },
+      'invalid_parameter: reasoning.generate_summary must',
+    ],
+    [
+      { ...plain, text: { format: { type: 'json_schema', name: 'n', schema: {}, strict: 1 } } },
+      'invalid_parameter: text.format.strict must',
+    ],
+    [
+      { ...plain, text: { format: { type: 'json_schema', name: 'n', schema: {}, description: 1 } } },
+      'invalid_parameter: text.format.description must',
+    ],
     [{ ...plain, include: ['file_search_call.results'] }, 'unsupported_parameter: include[0] is not supported'],
     [{ ...plain, include: 'x' }, 'invalid_parameter: include must be a list'],
     [{ ...plain, stream: 'yes' }, 'invalid_parameter: stream must be true or false'],

@@ -24,6 +24,7 @@ export type ResponseBody = { model: Model; request: ModelRequest; repeated: Repe
 export type Repeated = {
   instructions: string | null
   maxOutputTokens: number | null
+  maxToolCalls: number | null
   metadata: Readonly<Record<string, string>>
   parallelToolCalls: boolean
   reasoning: { effort: ModelRequest['reasoningEffort']; summary: string | null }
@@ -44,6 +45,7 @@ const read = [
   'store',
   'include',
   'max_output_tokens',
+  'max_tool_calls',
   'metadata',
   'parallel_tool_calls',
   'reasoning',
@@ -72,7 +74,6 @@ const refused: Readonly<Record<string, string>> = {
   conversation: `${nothingStored}.`,
   prompt: 'prompts are not stored here. Send instructions and input.',
   context_management: 'conversations are never shortened here. Leave it out.',
-  max_tool_calls: 'it counts built-in tools, and there are none here. Leave it out.',
   moderation: 'moderation results are not passed on. Leave it out.',
   image: 'only text answers are supported. Leave it out.',
   access_programs: 'there are none here. Leave it out.',
@@ -118,6 +119,7 @@ export function readResponseBody(config: Config, body: unknown): ResponseBody {
   const repeated = {
     instructions,
     maxOutputTokens,
+    maxToolCalls: integerFrom(fields, 'max_tool_calls', 0), // of built-in tools, of which there are none
     metadata: readMetadata(fields['metadata']),
     parallelToolCalls: switchFrom(fields, 'parallel_tool_calls') ?? true,
     reasoning: { effort: effort ?? model.defaultReasoningLevel, summary },
@@ -175,11 +177,17 @@ function readReasoning(
     throw unsupported('reasoning.context', 'what is replayed is what input has. Leave it out.')
   if ((fields['mode'] ?? 'standard') !== 'standard')
     throw unsupported('reasoning.mode', 'it is always standard. Leave it out.')
-  const given = fields['summary'] ?? fields['generate_summary'] ?? null
+  const older = readSummary(fields, 'generate_summary')
+  const summary = readSummary(fields, 'summary') ?? older
+  return { effort: readReasoningEffort(fields['effort'], model, true), summary }
+}
+
+function readSummary(fields: Fields, name: 'summary' | 'generate_summary'): Summary | null {
+  const given = fields[name] ?? null
   const summary = given === null ? null : reasoningSummaries.find((one) => one === given)
   if (summary === undefined)
-    throw wrongParameter('reasoning.summary', `must be one of ${reasoningSummaries.join(', ')}.`)
-  return { effort: readReasoningEffort(fields['effort'], model, true), summary }
+    throw wrongParameter(`reasoning.${name}`, `must be one of ${reasoningSummaries.join(', ')}.`)
+  return summary
 }
 
 const encrypted = 'reasoning.encrypted_content'

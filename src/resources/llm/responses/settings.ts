@@ -20,12 +20,16 @@ export function readText(value: unknown): TextSettings {
 function readFormat(value: unknown): TextSettings['format'] {
   if (value === undefined || value === null) return { type: 'text' }
   const fields = objectAt(value, 'text.format', formatNames)
-  const { type, name, schema } = fields
+  const { type, name, schema, strict = null, description = null } = fields
   if (type === 'text' || type === 'json_object') return { type }
   if (type !== 'json_schema') throw wrongParameter('text.format.type', 'must be text, json_object or json_schema.')
   if (typeof name !== 'string' || name === '') throw wrongParameter('text.format.name', 'is required: it is a string.')
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
     throw wrongParameter('text.format.schema', 'is required: it is a JSON Schema, which is an object.')
+  if (strict !== null && typeof strict !== 'boolean')
+    throw wrongParameter('text.format.strict', 'must be true or false.')
+  if (description !== null && typeof description !== 'string')
+    throw wrongParameter('text.format.description', 'must be a string.')
   return { ...fields, type }
 }
 

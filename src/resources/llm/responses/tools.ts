@@ -10,6 +10,12 @@ import { entriesAt, objectAt, refuseUnknown } from './shapes.ts'
 const names = ['type', 'name', 'description', 'parameters', 'strict'] as const
 /** What OpenAI runs beside a model; without a value they say nothing. */
 const notHere = ['defer_loading', 'allowed_callers', 'async', 'output_schema'] as const
+/** The values by which they change nothing. */
+const isUsual = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === false ||
+  (Array.isArray(value) && value.length === 1 && value[0] === 'direct')
 const known: ReadonlySet<string> = new Set([...names, ...notHere])
 
 /** Name and parameters stand beside the type, not one level deeper as in a chat. */
@@ -17,7 +23,7 @@ const flatShape: ToolShape = {
   named(item, place) {
     refuseUnknown(item, known, `${place}.`)
     for (const name of notHere)
-      if (item[name] !== undefined && item[name] !== null && item[name] !== false)
+      if (!isUsual(item[name]))
         throw unsupported(`${place}.${name}`, 'functions are called by the model only. Leave it out.')
     return { named: item, place }
   },
