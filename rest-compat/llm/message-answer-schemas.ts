@@ -26,7 +26,7 @@ const usage = titled(
 
 const block = titled('MessageBlock', {
   oneOf: [
-    object({ type: oneOf('text'), text, citations: nothing }),
+    object({ type: oneOf('text'), text }),
     object({
       type: oneOf('thinking'),
       thinking: text,

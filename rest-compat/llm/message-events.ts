@@ -145,7 +145,7 @@ function messageOf(
 function begun(block: StartedBlock): Record<string, unknown> {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: '', citations: null }
+      return { type: 'text', text: '' }
     case 'thinking':
       return { type: 'thinking', thinking: '', signature: '' }
     case 'redacted_thinking':
@@ -159,7 +159,7 @@ function begun(block: StartedBlock): Record<string, unknown> {
 function complete(block: StartedBlock, whole: string, signature: string): Record<string, unknown> {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: whole, citations: null }
+      return { type: 'text', text: whole } // without citations, as at Anthropic: some clients refuse null
     case 'thinking':
       return { type: 'thinking', thinking: whole, signature }
     case 'redacted_thinking':

@@ -66,7 +66,7 @@ describe('a stream', () => {
     const first = text.batch([{ type: 'usage', usage: { inputTokens: 10, cacheReadTokens: 3 } }, said('a "b"\n')])
     expect(first).toBe(
       'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_x","type":"message","role":"assistant","model":"a/b","container":null,"diagnostics":null,"content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"usage":{"input_tokens":7,"cache_creation_input_tokens":0,"cache_read_input_tokens":3,"output_tokens":0,"output_tokens_details":{"thinking_tokens":0},"server_tool_use":null,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"service_tier":null,"inference_geo":null,"speed":"standard"}}}\n\n' +
-        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":null}}\n\n' +
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n' +
         'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a \\"b\\"\\n"}}\n\n',
     )
     expect(text.batch([end()])).toBe(
@@ -176,7 +176,7 @@ describe('blocks', () => {
       id: 'msg_x',
       content: [
         { type: 'thinking', thinking: 'hm', signature: 'sig' },
-        { type: 'text', text: 'ab', citations: null },
+        { type: 'text', text: 'ab' },
         { type: 'tool_use', id: 'c1', name: 'weather', input: { a: 1 }, caller: { type: 'direct' } },
         { type: 'tool_use', id: 'c2', input: { invalid_arguments: 'no' } },
       ],

@@ -32,7 +32,7 @@ describe('an answer', () => {
       type: 'message',
       role: 'assistant',
       model: 'berth/demo',
-      content: [{ type: 'text', text: expect.stringContaining('Hello from the script'), citations: null }],
+      content: [{ type: 'text', text: expect.stringContaining('Hello from the script') }],
       stop_reason: 'end_turn',
       stop_sequence: null,
     })
@@ -45,7 +45,7 @@ describe('an answer', () => {
     const stream = client.messages.stream({ model, max_tokens: 100, messages: ask('Hello there, you') })
     const heard: string[] = []
     const whole = await stream.on('text', (piece) => heard.push(piece)).finalMessage()
-    expect(whole.content).toEqual([{ type: 'text', text: 'Hello.', citations: null }])
+    expect(whole.content).toEqual([{ type: 'text', text: 'Hello.' }])
     expect([heard, whole.stop_reason, whole.model]).toEqual([['Hel', 'lo.'], 'end_turn', model])
     const { usage } = whole
     expect([usage.cache_read_input_tokens, usage.cache_creation_input_tokens, usage.output_tokens]).toEqual([1, 0, 2])
@@ -102,7 +102,7 @@ describe('tools', () => {
     const second = await next()
     expect([second.stop_reason, second.content]).toEqual([
       'end_turn',
-      [{ type: 'text', text: expect.stringContaining('It is done.'), citations: null }],
+      [{ type: 'text', text: expect.stringContaining('It is done.') }],
     ])
   })
 

@@ -66,7 +66,7 @@ describe('an upstream of Anthropic’s format', () => {
     expect(world.mock.requests[0]?.body).toEqual({ ...written, model: 'mock-signed', stream: false })
     expect(answer.content).toEqual([
       { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
-      { type: 'text', text: 'One.', citations: null },
+      { type: 'text', text: 'One.' },
       { type: 'tool_use', id: 't1', name: 'a', input: { b: [1] }, caller: { type: 'direct' } },
     ])
     expect(answer.stop_reason).toBe('tool_use')
