@@ -140,9 +140,13 @@ export class AnswerEvents {
     call.hasArguments = true
   }
 
-  /** A call's name is complete: the call is emitted now, before later ones. */
+  /**
+   * A call's name is complete: the call is emitted now, before later ones.
+   * @throws BerthError upstream_error when it has none: nobody can run it, or send it back.
+   */
   tellCall(call: OpenCall): void {
     if (call.number !== null) return
+    if (call.name === '') throw brokenAnswer(this.#target, 'called a tool without a name')
     call.number = this.#calls++
     this.#batch.push({ type: 'tool', index: call.number, id: call.id, name: call.name })
     if (call.early !== '') this.#batch.push({ type: 'arguments', index: call.number, text: call.early })

@@ -339,6 +339,14 @@ test('an answer is complete with a finish reason or with [DONE]; with neither it
   expect(await askUntilError(kind, targetOf(mock))).toMatchObject({ events: [], error: { code: 'upstream_error' } })
 })
 
+test('a call without a name is an error', async () => {
+  script([{ tool_calls: [callOf(0, 'a', undefined, '{}')] }])
+  expect(await askUntilError(kind, targetOf(mock))).toMatchObject({
+    events: [],
+    error: { code: 'upstream_error', message: expect.stringContaining('without a name') },
+  })
+})
+
 test('usage that the upstream does not report is estimated', async () => {
   const parts: MockPart[] = [{ reasoning: 'thinking about it' }, { text: ['one ', 'two ', 'three'] }]
   for (const stream of [true, false]) {
