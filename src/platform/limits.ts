@@ -18,7 +18,7 @@ export const limits = {
   answerNumbers: 1_000_000, // numbers and other values of one
   answerDepth: 256, // nesting of what other services answer
   answerEventParts: 100_000, // commas, colons and brackets of one event of an upstream's stream
-  answerArgumentsLength: 1024 * 1024, // characters of the arguments of all calls of one answer, if they are not sent as text
+  answerArgumentsLength: 1024 * 1024, // characters of the arguments of all calls of one answer that are no text, or come before a name
 
   // Lists.
   pageBytes: 32 * 1024 * 1024, // a page of agents, of their versions or of sessions holds no more of definitions, or one

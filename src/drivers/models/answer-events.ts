@@ -108,12 +108,14 @@ export class AnswerEvents {
     return { number: null, id: id || `call_${newUuid().replaceAll('-', '')}`, name, hasArguments: false, early: '' }
   }
 
-  /** A piece of a call's arguments. */
+  /** A piece of a call's arguments. @throws BerthError upstream_error when too much comes before the call's name. */
   arguments(call: OpenCall, text: string): void {
     if (text === '') return
     call.hasArguments = true
     this.#count.addText(text)
     if (call.number === null && call.name === '') {
+      this.#argumentsLeft -= text.length
+      if (this.#argumentsLeft < 0) throw brokenAnswer(this.#target, 'sent more tool arguments than an answer may have')
       call.early += text
       return
     }

@@ -1,5 +1,6 @@
 /** Chat completions as an upstream: what is sent, and what every dialect of the answer becomes. */
 import { expect, test } from 'vitest'
+import { limits } from '#src/platform/limits.ts'
 import { mockOfFile, type MockPart } from '../../support/mock-upstream.ts'
 import {
   askAll,
@@ -344,6 +345,15 @@ test('a call without a name is an error', async () => {
   expect(await askUntilError(kind, targetOf(mock))).toMatchObject({
     events: [],
     error: { code: 'upstream_error', message: expect.stringContaining('without a name') },
+  })
+})
+
+test('arguments without a name are kept up to a limit only', async () => {
+  const piece = 'x'.repeat(limits.answerArgumentsLength / 4)
+  script(Array.from({ length: 5 }, () => ({ tool_calls: [callOf(0, 'a', undefined, piece)] })))
+  expect(await askUntilError(kind, targetOf(mock))).toMatchObject({
+    events: [],
+    error: { code: 'upstream_error', message: expect.stringContaining('more tool arguments') },
   })
 })
 
