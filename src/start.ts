@@ -8,6 +8,7 @@ import { readFlags, tellError, UsageError } from './platform/command-line.ts'
 import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
+import { memoryModel } from '#src/resources/agents/memories/model.ts'
 import { modelTable } from './resources/llm/models/table.ts'
 import { Berth } from './start/berth.ts'
 import { claim, clearLeftovers, makeFolders, refuseHalfRestored, whyNotListen } from './start/instance.ts'
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
   const config = readConfig()
   modelTable(config)
   serviceCatalog(config)
+  memoryModel(config)
   setLogLevel('warn')
   makeFolders(config)
   if (!(await claim(config.dataDir)))

@@ -126,6 +126,7 @@ test('the doctor says which models are set up and reached, and shows no key', as
   }
   const { text } = await doctor(variables)
   expect(text).toMatch(/^✓ models of berth: 2, built in$/m)
+  expect(text).toMatch(/^– memories: found by their words only$/m)
   expect(text).toMatch(/^– models of openai: not set up\n {4}Set OPENAI_API_KEY to use them\.$/m)
   expect(text).toMatch(new RegExp(`^✓ models of here: 1, at http://127\\.0\\.0\\.1:${port}/v1$`, 'm'))
   expect(text).toMatch(

@@ -10,6 +10,7 @@ import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { reportState } from '#src/resources/state-metrics.ts'
 import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
+import { memoryModel } from '#src/resources/agents/memories/model.ts'
 import { modelTable } from '#src/resources/llm/models/table.ts'
 import { replaceWorker } from './predecessor.ts'
 import { startWorker } from './worker.ts'
@@ -27,6 +28,7 @@ try {
   setLogFormat(config.logFormat)
   modelTable(config) // its errors are reported now, not in the middle of a job
   serviceCatalog(config)
+  memoryModel(config)
   if (!config.databaseUrl)
     throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   if (getPriority() < niceness) setPriority(niceness)

@@ -23,6 +23,7 @@ import { openNodeAgent } from './infra/node-agent.ts'
 import { reportMachines } from './infra/machine-metrics.ts'
 import { holdNode, readNodeId } from './infra/node.ts'
 import { openProjectNetworks } from './infra/project-networks.ts'
+import { keepMemoryVectors } from './agents/memory-vectors.ts'
 import { keepPeers } from './agents/peers.ts'
 import { beginTasks } from './agents/tasks.ts'
 import { deliverWebhooks } from './infra/webhooks.ts'
@@ -118,6 +119,7 @@ async function handleAgents(
   await handleTriggers(services)
   beginTasks(services)
   keepPeers(services)
+  keepMemoryVectors(services)
   return { firing: keepFiringSchedules(services, stopping) }
 }
 

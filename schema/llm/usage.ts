@@ -42,6 +42,7 @@ const requestRoute = enumOf('InferenceRequestRoute', 'The endpoint at which a re
   embeddings: '`POST /llm/v1/embeddings`.',
   graphql: 'GraphQL.',
   agent: 'An agent’s session.',
+  memories: 'Vectors of memories and of searches in them.',
 } satisfies Record<RequestRoute, string>)
 
 const groupBy = enumOf('InferenceUsageGroupBy', 'What sums are grouped by.', {

@@ -12,6 +12,7 @@ import { serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
+import { memoryModel } from '#src/resources/agents/memories/model.ts'
 import { modelTable } from '#src/resources/llm/models/table.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
 import { buildApp } from './app.ts'
@@ -68,6 +69,7 @@ try {
   setLogFormat(config.logFormat)
   modelTable(config) // an error in it stops the start, instead of failing at the first request
   serviceCatalog(config)
+  memoryModel(config)
   if (!config.databaseUrl)
     throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   await run(config, config.databaseUrl)

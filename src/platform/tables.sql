@@ -1111,7 +1111,7 @@ create table inference_requests (
   constraint inference_requests_input_tokens_check CHECK ((input_tokens >= 0)),
   constraint inference_requests_output_tokens_check CHECK ((output_tokens >= 0)),
   constraint inference_requests_reasoning_tokens_check CHECK ((reasoning_tokens >= 0)),
-  constraint inference_requests_route_check CHECK ((route = ANY (ARRAY['chat.completions'::text, 'chat'::text, 'messages'::text, 'responses'::text, 'embeddings'::text, 'graphql'::text, 'agent'::text]))),
+  constraint inference_requests_route_check CHECK ((route = ANY (ARRAY['chat.completions'::text, 'chat'::text, 'messages'::text, 'responses'::text, 'embeddings'::text, 'graphql'::text, 'agent'::text, 'memories'::text]))),
   constraint inference_requests_status_check CHECK ((status = ANY (ARRAY['open'::text, 'completed'::text, 'cut_by_client'::text, 'cut_by_upstream'::text, 'failed'::text, 'lost'::text])))
 );
 CREATE INDEX inference_requests_key ON public.inference_requests USING btree (organization_id, key_id, id) WHERE (key_id IS NOT NULL);
@@ -1282,6 +1282,10 @@ create table memory_spaces (
   use_memories boolean not null default true,
   memory_count integer not null default 0,
   event_position bigint not null default 0,
+  vectors_made_by integer,
+  vectors_position bigint not null default 0,
+  vectors_failures integer not null default 0,
+  vectors_not_before timestamp with time zone,
   constraint memory_spaces_organization_id_owner_user_id_key UNIQUE NULLS NOT DISTINCT (organization_id, owner_user_id),
   constraint memory_spaces_pkey PRIMARY KEY (id),
   constraint memory_spaces_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -1289,6 +1293,20 @@ create table memory_spaces (
   constraint memory_spaces_memory_count_check CHECK ((memory_count >= 0))
 );
 CREATE INDEX memory_spaces_owner_user ON public.memory_spaces USING btree (owner_user_id);
+
+create table memory_vectors (
+  memory_id uuid not null,
+  space_id uuid not null,
+  made_by integer not null,
+  revision integer not null,
+  signs bit varying,
+  vector bytea,
+  constraint memory_vectors_pkey PRIMARY KEY (memory_id),
+  constraint memory_vectors_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES memories(id) ON DELETE CASCADE,
+  constraint memory_vectors_space_id_fkey FOREIGN KEY (space_id) REFERENCES memory_spaces(id) ON DELETE CASCADE,
+  constraint memory_vectors_check CHECK (((signs IS NULL) = (vector IS NULL)))
+);
+CREATE INDEX memory_vectors_near ON public.memory_vectors USING btree (space_id, made_by) INCLUDE (memory_id, revision, signs);
 
 create table migrations (
   name text not null,

@@ -1,5 +1,6 @@
 /** The doctor's checks of models: which upstreams are set up, and whether they can be reached from here. */
 import type { Config } from '../platform/config.ts'
+import { memoryModel } from '#src/resources/agents/memories/model.ts'
 import { modelTable, type KnownUpstream } from '#src/resources/llm/models/table.ts'
 import type { Check } from './checks.ts'
 
@@ -13,7 +14,21 @@ export async function checkModels(config: Config): Promise<Check[]> {
   const { models, upstreams } = modelTable(config)
   const served = (slug: string): number =>
     [...models.values()].filter((model) => model.upstreams.some(({ target }) => target.slug === slug)).length
-  return Promise.all(upstreams.map((upstream) => checkUpstream(upstream, served(upstream.slug))))
+  return [
+    ...(await Promise.all(upstreams.map((upstream) => checkUpstream(upstream, served(upstream.slug))))),
+    checkMemories(config),
+  ]
+}
+
+function checkMemories(config: Config): Check {
+  const chosen = memoryModel(config)
+  return chosen
+    ? { verdict: 'works', what: `memories: found by their words, and by their meaning with ${chosen.model.id}` }
+    : {
+        verdict: 'neither',
+        what: 'memories: found by their words only',
+        remedy: 'Set BERTH_MEMORY_MODEL to a model for embeddings to find them by their meaning, too.',
+      }
 }
 
 async function checkUpstream({ slug, kind, baseUrl, missing }: KnownUpstream, models: number): Promise<Check> {

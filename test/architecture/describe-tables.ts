@@ -69,6 +69,7 @@ const readAs: Readonly<Record<string, string>> = {
   jsonb: 'unknown',
   date: 'Date',
   tsvector: 'string',
+  'bit varying': 'string',
   'text[]': 'string[]',
   'uuid[]': 'string[]',
 }

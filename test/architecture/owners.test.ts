@@ -90,7 +90,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'mcp_connections',
     'mcp_people',
   ],
-  'src/resources/agents/memories': ['memories', 'memory_events', 'memory_spaces'],
+  'src/resources/agents/memories': ['memories', 'memory_events', 'memory_spaces', 'memory_vectors'],
   'src/resources/agents/schedules': ['schedule_runs', 'schedules'],
   'src/resources/agents/vaults': ['vault_events', 'vaults'],
 }

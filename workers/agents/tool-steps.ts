@@ -158,7 +158,7 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome | 'wait
     return answer === 'waits' ? answer : plain(answer)
   }
   if (memoryTools.includes(name))
-    return plain(await runMemoryTool(services.db, session, { id: use.id, name, input }, masker))
+    return plain(await runMemoryTool(services, session, { id: use.id, name, input }, masker, over))
   if (name === 'deploy' && session.environmentId !== null) return deploy(round, input, session.environmentId)
   const tool = findGuestTool(name)
   if (!tool || !session.environmentId)

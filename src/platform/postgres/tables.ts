@@ -280,7 +280,11 @@ export type Tables = {
   }
   memory_spaces: {
     id: string; organizationId: string; ownerUserId: string | null; useMemories: boolean; memoryCount: number
-    eventPosition: number
+    eventPosition: number; vectorsMadeBy: number | null; vectorsPosition: number; vectorsFailures: number
+    vectorsNotBefore: string | null
+  }
+  memory_vectors: {
+    memoryId: string; spaceId: string; madeBy: number; revision: number; signs: string | null; vector: Buffer | null
   }
   migrations: {
     name: string; ranAt: string

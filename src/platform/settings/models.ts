@@ -1,6 +1,6 @@
 /** The settings of models and chats. */
 import { optional, setting } from './entries.ts'
-import { keyOf, onOff, path } from './readers.ts'
+import { keyOf, onOff, path, text } from './readers.ts'
 
 /** A part of the table of settings. */
 export const modelSettings = {
@@ -11,6 +11,12 @@ export const modelSettings = {
     path('a file of models and upstreams; see "Models of your own" in docs/models.md'),
     'your models and upstreams, in the form of [models.yaml](src/resources/llm/models/models.yaml)',
     "none: Berth's own table",
+  ),
+  memoryModel: optional(
+    'BERTH_MEMORY_MODEL',
+    text('the id of a model of kind embeddings'),
+    'the model for embeddings by which [memories](docs/memories.md#found-by-their-meaning) are found by their meaning, too',
+    'none: by their words only',
   ),
   chatJoinStreams: setting(
     'BERTH_CHAT_JOIN_STREAMS',

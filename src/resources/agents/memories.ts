@@ -22,6 +22,7 @@ import {
 } from './memories/rows.ts'
 import { searchCondition } from './memories/search.ts'
 import { addToCount, checkRoom, lockSpace, type MemoryOwner } from './memories/spaces.ts'
+import { keepVector } from './memories/vectors.ts'
 
 /** The input of a creation. `organizationId`: the public id of the organization that shares it; absent for a personal one. */
 export type MemoryInput = {
@@ -146,6 +147,7 @@ export async function updateMemory(call: Call, publicId: string, input: MemoryCh
       update memories set body = ${changed ?? before.body}, category = ${category === undefined ? before.category : category}, revision = revision + 1, updated_at = now()
       where id = ${before.id} returning ${memoryColumns}`,
     )
+    if (memory.body === before.body) await keepVector(tx, memory)
     await addMemoryEvent(tx, memory, 'memory.updated')
     return memory
   })

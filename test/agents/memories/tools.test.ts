@@ -57,7 +57,7 @@ async function bareSession(as = token): Promise<RememberingSession> {
   return rows[0]! // it was just made
 }
 const runBare = (session: RememberingSession, name: string, input: Record<string, unknown>, id = newUuid()) =>
-  runMemoryTool(berth.services.db, session, { id, name, input }, noMasker)
+  runMemoryTool(berth.services, session, { id, name, input }, noMasker, new AbortController().signal)
 
 /** The memories in what `recall` answered: each line after the first. */
 const entriesOf = (text = ''): { body: string; written_by: string; shared_in_organization: boolean }[] =>
@@ -214,7 +214,9 @@ test('secrets of the session’s vaults are masked in what is kept; one with too
   const id = await sessions.begin(agent, `${tool('recall', { query: 'also' })}\n!say done`, { vault_ids: [vault] })
   expect(JSON.stringify(await sessions.rested(id))).not.toContain(secret)
   const blank = { id: newUuid(), name: 'remember', input: { body: 'x' } }
-  expect(await runMemoryTool(berth.services.db, await bareSession(), blank, blankMasker)).toMatchObject({
+  expect(
+    await runMemoryTool(berth.services, await bareSession(), blank, blankMasker, new AbortController().signal),
+  ).toMatchObject({
     isError: true,
   })
 })

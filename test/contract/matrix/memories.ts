@@ -27,6 +27,7 @@ const memory = 'id: "{memory}"'
 export const memoriesGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query memory': { outcomes: reads('200'), args: memory },
   'query memories': { outcomes: members, args: 'first: 5, filter: {organizationId: "{org}"}', foreignIs403: true },
+  'query recallMemories': { outcomes: members, args: 'text: "x", organizationId: "{org}"', foreignIs403: true },
   'query memorySettings': { outcomes: lists('200') },
   'mutation createMemory': { outcomes: makes('200'), args: 'body: "x", idempotencyKey: "{fresh}"' },
   'mutation updateMemory': { outcomes: writes('200'), args: `${memory}, body: "y", revision: 1` },

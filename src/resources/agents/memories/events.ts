@@ -22,7 +22,8 @@ export type MemoryEventType = keyof typeof memoryEventTypes
 /** An event; ids are stored uuids, positions grow by one. */
 export type MemoryEvent = Row<'memory_events', { type: MemoryEventType }>
 
-const topic = 'memories'
+/** What notices of changed spaces are about. */
+export const memoryTopic = 'memories'
 
 /** Adds an event in the transaction of its change; the oldest are deleted when there are too many. */
 export async function addMemoryEvent(
@@ -37,7 +38,7 @@ export async function addMemoryEvent(
       old as (delete from memory_events using next where space_id = ${spaceId} and memory_events.position <= next.position - ${memoryLimits.eventsKept})
     insert into memory_events (space_id, position, type, memory_id, revision) select ${spaceId}, position, ${type}, ${id}, ${revision} from next`,
   )
-  await publish(tx, topic, spaceId)
+  await publish(tx, memoryTopic, spaceId)
 }
 
 /**
@@ -53,7 +54,7 @@ export async function followMemories(
   const owner = ownerOf(call, organizationId)
   const space = (await findSpace(call.db, owner)) ?? (await transaction(call.db, (tx) => lockSpace(tx, owner)))
   return followRows<MemoryEvent>(call, space.id, after, {
-    topic,
+    topic: memoryTopic,
     rows: sql`memory_events where space_id = ${space.id}`,
     position: space.eventPosition,
   })

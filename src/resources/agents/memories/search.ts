@@ -6,16 +6,15 @@ import type { RawBuilder } from 'kysely'
 import { BerthError } from '#src/platform/errors.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { findAll, getOne, sql, type Db } from '#src/platform/postgres.ts'
-import { memoryColumns, type Memory } from './rows.ts'
 
-/** Who recalls: a person, who also reads what their organization shares. */
-export type MemoryReader = { organizationId: string; userId: string }
+/** Who recalls: a person, who also reads what their organization shares; without one it is that only. */
+export type MemoryReader = { organizationId: string; userId: string | null }
 
 /**
  * The words of a text as the index has them, each once, in the order of their length, longest first: long words are
  * rare ones.
  */
-async function wordsOf(db: Db, text: string): Promise<string[]> {
+export async function wordsOf(db: Db, text: string): Promise<string[]> {
   const { words } = await getOne<{ words: string[] }>(
     db,
     sql`select tsvector_to_array(to_tsvector('simple', ${text.replaceAll('\0', ' ').toWellFormed()})) as words`,
@@ -54,22 +53,26 @@ export async function searchCondition(db: Db, text: string | null | undefined): 
 }
 
 /**
- * The memories that fit a text best, those with all of its words before those with some; among equals the newest first.
- * Without words it is the newest.
+ * The ids of the memories that fit these words best, those with all of them before those with some; among equals the
+ * newest first.
  * @param reader whose own, with those that their organization shares.
  */
-export async function findFitting(db: Db, text: string, reader: MemoryReader, most: number): Promise<Memory[]> {
-  const words = await wordsOf(db, text.slice(0, memoryLimits.searchLength))
-  if (words.length === 0)
-    return findAll<Memory>(
-      db,
-      sql`select ${memoryColumns} from memories where id in (${newestOf(reader, most, sql`id`)}) order by id desc`,
-    )
+export async function rankByWords(
+  db: Db,
+  words: readonly string[],
+  reader: MemoryReader,
+  most: number,
+): Promise<string[]> {
   const whole = await ranked(db, words, '&', reader, most)
   if (whole.length === most || words.length === 1) return whole
-  const known = new Set(whole.map(({ id }) => id))
   const partly = await ranked(db, words, '|', reader, most)
-  return [...whole, ...partly.filter(({ id }) => !known.has(id))].slice(0, most)
+  return [...new Set([...whole, ...partly])].slice(0, most)
+}
+
+/** The ids of the newest memories. */
+export async function newestIds(db: Db, reader: MemoryReader, most: number): Promise<string[]> {
+  const found = await findAll<{ id: string }>(db, newestOf(reader, most, sql`id`))
+  return found.map(({ id }) => id)
 }
 
 /** The matches, best first. Only the newest of many are compared, so that a frequent word costs no more than a rare one. */
@@ -79,15 +82,16 @@ async function ranked(
   join: '&' | '|',
   reader: MemoryReader,
   most: number,
-): Promise<Memory[]> {
+): Promise<string[]> {
   const ids = await newestMatches(db, words, join, reader)
   if (ids.length === 0) return []
-  return findAll<Memory>(
+  const found = await findAll<{ id: string }>(
     db,
     sql`
-    select ${memoryColumns} from memories where id = any(${ids}::uuid[])
+    select id from memories where id = any(${ids}::uuid[])
     order by ts_rank(words, ${queryOf(words, '|')}::tsquery) desc, id desc limit ${most}`,
   )
+  return found.map(({ id }) => id)
 }
 
 /**
@@ -112,7 +116,7 @@ async function newestMatches(
     db,
     sql`
     with found as materialized (select id from memories where ${hasWords(words, join)}
-      and organization_id = ${reader.organizationId} and (owner_user_id is null or owner_user_id = ${reader.userId}))
+      and organization_id = ${reader.organizationId} and (owner_user_id is null or owner_user_id = ${reader.userId}::uuid))
     select id from found order by id desc limit ${candidates}`,
   )
   return found.map(({ id }) => id)
@@ -133,18 +137,18 @@ async function amongNewest(
     select array(select id from (${newestOf(reader, most, sql`id, words`)}) newest where words @@ ${queryOf(words, join)}::tsquery
         order by id desc limit ${candidates}) as ids,
       (select coalesce(sum(memory_count), 0)::integer from memory_spaces where organization_id = ${reader.organizationId}
-        and (owner_user_id is null or owner_user_id = ${reader.userId})) as count`,
+        and (owner_user_id is null or owner_user_id = ${reader.userId}::uuid)) as count`,
   )
   return { ids, isWhole: ids.length === candidates || count <= most }
 }
 
 /** The newest memories that somebody's agents may read: those of each owner by their index. */
-function newestOf(
+function newestOf<Columns>(
   { organizationId, userId }: MemoryReader,
   most: number,
-  columns: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+  columns: RawBuilder<Columns>,
+): RawBuilder<Columns> {
   const of = (owner: RawBuilder<unknown>): RawBuilder<unknown> =>
     sql`(select ${columns} from memories where organization_id = ${organizationId} and ${owner} order by id desc limit ${most})`
-  return sql`select * from (${of(sql`owner_user_id = ${userId}`)} union all ${of(sql`owner_user_id is null`)}) newest order by id desc limit ${most}`
+  return sql<Columns>`select * from (${of(sql`owner_user_id = ${userId}::uuid`)} union all ${of(sql`owner_user_id is null`)}) newest order by id desc limit ${most}`
 }

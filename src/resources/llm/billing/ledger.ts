@@ -13,8 +13,16 @@ import { noticeOf } from '#src/platform/pubsub.ts'
 /** Who pays for a request: an organization, and the key or the person that sent it. */
 export type Payer = { organizationId: string; keyId: string | null; userId: string | null }
 
-/** The endpoint at which a request arrived. */
-export type RequestRoute = 'chat.completions' | 'chat' | 'messages' | 'responses' | 'embeddings' | 'graphql' | 'agent'
+/** The endpoint at which a request arrived, or what Berth made it for. */
+export type RequestRoute =
+  | 'chat.completions'
+  | 'chat'
+  | 'messages'
+  | 'responses'
+  | 'embeddings'
+  | 'graphql'
+  | 'agent'
+  | 'memories'
 
 /** The status of a request in the ledger; `lost` was open when its process died. */
 export const requestStatuses = ['open', 'completed', 'cut_by_client', 'cut_by_upstream', 'failed', 'lost'] as const
