@@ -263,11 +263,16 @@ export async function countRows(db: Db, rows: RawBuilder<unknown>): Promise<numb
   return (await getOne<{ count: number }>(db, sql`select count(*) from ${rows}`)).count
 }
 
-/** The position in an event stream's cursor. @throws BerthError invalid_request for a text that is not a cursor. */
-export function eventPosition(after: string): number {
-  if (!/^\d{1,15}$/.test(after))
+/**
+ * The position in an event stream's cursor.
+ * @param latest the newest position, if one beyond it is no cursor; otherwise it is waited for.
+ * @throws BerthError invalid_request for a text that is not a cursor.
+ */
+export function eventPosition(after: string, latest: number = Infinity): number {
+  const position = /^\d{1,15}$/.test(after) ? Number(after) : Infinity
+  if (position > latest || position === Infinity)
     throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the cursor of the last event.')
-  return Number(after)
+  return position
 }
 
 /** Whether a caller has said something here. */

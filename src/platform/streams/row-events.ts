@@ -49,6 +49,8 @@ type RowsOfOne = {
   owner?: RawBuilder<unknown>
   /** After which position to begin without a cursor. */
   position: number
+  /** The newest position, if one beyond it is no cursor; otherwise it is waited for. */
+  latest?: number
 }
 
 /**
@@ -59,9 +61,9 @@ export function followRows<Event extends { position: number }>(
   call: { db: Db; pubsub: Pubsub; signal?: AbortSignal },
   id: string,
   after: string | null | undefined,
-  { topic, rows, owner, position }: RowsOfOne,
+  { topic, rows, owner, position, latest }: RowsOfOne,
 ): AsyncIterableIterator<Event> {
-  return eventsAfter<Event>(call, id, after ? eventPosition(after) : position, {
+  return eventsAfter<Event>(call, id, after ? eventPosition(after, latest) : position, {
     topic,
     isLast: () => false,
     read: (from, most) =>

@@ -119,7 +119,7 @@ export async function followPeerExchange(
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<PeerExchangeEvent>> {
   const { id, eventPosition: latest } = await getPeerExchange(call, publicId)
-  return eventsAfter<PeerExchangeEvent>(call, id, after ? eventPosition(after) : latest - 1, {
+  return eventsAfter<PeerExchangeEvent>(call, id, after ? eventPosition(after, latest) : latest - 1, {
     topic: peerTopic,
     read: (from, most) =>
       findAll<PeerExchangeEvent>(

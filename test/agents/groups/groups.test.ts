@@ -296,6 +296,10 @@ test('a group and its runs are followed from any revision, without gaps or repea
   expect(await next(just, 'groupEvents')).toMatchObject({ revision: revision - kept + 1 })
   just.close()
   const run = runs[0]
+  for (const field of ['groupEvents(', `groupRunState(runId: "${run?.run_id}", `]) {
+    const beyond = await follow(`${field}groupId: "${group.id}", after: "${revision + 1}") { __typename }`)
+    expect(JSON.stringify((await beyond.next())?.data), field).toContain('INVALID_REQUEST')
+  }
   const state = await follow(
     `groupRunState(groupId: "${group.id}", runId: "${run?.run_id}") { ... on GroupRunState { cursor run { status reply { text } revision } } }`,
   )

@@ -69,5 +69,6 @@ export async function followRuns(
     rows: sql`deployment_runs where deployment_id = ${id}`,
     owner: sql`deployments where id = ${id}`,
     position: runPosition,
+    latest: runPosition,
   })
 }

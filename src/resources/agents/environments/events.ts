@@ -21,7 +21,7 @@ export async function followEnvironment(
     allow(call.caller, 'environments:read'),
     publicId,
   )
-  return eventsAfter(call, id, after ? eventPosition(after) : latest - 1, {
+  return eventsAfter(call, id, after ? eventPosition(after, latest) : latest - 1, {
     topic: 'environment',
     isLast: ({ status }) => status === 'archived',
     read: (position, most) =>

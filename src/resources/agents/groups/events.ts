@@ -65,7 +65,7 @@ export async function followGroup(
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<GroupEvent>> {
   const group = await readGroup(call.db, allowAnywhere(call.caller, 'groups:read'), publicId)
-  const position = after ? eventPosition(after) : group.revision
+  const position = after ? eventPosition(after, group.revision) : group.revision
   await readEvents(call.db, group.id, position, 1)
   return eventsAfter<GroupEvent>(call, group.id, position, {
     topic: groupTopic,
@@ -103,9 +103,11 @@ export async function followGroupRun(
   { groupId, runId }: RunNamed,
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<GroupRun>> {
-  const run = await readGroupRun(call.db, allowAnywhere(call.caller, 'groups:read'), groupId, runId)
+  const scope = allowAnywhere(call.caller, 'groups:read')
+  const run = await readGroupRun(call.db, scope, groupId, runId)
+  const { revision: latest } = await readGroup(call.db, scope, groupId)
   const of = sql`r.id = ${run.id}`
-  return follow<GroupRun, number>(call, after ? eventPosition(after) : 0, {
+  return follow<GroupRun, number>(call, after ? eventPosition(after, latest) : 0, {
     sit: (signal) => listenAlone(call.pubsub, groupTopic, run.groupId, signal),
     read: async (position) => ({
       items: await findRunsWhere(call.db, sql`${of} and r.revision > ${position}`),

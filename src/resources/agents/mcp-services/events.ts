@@ -53,5 +53,6 @@ export async function followConnections(
     topic,
     rows: sql`mcp_connection_events where person_id = ${person.id}`,
     position: person.eventPosition,
+    latest: person.eventPosition,
   })
 }

@@ -57,6 +57,7 @@ export async function followMemories(
     topic: memoryTopic,
     rows: sql`memory_events where space_id = ${space.id}`,
     position: space.eventPosition,
+    latest: space.eventPosition,
   })
 }
 

@@ -77,6 +77,7 @@ export async function followScheduleRuns(
     rows: sql`schedule_runs where schedule_id = ${id}`,
     owner: sql`schedules where id = ${id}`,
     position: runPosition - 1,
+    latest: runPosition,
   })
 }
 

@@ -215,5 +215,6 @@ export async function followFires(
     rows: sql`trigger_fires where trigger_id = ${id}`,
     owner: sql`triggers where id = ${id}`,
     position: latest - 1,
+    latest,
   })
 }

@@ -92,5 +92,6 @@ export async function followVault(
     rows: sql`vault_events where vault_id = ${vault.id}`,
     owner: sql`vaults where id = ${vault.id}`,
     position: vault.eventPosition - 1,
+    latest: vault.eventPosition,
   })
 }
