@@ -1,31 +1,30 @@
 /** Stopping runs of groups, and answering what they wait for, in GraphQL. */
 import type { InputFieldBuilder } from '@pothos/core'
 import type { builder } from '../../builder.ts'
-import { mutationOf } from '../../mutations.ts'
+import { idField, mutationOf } from '../../mutations.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
 import { answerGroupApproval, answerGroupQuestion, stopGroupRun } from '#src/resources/agents/groups/runs.ts'
 import { confirmationResult } from '../sessions/inputs.ts'
 import { groupRunType } from './run-type.ts'
 
 const run = { field: 'run', type: groupRunType }
-const named = (t: InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>) => ({
-  groupId: t.id({ required: true, description: 'The group.' }),
-  runId: t.id({ required: true, description: 'The run.' }),
-})
+type Fields = InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>
+const ofGroup = (t: Fields) => ({ groupId: t.id({ required: true, description: 'The group.' }) })
+const ofRun = (t: Fields) => ({ ...ofGroup(t), runId: t.id({ required: true, description: 'The run.' }) })
 
 mutationOf(
   'stopGroupRun',
   run,
   'Stops a run; one that has ended stays as it is. Errors: NOT_FOUND.',
-  named,
-  (call, input) => stopGroupRun(call, input),
+  (t) => ({ ...ofGroup(t), ...idField(t) }),
+  (call, { groupId, id }) => stopGroupRun(call, { groupId, runId: id }),
 )
 mutationOf(
   'answerGroupApproval',
   run,
   'Approves or denies a tool use that a run waits with. The same answer again changes nothing. Errors: NOT_FOUND, INVALID_REQUEST, ALREADY_ANSWERED.',
   (t) => ({
-    ...named(t),
+    ...ofRun(t),
     approvalId: t.id({ required: true, description: 'Which: `apr_…`.' }),
     approved: t.boolean({ description: 'Whether the tool may run.' }),
     reason: t.string({
@@ -44,7 +43,7 @@ mutationOf(
   run,
   'Answers a question that a run waits with. The same answer again changes nothing. Errors: NOT_FOUND, INVALID_REQUEST, ALREADY_ANSWERED.',
   (t) => ({
-    ...named(t),
+    ...ofRun(t),
     toolCallId: t.id({ required: true, description: 'Which: the `toolCallId` of the question.' }),
     answer: t.string({ required: true, description: `1 to ${groupLimits.answerLength} characters.` }),
   }),

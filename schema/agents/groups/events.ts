@@ -1,4 +1,5 @@
 /** What happens in groups, in GraphQL, followed. */
+import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
@@ -73,10 +74,10 @@ builder.subscriptionFields((t) => ({
     description:
       'What happens in a group after the cursor (without one, from now on), until it is deleted: messages, changes of runs and of the group. Its end is the only sign of that. Errors: NOT_FOUND, INVALID_REQUEST, REPLAY_RETENTION_EXCEEDED.',
     args: {
-      groupId: t.arg.id({ required: true, description: 'The group.' }),
+      ...idArguments,
       after: t.arg.string({ description: 'The cursor of the last event seen.' }),
     },
-    subscribe: async (_, { groupId, after }, call) => withHeartbeats(await followGroup(call, groupId, after)),
+    subscribe: async (_, { id, after }, call) => withHeartbeats(await followGroup(call, id, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
   groupRunState: t.field({
@@ -84,7 +85,8 @@ builder.subscriptionFields((t) => ({
     description:
       'A run of a group at every change: first as it is now, unless it has not changed since the cursor, then live, until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
     args: { ...runArguments, after: t.arg.string({ description: 'The cursor of the last state seen.' }) },
-    subscribe: async (_, { after, ...named }, call) => withHeartbeats(await followGroupRun(call, named, after)),
+    subscribe: async (_, { groupId, id, after }, call) =>
+      withHeartbeats(await followGroupRun(call, { groupId, runId: id }, after)),
     resolve: (event) => event as never, // as above
   }),
 }))

@@ -1,4 +1,5 @@
 /** The reply of a run while it is written, in GraphQL. */
+import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { linkTo } from '../../nodes.ts'
@@ -49,12 +50,12 @@ builder.subscriptionFields((t) => ({
     description:
       'A run’s reply while it is written: from its beginning or from after a cursor, until its last chunk, `FINISH` or `ABORT`. Errors: NOT_FOUND, INVALID_REQUEST, REPLAY_RETENTION_EXCEEDED, and LOG_OVER when nothing follows.',
     args: {
-      runId: t.arg.id({ required: true, description: 'The run.' }),
+      ...idArguments,
       groupId: t.arg.id({ description: 'Its group. If given, a run of another group is not found.' }),
       after: t.arg.string({ description: 'The cursor of the last chunk seen.' }),
     },
-    subscribe: async (_, { runId, groupId, after }, call) =>
-      withHeartbeats(await followGroupRun(call, groupId ?? null, runId, after)),
+    subscribe: async (_, { id, groupId, after }, call) =>
+      withHeartbeats(await followGroupRun(call, groupId ?? null, id, after)),
     resolve: (chunk) => chunk as never, // isTypeOf of the union's members tells them apart
   }),
 }))

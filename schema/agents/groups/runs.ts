@@ -142,10 +142,10 @@ builder.objectType(groupRunType, {
   }),
 })
 
-/** What names a run. */
+/** Names a run of a group. */
 export const runArguments = builder.args((t) => ({
   groupId: t.id({ required: true, description: 'The group.' }),
-  runId: t.id({ required: true, description: 'The run.' }),
+  id: t.id({ required: true, description: 'Its id.' }),
 }))
 
 builder.queryFields((t) => ({
@@ -153,6 +153,6 @@ builder.queryFields((t) => ({
     type: groupRunType,
     description: 'One run of a group. Errors: NOT_FOUND.',
     args: runArguments,
-    resolve: (_, named, call) => getGroupRun(call, named),
+    resolve: (_, { groupId, id }, call) => getGroupRun(call, { groupId, runId: id }),
   }),
 }))

@@ -264,7 +264,7 @@ test('a group and its runs are followed from any revision, without gaps or repea
   const group = await world.group('Heard', 'Seen')
   const fields =
     '{ ... on GroupEvent { cursor type revision runStatus message { text } run { status session { id } } group { name } } }'
-  const live = await follow(`groupEvents(groupId: "${group.id}") ${fields}`)
+  const live = await follow(`groupEvents(id: "${group.id}") ${fields}`)
   await until('it listens', async () => live.status === 200)
   await world.ok('PATCH', `groups/${group.id}`, 200, { name: 'followed', description: null })
   const { runs } = await world.say(group.id, '@heard !say it\n!say it')
@@ -280,9 +280,7 @@ test('a group and its runs are followed from any revision, without gaps or repea
     'GROUP_MESSAGE',
     'COMPLETED',
   ])
-  const resumed = await follow(
-    `groupEvents(groupId: "${group.id}", after: "${events[2]?.['cursor'] as string}") ${fields}`,
-  )
+  const resumed = await follow(`groupEvents(id: "${group.id}", after: "${events[2]?.['cursor'] as string}") ${fields}`)
   const { cursor, type, runStatus } = events[3] ?? {}
   expect(await next(resumed, 'groupEvents')).toMatchObject({ cursor, type, runStatus })
   const kept = 3
@@ -290,18 +288,18 @@ test('a group and its runs are followed from any revision, without gaps or repea
     berth.services.db,
     sql`delete from group_events where group_id = ${decodeId('group', group.id)} and position <= ${revision - kept}`,
   )
-  const late = await follow(`groupEvents(groupId: "${group.id}", after: "${revision - kept - 1}") ${fields}`)
+  const late = await follow(`groupEvents(id: "${group.id}", after: "${revision - kept - 1}") ${fields}`)
   expect(JSON.stringify((await late.next())?.data)).toContain('REPLAY_RETENTION_EXCEEDED')
-  const just = await follow(`groupEvents(groupId: "${group.id}", after: "${revision - kept}") ${fields}`)
+  const just = await follow(`groupEvents(id: "${group.id}", after: "${revision - kept}") ${fields}`)
   expect(await next(just, 'groupEvents')).toMatchObject({ revision: revision - kept + 1 })
   just.close()
   const run = runs[0]
-  for (const field of ['groupEvents(', `groupRunState(runId: "${run?.run_id}", `]) {
-    const beyond = await follow(`${field}groupId: "${group.id}", after: "${revision + 1}") { __typename }`)
-    expect(JSON.stringify((await beyond.next())?.data), field).toContain('INVALID_REQUEST')
+  for (const named of [`groupEvents(id: "${group.id}"`, `groupRunState(groupId: "${group.id}", id: "${run?.run_id}"`]) {
+    const beyond = await follow(`${named}, after: "${revision + 1}") { __typename }`)
+    expect(JSON.stringify((await beyond.next())?.data), named).toContain('INVALID_REQUEST')
   }
   const state = await follow(
-    `groupRunState(groupId: "${group.id}", runId: "${run?.run_id}") { ... on GroupRunState { cursor run { status reply { text } revision } } }`,
+    `groupRunState(groupId: "${group.id}", id: "${run?.run_id}") { ... on GroupRunState { cursor run { status reply { text } revision } } }`,
   )
   expect(await next(state, 'groupRunState')).toMatchObject({
     cursor: String(revision),
@@ -313,7 +311,7 @@ test('a group and its runs are followed from any revision, without gaps or repea
     while (last !== null && last.name !== 'complete') last = await stream.next()
     stream.close()
   }
-  const stranger = await follow(`groupEvents(groupId: "${group.id}") ${fields}`, await berth.token('eve', 'evil'))
+  const stranger = await follow(`groupEvents(id: "${group.id}") ${fields}`, await berth.token('eve', 'evil'))
   expect(JSON.stringify((await stranger.next())?.data)).toContain('NOT_FOUND')
 })
 

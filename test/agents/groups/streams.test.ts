@@ -325,7 +325,7 @@ describe('a reader', () => {
     const all = await (await open(run)).rest()
     const elsewhere = await berth.token('alice', 'second')
     expect(await (await readRun(berth, elsewhere, run)).rest()).toEqual(all)
-    const last = `subscription { groupRunChunks(runId: "${run.runId}", after: "${all.length - 1}") { ... on GroupRunChunk { type } } }`
+    const last = `subscription { groupRunChunks(id: "${run.runId}", after: "${all.length - 1}") { ... on GroupRunChunk { type } } }`
     expect(await subscribe(last, elsewhere)).toContain('"FINISH"')
   })
 
@@ -393,7 +393,7 @@ describe('a reader', () => {
   test('over GraphQL gets the same, with types, and LOG_OVER after the end', async () => {
     const run = await begun()
     const all = await (await open(run)).rest()
-    const document = `subscription { groupRunChunks(runId: "${run.runId}", after: "2") { ... on GroupRunChunk { cursor type text toolUse { id } run { status } wire } } }`
+    const document = `subscription { groupRunChunks(id: "${run.runId}", after: "2") { ... on GroupRunChunk { cursor type text toolUse { id } run { status } wire } } }`
     const events = [...(await subscribe(document)).matchAll(/^data: (\{.*\})$/gm)].map(
       ([, text = '']) =>
         (JSON.parse(text) as { data: { groupRunChunks: { cursor: string; type: string; wire: unknown } } }).data

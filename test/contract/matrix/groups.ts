@@ -34,7 +34,8 @@ export const groupsRows: Readonly<Record<string, RestRow>> = {
 }
 
 const group = 'id: "{group}"'
-const named = 'groupId: "{group}", runId: "{groupRun}"'
+const named = 'groupId: "{group}", id: "{groupRun}"'
+const ofRun = 'groupId: "{group}", runId: "{groupRun}"'
 
 /** Every root field of GraphQL that groups bring. */
 export const groupsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
@@ -54,13 +55,13 @@ export const groupsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation stopGroupRun': { outcomes: writes('200'), args: named },
   'mutation answerGroupApproval': {
     outcomes: writes('200'),
-    args: `${named}, approvalId: "{approval_id}", approved: true`,
+    args: `${ofRun}, approvalId: "{approval_id}", approved: true`,
   },
   'mutation answerGroupQuestion': {
     outcomes: writes('200'),
-    args: `${named}, toolCallId: "{tool_call_id}", answer: "x"`,
+    args: `${ofRun}, toolCallId: "{tool_call_id}", answer: "x"`,
   },
-  'subscription groupEvents': { outcomes: reads('200'), args: 'groupId: "{group}", after: "2"' },
+  'subscription groupEvents': { outcomes: reads('200'), args: `${group}, after: "2"` },
   'subscription groupRunChunks': { outcomes: reads('200'), args: named },
   'subscription groupRunState': { outcomes: reads('200'), args: named },
 }
