@@ -1646,6 +1646,7 @@ CREATE INDEX session_tasks_expiring ON public.session_tasks USING btree (expires
 CREATE INDEX session_tasks_open ON public.session_tasks USING btree (session_id, id) WHERE (finished_at IS NULL);
 CREATE INDEX session_tasks_owner ON public.session_tasks USING btree (organization_id, owner_user_id);
 CREATE INDEX session_tasks_owner_user ON public.session_tasks USING btree (owner_user_id);
+CREATE INDEX session_tasks_queued ON public.session_tasks USING btree (organization_id, "right"((id)::text, 12), session_id) WHERE (status = 'queued'::text);
 CREATE UNIQUE INDEX session_tasks_at_work ON public.session_tasks USING btree (session_id) WHERE (status = ANY (ARRAY['running'::text, 'requires_action'::text]));
 
 create table sessions (

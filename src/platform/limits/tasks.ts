@@ -5,6 +5,7 @@ export const taskLimits = {
   answerLength: 256 * 1024, // characters; the rest is left out
   lookSeconds: 5, // between looks for tasks that can begin or have expired, besides notices
   atOnce: 20, // of one look
+  seenAtOnce: 1_000, // queued ones of an organization, of one look
 } as const
 
 /** Limits of the streams of runs, which tell what a session does for a task while it does it. */

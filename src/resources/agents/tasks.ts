@@ -1,5 +1,7 @@
 /** Beginning and stopping the tasks of sessions. Whoever does either locks the session before anything of the task's. */
+import type { RawBuilder } from 'kysely'
 import { BerthError } from '#src/platform/errors.ts'
+import { newUuid } from '#src/platform/ids.ts'
 import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { log } from '#src/platform/log.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
@@ -78,16 +80,27 @@ export async function stopTask(
 
 /**
  * Sessions that could begin a task, because their notice was lost or their organization had no room before. Those of one
- * organization do not displace another's: each organization with room has its turn before any has a second one.
+ * organization do not displace another's: each organization with room has its turn before any has a second one. Of one with
+ * very many queued tasks a look sees some, beginning anywhere, so that a later one sees others.
  */
 export async function findDueSessions({ db, config }: Pick<Background, 'db' | 'config'>): Promise<string[]> {
+  const place = newUuid().slice(-12) // among those of an organization, as in the index session_tasks_queued
+  const queuedOf = (where: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`(select session_id from session_tasks where status = 'queued' and organization_id = o.id and right(id::text, 12) ${where} order by organization_id, right(id::text, 12) limit ${taskLimits.seenAtOnce})`
   const due = await findAll<{ sessionId: string }>(
     db,
     sql`
-    with waiting as (
-      select distinct t.organization_id, t.session_id, s.status is distinct from 'idle' as is_over from session_tasks t left join sessions s on s.id = t.session_id
-      where t.finished_at is null and t.status = 'queued'
-        and (s.id is null or s.status = 'terminated' or s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action')),
+    with recursive organization (id) as (
+      (select organization_id from session_tasks where status = 'queued' order by organization_id, right(id::text, 12) limit 1)
+      union all
+      select (select organization_id from session_tasks where status = 'queued' and organization_id > o.id order by organization_id, right(id::text, 12) limit 1)
+      from organization o where o.id is not null),
+    waiting as (
+      select distinct o.id as organization_id, t.session_id, s.status is distinct from 'idle' as is_over
+      from organization o
+      cross join lateral (select * from (${queuedOf(sql`>= ${place}`)} union all ${queuedOf(sql`< ${place}`)}) queued limit ${taskLimits.seenAtOnce}) t
+      left join lateral (select id, status, stop_reason from sessions where id = t.session_id limit 1) s on true
+      where s.id is null or s.status = 'terminated' or s.status = 'idle' and coalesce(s.stop_reason ->> 'type', '') <> 'requires_action'),
     roomy as (select organization_id from (select distinct organization_id from waiting) o where ${hasRoom(config, sql`o.organization_id`)}),
     ordered as (
       select session_id, row_number() over (partition by organization_id order by random()) as turn from waiting

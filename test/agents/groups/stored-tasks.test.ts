@@ -3,7 +3,7 @@ import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
+import { taskLimits, taskStreamLimits } from '#src/platform/limits/tasks.ts'
 import { createMasker } from '#src/platform/masking.ts'
 import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -54,12 +54,12 @@ const deltas = (...texts: string[]): Chunk[] => texts.map((delta) => ({ type: 't
 
 describe('the next turn', () => {
   /** Idle sessions like one of this group's, each with a task that waits. */
-  const makeWaiting = (like: string, count: number): Promise<unknown> =>
+  const makeWaiting = (like: string, count: number, stopReason: string | null = null): Promise<unknown> =>
     change(
       berth.services.db,
       sql`
       with made as (
-        insert into sessions select (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'status', 'idle', 'running_since', null))).*
+        insert into sessions select (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'status', 'idle', 'stop_reason', ${stopReason}::jsonb, 'running_since', null))).*
         from sessions s, generate_series(1, ${count}) where s.id = ${stored(like)} returning *)
       insert into session_tasks (id, kind, organization_id, owner_user_id, session_id, status, expires_at)
       select gen_random_uuid(), 'group_run', organization_id, owner_user_id, id, 'queued', now() + interval '1 hour' from made`,
@@ -90,6 +90,19 @@ describe('the next turn', () => {
       )
       expect([due.length, new Set(organizations)]).toEqual([20, others])
     }
+  })
+
+  test('comes too where more tasks wait for others than a look sees', async () => {
+    const { db } = berth.services
+    await change(db, sql`delete from session_tasks where status = 'queued'`)
+    const [first = '', second = ''] = group.members
+    await makeWaiting(first, taskLimits.seenAtOnce + 100, '{"type": "requires_action"}')
+    expect(await findDueSessions(berth.services)).toEqual([])
+    await makeWaiting(second, 1)
+    const seen = new Set<number>()
+    for (let look = 0; look < 100; look++) seen.add((await findDueSessions(berth.services)).length)
+    expect(seen.has(1)).toBe(true)
+    expect([...seen].every((count) => count <= 1)).toBe(true)
   })
 })
 
