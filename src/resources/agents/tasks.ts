@@ -110,23 +110,33 @@ export async function findDueSessions({ db, config }: Pick<Background, 'db' | 'c
   return due.map(({ sessionId }) => sessionId)
 }
 
-/** Begins the next task of a session; without room in its organization it waits on. */
-export async function tryNextTask(services: Background, sessionId: string): Promise<void> {
+/** Begins the next task of a session; it waits on when the organization has as many running sessions as it may. */
+export async function beginIfRoom(services: TaskServices, tx: Tx, sessionId: string): Promise<void> {
   try {
-    await transaction(services.db, (tx) => beginNextTask(services, tx, sessionId))
+    await beginNextTask(services, tx, sessionId)
   } catch (error) {
     if (!(error instanceof BerthError && error.code === 'rate_limited')) throw error
   }
 }
 
-/** Cancels the tasks that have not ended in their time. One that cannot be cancelled now keeps no other from it. */
+/** The same in a transaction of its own. */
+export async function tryNextTask(services: Background, sessionId: string): Promise<void> {
+  await transaction(services.db, (tx) => beginIfRoom(services, tx, sessionId))
+}
+
+/** Cancels tasks. One that cannot be cancelled now keeps no other from it, and is to be looked for again. */
+export async function stopEach(services: Background, tasks: readonly Pick<Task, 'id' | 'sessionId'>[]): Promise<void> {
+  for (const task of tasks)
+    await transaction(services.db, (tx) => stopTask(services, tx, task)).catch((error: Error) =>
+      log.warn({ reason: error.message }, 'a task is cancelled later'),
+    )
+}
+
+/** Cancels the tasks that have not ended in their time. */
 export async function cancelExpiredTasks(services: Background): Promise<void> {
   const expired = await findAll<Pick<Task, 'id' | 'sessionId'>>(
     services.db,
     sql`select id, session_id from session_tasks where finished_at is null and expires_at < now() order by random() limit ${taskLimits.atOnce}`,
   )
-  for (const task of expired)
-    await transaction(services.db, (tx) => stopTask(services, tx, task)).catch((error: Error) =>
-      log.warn({ reason: error.message }, 'a task whose time is over is cancelled later'),
-    )
+  await stopEach(services, expired)
 }

@@ -16,7 +16,7 @@ import {
 } from '#src/platform/pages.ts'
 import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { beginNextTask } from '#src/resources/agents/tasks.ts'
+import { beginIfRoom } from '#src/resources/agents/tasks.ts'
 import { addMessage, addRun } from './conversation.ts'
 import { recipientsOf, userHandle } from './handles.ts'
 import {
@@ -73,15 +73,6 @@ export async function sendGroupMessage(call: Call, publicId: string, input: Mess
 async function lockSessions(tx: Tx, members: readonly GroupMember[]): Promise<void> {
   const ids = members.map(({ sessionId }) => sessionId)
   await change(tx, sql`select 1 from sessions where id = any(${ids}::uuid[]) order by id for no key update`)
-}
-
-/** Begins what waits for a session; it waits on when the organization has as many running sessions as it may. */
-async function beginIfRoom(call: Call, tx: Tx, sessionId: string): Promise<void> {
-  try {
-    await beginNextTask(call, tx, sessionId)
-  } catch (error) {
-    if (!(error instanceof BerthError && error.code === 'rate_limited')) throw error
-  }
 }
 
 function checkRoom({ messageSequence }: Group): void {

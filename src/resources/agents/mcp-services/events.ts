@@ -1,10 +1,10 @@
 /** What happens to a person's connections: written with the change, followed from any position. */
 import { allow } from '#src/platform/access.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
-import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import { addCappedEvent } from '#src/platform/streams/capped-log.ts'
 import { followRows } from '#src/platform/streams/row-events.ts'
 import { connectorOwner, findPerson, lockPerson } from './people.ts'
 
@@ -29,14 +29,14 @@ export async function addConnectionEvent(
   { personId, serviceId, connectionId }: { personId: string; serviceId: string; connectionId: string | null },
   type: ConnectionEventType,
 ): Promise<void> {
-  await change(
-    tx,
-    sql`
-    with next as (update mcp_people set event_position = event_position + 1 where id = ${personId} returning event_position as position),
-      old as (delete from mcp_connection_events using next where person_id = ${personId} and mcp_connection_events.position <= next.position - ${connectorLimits.eventsKept})
-    insert into mcp_connection_events (person_id, position, type, service_id, connection_id) select ${personId}, position, ${type}, ${serviceId}, ${connectionId} from next`,
-  )
-  await publish(tx, topic, personId)
+  await addCappedEvent(tx, {
+    topic,
+    id: personId,
+    next: sql`update mcp_people set event_position = event_position + 1 where id = ${personId} returning event_position as position`,
+    old: sql`delete from mcp_connection_events where person_id = ${personId}`,
+    kept: connectorLimits.eventsKept,
+    insert: sql`insert into mcp_connection_events (person_id, position, type, service_id, connection_id) select ${personId}, position, ${type}, ${serviceId}, ${connectionId}`,
+  })
 }
 
 /**

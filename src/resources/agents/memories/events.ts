@@ -2,8 +2,8 @@
 import { allow, allowIn } from '#src/platform/access.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
-import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
+import { sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { addCappedEvent } from '#src/platform/streams/capped-log.ts'
 import { followRows } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -31,14 +31,14 @@ export async function addMemoryEvent(
   { id, spaceId, revision }: Pick<Memory, 'id' | 'spaceId' | 'revision'>,
   type: MemoryEventType,
 ): Promise<void> {
-  await change(
-    tx,
-    sql`
-    with next as (update memory_spaces set event_position = event_position + 1 where id = ${spaceId} returning event_position as position),
-      old as (delete from memory_events using next where space_id = ${spaceId} and memory_events.position <= next.position - ${memoryLimits.eventsKept})
-    insert into memory_events (space_id, position, type, memory_id, revision) select ${spaceId}, position, ${type}, ${id}, ${revision} from next`,
-  )
-  await publish(tx, memoryTopic, spaceId)
+  await addCappedEvent(tx, {
+    topic: memoryTopic,
+    id: spaceId,
+    next: sql`update memory_spaces set event_position = event_position + 1 where id = ${spaceId} returning event_position as position`,
+    old: sql`delete from memory_events where space_id = ${spaceId}`,
+    kept: memoryLimits.eventsKept,
+    insert: sql`insert into memory_events (space_id, position, type, memory_id, revision) select ${spaceId}, position, ${type}, ${id}, ${revision}`,
+  })
 }
 
 /**

@@ -4,8 +4,8 @@ import { peerLimits } from '#src/platform/limits/peers.ts'
 import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import { addCappedEvent } from '#src/platform/streams/capped-log.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 
 /** `input_required`: the responder waits for its user. The last four are final. */
@@ -119,12 +119,12 @@ export async function moveExchange(
 
 /** Adds an event in the transaction of its change; the oldest are deleted when there are too many. */
 async function addEvent(tx: Tx, id: string, status: PeerState): Promise<void> {
-  await change(
-    tx,
-    sql`
-    with next as (update peer_exchanges set event_position = event_position + 1 where id = ${id} returning event_position as position),
-      old as (delete from peer_exchange_events using next where exchange_id = ${id} and peer_exchange_events.position <= next.position - ${peerLimits.eventsKept})
-    insert into peer_exchange_events (exchange_id, position, status) select ${id}, position, ${status} from next`,
-  )
-  await publish(tx, peerTopic, id)
+  await addCappedEvent(tx, {
+    topic: peerTopic,
+    id,
+    next: sql`update peer_exchanges set event_position = event_position + 1 where id = ${id} returning event_position as position`,
+    old: sql`delete from peer_exchange_events where exchange_id = ${id}`,
+    kept: peerLimits.eventsKept,
+    insert: sql`insert into peer_exchange_events (exchange_id, position, status) select ${id}, position, ${status}`,
+  })
 }

@@ -2,18 +2,14 @@
  * What follows from the state of an exchange for the session that asked: it takes the answer in by a step of its own, and
  * whoever asks no more cancels its exchanges. Nothing here is lost with a notice, because everything is also looked for.
  */
-import { BerthError } from '#src/platform/errors.ts'
 import { peerLimits } from '#src/platform/limits/peers.ts'
-import { log } from '#src/platform/log.ts'
 import { change, findAll, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { resultTypes } from '#src/resources/agents/sessions/event-types.ts'
 import { stepJob } from '#src/resources/agents/sessions/jobs.ts'
-import { stopTask } from '#src/resources/agents/tasks.ts'
-import { deleteTasks } from '#src/resources/agents/tasks/rows.ts'
+import { stopEach } from '#src/resources/agents/tasks.ts'
+import { deleteTasks, type Task } from '#src/resources/agents/tasks/rows.ts'
 import type { PeerExchange } from './rows.ts'
-
-type Open = Pick<PeerExchange, 'id' | 'responderSessionId'>
 
 /** The call of an exchange has its result, so the requester waits no more: it was interrupted, or its turn was given up. */
 const isAnswered = sql`exists (select from session_events answer where answer.session_id = e.requester_session_id and answer.answers = e.id and answer.type = any(${resultTypes}::text[]))`
@@ -23,20 +19,11 @@ const isDueAgain = sql`(told_at is null or told_at < now() - ${peerLimits.toldAg
 
 /** Cancels what a session has asked and waits for no more. What a turn that began meanwhile asks goes on. */
 export async function cancelExchangesOf(services: Background, sessionId: string): Promise<void> {
-  const open = await findAll<Open>(
+  const open = await findAll<Pick<Task, 'id' | 'sessionId'>>(
     services.db,
-    sql`select id, responder_session_id from peer_exchanges e where requester_session_id = ${sessionId} and finished_at is null and (${isAnswered} or ${isOver})`,
+    sql`select id, responder_session_id as session_id from peer_exchanges e where requester_session_id = ${sessionId} and finished_at is null and (${isAnswered} or ${isOver})`,
   )
-  await cancelEach(services, open)
-}
-
-/** One that cannot be cancelled now keeps no other from it, and is looked for again. */
-async function cancelEach(services: Background, open: readonly Open[]): Promise<void> {
-  for (const { id, responderSessionId: sessionId } of open)
-    await transaction(services.db, (tx) => stopTask(services, tx, { id, sessionId })).catch((error: unknown) => {
-      if (!(error instanceof BerthError)) throw error
-      log.debug({ reason: error.message }, 'an exchange that nobody waits for is cancelled later')
-    })
+  await stopEach(services, open)
 }
 
 /** Gives the requester of an exchange that has ended a step, in which it takes the end in. With any id of one that has not ended nothing happens. */
@@ -49,11 +36,11 @@ export async function tellRequester(services: Background, id: string): Promise<v
  * wait for the end of one get a step.
  */
 export async function lookAfterExchanges(services: Background): Promise<void> {
-  const left = await findAll<Open>(
+  const left = await findAll<Pick<Task, 'id' | 'sessionId'>>(
     services.db,
-    sql`select id, responder_session_id from peer_exchanges e where finished_at is null and (${isAnswered} or ${isOver}) order by random() limit ${peerLimits.atOnce}`,
+    sql`select id, responder_session_id as session_id from peer_exchanges e where finished_at is null and (${isAnswered} or ${isOver}) order by random() limit ${peerLimits.atOnce}`,
   )
-  await cancelEach(services, left)
+  await stopEach(services, left)
   await change(
     services.db,
     sql`update peer_exchanges e set delivered_at = now() where finished_at is not null and delivered_at is null and (${isAnswered} or ${isOver})`,
