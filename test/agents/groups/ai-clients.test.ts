@@ -5,40 +5,34 @@ import * as ai6 from 'ai6'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, sql } from '#src/platform/postgres.ts'
-import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { makeAgent } from '../../support/agents-service.ts'
 import type { Berth } from '../../support/berth.ts'
-import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
+import type { TestMcpServer } from '../../support/mcp-server.ts'
 import type { MockUpstream } from '../../support/mock-upstream.ts'
-import { makeGroup, readRun, type TestGroup, type TestRun } from './run-streams.ts'
+import {
+  makeGroup,
+  readRun,
+  startToolsBerth,
+  toolsOf,
+  type TestGroup,
+  type TestRun,
+  type ToolsBerth,
+} from './run-streams.ts'
 
 let berth: Berth
 let mock: MockUpstream
 let tools: TestMcpServer
-let stop: MockBerth['stop']
+let stop: ToolsBerth['stop']
 let token: string
 let agent: string
 let group: TestGroup
 beforeAll(async () => {
-  tools = await startMcpServer()
-  ;({ berth, mock, stop } = await startMockBerth({ BERTH_PRIVATE_HOSTS: tools.hostPort }))
-  token = await berth.token()
-  const toolset = (permission: string): object => ({
-    mcp_servers: [{ type: 'url', name: 'tools', url: tools.url }],
-    tools: [
-      {
-        type: 'mcp_toolset',
-        mcp_server_name: 'tools',
-        default_config: { enabled: true, permission_policy: { type: permission } },
-      },
-    ],
-  })
-  agent = await makeAgent(berth, token, { model: 'test/signed', ...toolset('always_allow') })
-  asking = await makeAgent(berth, token, { model: 'test/signed', ...toolset('always_ask') })
+  ;({ berth, mock, tools, token, stop } = await startToolsBerth())
+  agent = await makeAgent(berth, token, { model: 'test/signed', ...toolsOf(tools, 'always_allow') })
+  asking = await makeAgent(berth, token, { model: 'test/signed', ...toolsOf(tools, 'always_ask') })
 })
 afterAll(async () => {
   await stop?.()
-  await tools?.close()
 })
 beforeEach(async () => {
   mock.forget()

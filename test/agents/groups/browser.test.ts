@@ -3,19 +3,16 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, sql } from '#src/platform/postgres.ts'
-import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { makeAgent } from '../../support/agents-service.ts'
 import type { Berth } from '../../support/berth.ts'
 import { launchChromium } from '../../support/browser/chromium.ts'
 import { startCommand, type Command } from '../../support/command.ts'
-import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
 import type { MockUpstream } from '../../support/mock-upstream.ts'
-import { makeGroup, type TestGroup, type TestRun } from './run-streams.ts'
+import { makeGroup, startToolsBerth, toolsOf, type TestGroup, type TestRun, type ToolsBerth } from './run-streams.ts'
 
 let berth: Berth
 let mock: MockUpstream
-let tools: TestMcpServer
-let stop: MockBerth['stop']
+let stop: ToolsBerth['stop']
 let token: string
 let agent: string
 let browser: Browser
@@ -24,19 +21,11 @@ let origin: string
 let group: TestGroup
 let page: Page
 beforeAll(async () => {
-  tools = await startMcpServer()
-  ;({ berth, mock, stop } = await startMockBerth({ BERTH_PRIVATE_HOSTS: tools.hostPort }))
-  token = await berth.token()
+  const { tools, ...started } = await startToolsBerth()
+  ;({ berth, mock, token, stop } = started)
   agent = await makeAgent(berth, token, {
     model: 'test/signed',
-    mcp_servers: [{ type: 'url', name: 'tools', url: tools.url }],
-    tools: [
-      {
-        type: 'mcp_toolset',
-        mcp_server_name: 'tools',
-        default_config: { enabled: true, permission_policy: { type: 'always_ask' } },
-      },
-    ],
+    ...toolsOf(tools, 'always_ask'),
   })
   server = startCommand(['examples/group-chat/serve.mjs', 'any'], {
     SERVER_URL: berth.url,
@@ -50,7 +39,6 @@ afterAll(async () => {
   await browser?.close()
   server?.child.kill()
   await stop?.()
-  await tools?.close()
 })
 beforeEach(async () => {
   mock.forget()

@@ -2,6 +2,8 @@
 import { expect } from 'vitest'
 import type { Chunk } from '#src/resources/agents/tasks/chunks.ts'
 import { callAgents, makeAgent } from '../../support/agents-service.ts'
+import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
+import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
 import type { Berth } from '../../support/berth.ts'
 
 /** A run as REST shows it. */
@@ -167,4 +169,39 @@ export function kindsOf(frames: readonly ChunkFrame[]): string[] {
 /** Whether the frames have the numbers from this one on, each once. */
 export function areWhole(frames: readonly ChunkFrame[], from = 1): boolean {
   return frames.every(({ number }, at) => number === from + at)
+}
+
+/** A Berth whose models are a mock's, and a tool server that agents may use. */
+export type ToolsBerth = MockBerth & { tools: TestMcpServer; token: string }
+
+/** Starts both. `stop` ends both. */
+export async function startToolsBerth(): Promise<ToolsBerth> {
+  const tools = await startMcpServer()
+  const { stop, ...started } = await startMockBerth({ BERTH_PRIVATE_HOSTS: tools.hostPort })
+  return {
+    ...started,
+    tools,
+    token: await started.berth.token(),
+    async stop() {
+      await stop()
+      await tools.close()
+    },
+  }
+}
+
+/** An agent's fields with the tools of this server. */
+export function toolsOf(
+  { url }: TestMcpServer,
+  permission: 'always_ask' | 'always_allow',
+): Record<'mcp_servers' | 'tools', object[]> {
+  return {
+    mcp_servers: [{ type: 'url', name: 'tools', url }],
+    tools: [
+      {
+        type: 'mcp_toolset',
+        mcp_server_name: 'tools',
+        default_config: { enabled: true, permission_policy: { type: permission } },
+      },
+    ],
+  }
 }

@@ -3,50 +3,43 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { change, getOne, sql } from '#src/platform/postgres.ts'
 import { removeEndedStreams, writePiece } from '#src/resources/agents/tasks/streams.ts'
-import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
 import type { Berth } from '../../support/berth.ts'
-import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
+import type { TestMcpServer } from '../../support/mcp-server.ts'
 import type { MockUpstream } from '../../support/mock-upstream.ts'
 import {
   areWhole,
   kindsOf,
   makeGroup,
   readRun,
+  startToolsBerth,
   textsOf,
+  toolsOf,
   type RunReader,
   type TestGroup,
   type TestRun,
+  type ToolsBerth,
 } from './run-streams.ts'
 
 let berth: Berth
 let mock: MockUpstream
 let tools: TestMcpServer
-let stop: MockBerth['stop']
+let stop: ToolsBerth['stop']
 let token: string
 let sessions: AgentSessions
 let member: string
 beforeAll(async () => {
-  tools = await startMcpServer()
-  ;({ berth, mock, stop } = await startMockBerth({ BERTH_PRIVATE_HOSTS: tools.hostPort }))
-  token = await berth.token()
+  ;({ berth, mock, tools, token, stop } = await startToolsBerth())
   sessions = agentSessions(berth, token)
+  const own = toolsOf(tools, 'always_ask')
   member = await sessions.agent({
     model: 'test/signed',
-    mcp_servers: [{ type: 'url', name: 'tools', url: tools.url }],
-    tools: [
-      {
-        type: 'mcp_toolset',
-        mcp_server_name: 'tools',
-        default_config: { enabled: true, permission_policy: { type: 'always_ask' } },
-      },
-      { type: 'custom', name: 'ask', description: 'Asks.', input_schema: { type: 'object' } },
-    ],
+    ...own,
+    tools: [...own.tools, { type: 'custom', name: 'ask', description: 'Asks.', input_schema: { type: 'object' } }],
   })
 })
 afterAll(async () => {
   await stop?.()
-  await tools?.close()
 })
 
 let group: TestGroup

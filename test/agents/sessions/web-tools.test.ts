@@ -233,10 +233,8 @@ describe('the tools that a model is offered', () => {
     permission_policy: { type },
   })
   const none = new Map<string, never[]>()
-  const names = (
-    facts: Partial<Parameters<typeof offersOf>[1]>,
-    tools: Parameters<typeof offersOf>[0]['tools'],
-  ): string[] =>
+  type Given = [facts: Partial<Parameters<typeof offersOf>[1]>, tools: Parameters<typeof offersOf>[0]['tools']]
+  const offers = (...[facts, tools]: Given): ReturnType<typeof offersOf> =>
     offersOf(
       { tools },
       {
@@ -249,7 +247,8 @@ describe('the tools that a model is offered', () => {
         askedFirst: new Set(),
         ...facts,
       },
-    ).map(({ tool }) => tool.name)
+    )
+  const names = (...given: Given): string[] => offers(...given).map(({ tool }) => tool.name)
   const standard = { type: 'agent_toolset_20260401' as const, default_config: setting(true), configs: [] }
 
   test('are those that work in the session, and no others', () => {
@@ -298,18 +297,7 @@ describe('the tools that a model is offered', () => {
   })
 
   test('answer invalid calls with the error, also for schemas that are invalid', async () => {
-    const [bash] = offersOf(
-      { tools: [standard] },
-      {
-        hasEnvironment: true,
-        canSearch: false,
-        usesMemories: false,
-        usedByVm: false,
-        toolsRunAtClient: false,
-        mcpTools: none,
-        askedFirst: new Set(),
-      },
-    )
+    const [bash] = offers({ hasEnvironment: true }, [standard])
     expect(await readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
     expect(await readArguments('', bash)).toEqual({ input: {}, problem: null })
     expect((await readArguments('{"command":7}', bash)).problem).toContain('do not match')
@@ -322,18 +310,7 @@ describe('the tools that a model is offered', () => {
   })
 
   test('are not called with arguments whose validation would take forever, and nothing else has to wait', async () => {
-    const [bash] = offersOf(
-      { tools: [standard] },
-      {
-        hasEnvironment: true,
-        canSearch: false,
-        usesMemories: false,
-        usedByVm: false,
-        toolsRunAtClient: false,
-        mcpTools: none,
-        askedFirst: new Set(),
-      },
-    )
+    const [bash] = offers({ hasEnvironment: true }, [standard])
     const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
     const endless = {
       type: 'object',
@@ -355,18 +332,7 @@ describe('the tools that a model is offered', () => {
   })
 
   test('may be called after a validation that timed out once, as on a busy host', async () => {
-    const [bash] = offersOf(
-      { tools: [standard] },
-      {
-        hasEnvironment: true,
-        canSearch: false,
-        usesMemories: false,
-        usedByVm: false,
-        toolsRunAtClient: false,
-        mcpTools: none,
-        askedFirst: new Set(),
-      },
-    )
+    const [bash] = offers({ hasEnvironment: true }, [standard])
     const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(b+)+$' } } }
     const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }
     const problems: (string | null)[] = []
