@@ -25,11 +25,11 @@ const as = (token: string | undefined, method: string, path: string, body?: unkn
   })
 
 test('a group is made, listed, read, renamed and deleted', async () => {
-  const group = await world.group('Data Base', 'data-base', '日本', 'All')
+  const group = await world.group('Data Base', 'data-base', '日本', 'All', 'Émile Ünï')
   expect(group).toMatchObject({
     type: 'group',
     org_id: world.organization,
-    name: 'data-base, data-base-2, agent, all-2',
+    name: 'data-base, data-base-2, agent, all-2, emile-uni',
     description: null,
     revision: 1,
     next_sequence: 1,
@@ -39,6 +39,7 @@ test('a group is made, listed, read, renamed and deleted', async () => {
       { handle: 'data-base-2' },
       { handle: 'agent', display_name: '日本' },
       { handle: 'all-2' },
+      { handle: 'emile-uni' },
     ],
   })
   expect(group.members.map(({ session_id: id }) => id)).toEqual(group.member_ids)

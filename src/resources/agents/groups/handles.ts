@@ -9,7 +9,7 @@ const everyone = 'all'
 /** The handle of the person in a group. */
 export const userHandle = 'user'
 
-/** Handles of agents with these names: the name in small letters and hyphens, with a number where several have the same. */
+/** Handles of agents with these names: the name in small letters without accents, and hyphens, with a number where several have the same. */
 export function handlesOf(names: readonly string[]): string[] {
   const taken = new Set([everyone, userHandle])
   return names.map((name) => {
@@ -22,7 +22,8 @@ export function handlesOf(names: readonly string[]): string[] {
 }
 
 function slugOf(name: string): string {
-  const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const folded = name.normalize('NFKD').replace(/\p{Mark}/gu, '') // letters without their accents
+  const words = folded.toLowerCase().match(/[a-z0-9]+/g) ?? []
   return words.join('-').slice(0, handleLength) || 'agent'
 }
 
