@@ -10,6 +10,7 @@ import {
 import { builder } from './builder.ts'
 import { withInputNames } from './input-names.ts'
 import { isNodeName, nodeIdEncoder } from './node-ids.ts'
+import { withoutVmTokens } from './vm-tokens.ts'
 import './error-codes.ts'
 import './scalars.ts'
 import './agents/agents.ts'
@@ -104,7 +105,7 @@ export const schema: GraphQLSchema = withInputNames(built())
 export const wireSchema: GraphQLSchema = withWords(built())
 
 function built(): GraphQLSchema {
-  return withTypeOfValues(withPlainIds(withNullableRoots(builder.toSchema())))
+  return withoutVmTokens(withTypeOfValues(withPlainIds(withNullableRoots(builder.toSchema()))))
 }
 
 /** Ids of nodes as values at once. Pothos answers each with a promise, and a hundred of them cost a list a fifth of its time. */

@@ -40,6 +40,7 @@ export const slowTests = [
   'test/contract/hostile.test.ts', // hundreds of attack texts in every argument
   'test/contract/openapi.test.ts', // every answer against its schema
   'test/contract/persons-own.test.ts', // every operation on what is a colleague’s
+  'test/contract/vm-tokens.test.ts', // every operation as the token inside a VM
   'test/contract/stalls.test.ts', // the largest bodies there may be, in every field
   'test/contract/tenants.test.ts', // every operation on what is another organization’s
   'test/contract/thrice.test.ts', // every request that changes something, three times

@@ -17,6 +17,7 @@ import {
   type Target,
 } from './callers.ts'
 import { documentOf } from './documents.ts'
+import { firstByEvents, told, type FirstAnswer } from './first-answers.ts'
 import { graphqlRows, namesTarget, type Outcomes } from './matrix.ts'
 import { triggerSettings } from './matrix/triggers.ts'
 
@@ -30,60 +31,26 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-type Answer = { data?: unknown; errors?: readonly { extensions?: Record<string, unknown>; message: string }[] | null }
 const subscriptions = Object.entries(graphqlRows).filter(([rootField]) => rootField.startsWith('subscription'))
 
 function documentFor(rootField: string, args: string | undefined, to: Target): string {
   return documentOf(rootField, args && fill(args, to))
 }
 
-/** `200`, or status and code of the first error. */
-function told({ errors }: Answer): string {
-  const { code, http } = errors?.[0]?.extensions ?? {}
-  return errors?.[0] ? `${(http as { status: number } | undefined)?.status} ${String(code).toLowerCase()}` : '200'
-}
-
-/** The first answer of a subscription over server-sent events, heartbeats of the connection left out. */
-async function firstByEvents(document: string, token: string | undefined): Promise<Answer> {
-  const leaving = new AbortController()
-  const answer = await fetch(`${berth.url}/graphql`, {
-    method: 'POST',
-    signal: leaving.signal,
-    body: JSON.stringify({ query: document }),
-    headers: {
-      'content-type': 'application/json',
-      accept: 'text/event-stream',
-      ...(token ? { authorization: `Bearer ${token}` } : {}),
-    },
-  })
-  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return (await answer.json()) as Answer
-  let read = ''
-  try {
-    for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
-      read += piece
-      const data = /^event: next\ndata: (.*)\n\n/m.exec(read)?.[1]
-      if (data) return JSON.parse(data) as Answer
-    }
-    return { errors: [{ message: `ended: ${read}` }] }
-  } finally {
-    leaving.abort()
-  }
-}
-
-/** The same over a web socket; a socket that is closed instead answers its close code as the status. */
-async function firstBySocket(document: string, token: string | undefined): Promise<Answer> {
+/** The first answer of a subscription over a web socket; a socket that is closed instead answers its close code as the status. */
+async function firstBySocket({ port }: Berth, document: string, token: string | undefined): Promise<FirstAnswer> {
   const client = createClient({
-    url: `ws://127.0.0.1:${berth.port}/graphql`,
+    url: `ws://127.0.0.1:${port}/graphql`,
     webSocketImpl: WebSocket,
     retryAttempts: 0,
     connectionParams: token ? { authorization: `Bearer ${token}` } : {},
   })
   try {
     const first = await client.iterate({ query: document }).next()
-    return first.value as Answer
+    return first.value as FirstAnswer
   } catch (refusal) {
     // graphql-ws throws the errors of a refused operation, or the close event of a refused socket.
-    if (Array.isArray(refusal)) return { errors: refusal as NonNullable<Answer['errors']> }
+    if (Array.isArray(refusal)) return { errors: refusal as NonNullable<FirstAnswer['errors']> }
     return {
       errors: [{ message: '', extensions: { http: { status: (refusal as { code?: number }).code }, code: 'closed' } }],
     }
@@ -106,7 +73,7 @@ describe.each([
   test.each(subscriptions)('%s answers ten callers as its row says', async (rootField, { args, outcomes }) => {
     const said: Record<string, string> = {}
     for (const caller of callerNames) {
-      const answer = await first(documentFor(rootField, args, target), callers[caller])
+      const answer = await first(berth, documentFor(rootField, args, target), callers[caller])
       said[caller] = told(answer)
       if (said[caller] !== '200') expect(JSON.stringify(answer)).not.toContain(canary)
     }
@@ -123,7 +90,9 @@ describe.each([
         { ...target, vm: newId('vm'), process: newId('process'), ...absentAgentsTarget() },
         { ...target, vm: 'vm_x', process: 'prc_x', ...malformedAgentsTarget },
       ]
-      const answers = await Promise.all(tries.map((one) => first(documentFor(rootField, args, one), callers.stranger)))
+      const answers = await Promise.all(
+        tries.map((one) => first(berth, documentFor(rootField, args, one), callers.stranger)),
+      )
       const texts = answers.map((answer) =>
         JSON.stringify(answer)
           .replaceAll(/req_[0-9a-z]{26}/g, 'req')

@@ -26,6 +26,7 @@ import {
   refuseConnectorsToVmTokens,
   refuseStartersToVmTokens,
 } from './agents/starters.ts'
+import { refuseSecretsToVmTokens } from './sessions/plans.ts'
 import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './sessions/deletion.ts'
@@ -183,7 +184,7 @@ export async function archiveAgent(call: Call, publicId: string): Promise<Agent>
   })
 }
 
-/** Deletes an agent with its versions and its sessions. @throws BerthError not_found, work_active. */
+/** Deletes an agent with its versions and its sessions. @throws BerthError not_found, work_active, forbidden. */
 export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'agents:delete')
   await transaction(call.db, async (tx) => {
@@ -191,6 +192,7 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
     await refuseStartersToVmTokens(tx, scope, id, 'any')
     if (await hasActiveWork(tx, id))
       throw new BerthError('work_active', 'This agent has sessions that are running. Stop them, then delete it.')
+    await refuseSecretsToVmTokens(tx, scope, sql`agent_id = ${id}`) // which end with it, and are locked by now
     if (await hasOthersStarters(tx, scope, id))
       throw new BerthError(
         'work_active',

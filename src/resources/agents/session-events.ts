@@ -27,18 +27,10 @@ import { checkOutcomes, definedBy } from './outcomes/rows.ts'
 import { pendingOf } from './sessions/pending-work.ts'
 import { stepJob } from './sessions/jobs.ts'
 import { appendEvents, appendToWorking, type NewEvent } from './sessions/log.ts'
-import {
-  checkAtWork,
-  eventColumns,
-  isAtWork,
-  readSession,
-  sessionOver,
-  type Session,
-  type SessionEvent,
-} from './sessions/rows.ts'
+import { checkAtWork, eventColumns, isAtWork, sessionOver, type Session, type SessionEvent } from './sessions/rows.ts'
 import { maskedEvents, sessionMasker } from './sessions/secrets.ts'
 import { moveSession, waitOn } from './sessions/states.ts'
-import { noteVmToken, refuseSecretsToVmTokens } from './sessions/plans.ts'
+import { noteVmToken, readSessionToChange } from './sessions/plans.ts'
 
 /**
  * Appends a batch of a client's events, all or none. An idle session starts running if there is something to do; an
@@ -62,9 +54,8 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
     if (stored.length > 0) return stored
   }
   return transaction(call.db, async (tx) => {
-    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    const session = await readSessionToChange(tx, scope, publicId)
     if (session.status === 'terminated') throw sessionOver(session)
-    await refuseSecretsToVmTokens(tx, scope, session)
     await noteVmToken(tx, scope, session)
     await checkAnswers(tx, session, batch)
     checkOutcomes(session, definedBy(batch))

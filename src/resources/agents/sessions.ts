@@ -31,7 +31,7 @@ import { beginSession } from './sessions/beginning.ts'
 import {
   noteVmToken,
   readLabels,
-  refuseSecretsToVmTokens,
+  readSessionToChange,
   resolveAgent,
   resolveEnvironment,
   resolveVaults,
@@ -163,9 +163,8 @@ const agentChange = exact({ tools: z.unknown().optional(), mcp_servers: z.unknow
 export async function updateSession(call: Call, publicId: string, given: SessionChange): Promise<Session> {
   const scope = allow(call.caller, 'sessions:write')
   return transaction(call.db, async (tx) => {
-    const before = await readSession(tx, scope, publicId, sql`for no key update`)
+    const before = await readSessionToChange(tx, scope, publicId)
     if (before.status === 'terminated') throw sessionOver(before)
-    await refuseSecretsToVmTokens(tx, scope, before)
     await noteVmToken(tx, scope, before)
     const agent = readShape(agentChange, given.agent, 'agent')
     const after: Session = {
@@ -207,7 +206,7 @@ export async function updateSession(call: Call, publicId: string, given: Session
 export async function archiveSession(call: Call, publicId: string): Promise<Session> {
   const scope = allow(call.caller, 'sessions:write')
   return transaction(call.db, async (tx) => {
-    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    const session = await readSessionToChange(tx, scope, publicId)
     if (session.archivedAt) return session
     if (isAtWork(session))
       throw new BerthError(

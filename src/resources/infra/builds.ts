@@ -5,6 +5,7 @@ import {
   allowIn,
   closedToVmTokens,
   owned,
+  type Caller,
   type Permission,
   type Scope,
 } from '#src/platform/access.ts'
@@ -60,7 +61,7 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
 export async function submitBuild(call: Call, scope: Scope, order: Omit<BuildOrder, 'organizationId'>): Promise<Build> {
   const id = newUuid()
   const spec = readEither(order)
-  if (spec.output.type === 'function') allowDeployment(call, scope)
+  if (spec.output.type === 'function') allowDeployment(call.caller, scope.organizationId)
   const source = readSource(call.sealer, id, order)
   const role = scope.role ?? 'member' // submitted by an API key
   await checkBuildSecrets(call.db, scope.organizationId, role, spec.secrets)
@@ -123,7 +124,8 @@ export async function findBuilds(call: Call, ids: readonly string[]): Promise<Sh
  * @throws BerthError not_found, forbidden.
  */
 export async function cancelBuild(call: Call, publicId: string): Promise<Build> {
-  const { id } = await readableBuild(call, publicId, 'builds:write')
+  const { id, organizationId, outputType } = await readableBuild(call, publicId, 'builds:write')
+  if (outputType === 'function') allowDeployment(call.caller, organizationId)
   return transaction(call.db, async (tx) => {
     const build = await getOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`)
     if (build.status === 'queued')
@@ -169,9 +171,9 @@ function readEither({ spec, specBytes }: Pick<BuildOrder, 'spec' | 'specBytes'>)
 }
 
 /** A build that deploys needs the right to deploy, now and when it ends. */
-function allowDeployment({ caller }: Call, scope: Scope): void {
-  if (scope.vmId !== null) throw closedToVmTokens('functions')
-  allowIn(caller, 'functions:write', scope.organizationId)
+function allowDeployment(caller: Caller, organizationId: string): void {
+  if (caller.kind === 'person' && caller.vmId !== null) throw closedToVmTokens('functions')
+  allowIn(caller, 'functions:write', organizationId)
 }
 
 /** With a repository, the context is a folder in it; without one, it is an upload of the organization, or nothing. */

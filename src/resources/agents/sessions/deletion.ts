@@ -11,21 +11,22 @@ import { failTasksOf } from '#src/resources/agents/tasks/moves.ts'
 import { tellOfSession } from './happenings.ts'
 import { stepJob } from './jobs.ts'
 import { appendEvents, sessionTopic } from './log.ts'
-import { findSessionRow, isAtWork, readSession } from './rows.ts'
+import { readSessionToChange } from './plans.ts'
+import { findSessionRow, isAtWork } from './rows.ts'
 
 const lookAgainMs = 1_000
 
 /**
  * Deletes a session with its log. A running one is interrupted and given 5 s to stop; a VM that was created for it
  * alone is deleted in any case. Subscribers get `session.deleted`.
- * @throws BerthError not_found.
+ * @throws BerthError not_found, forbidden.
  */
 export async function deleteSession(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'sessions:write')
   const { id } = await interrupt(call, publicId)
   await untilStopped(call, id)
   await transaction(call.db, async (tx) => {
-    const { environmentId } = await readSession(tx, scope, publicId, sql`for update`)
+    const { environmentId } = await readSessionToChange(tx, scope, publicId, sql`for update`)
     await removeSession(call, tx, { id, environmentId })
   })
 }
@@ -52,7 +53,7 @@ export async function removeSession(
 async function interrupt(call: Call, publicId: string): Promise<{ id: string }> {
   const scope = allow(call.caller, 'sessions:write')
   return transaction(call.db, async (tx) => {
-    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    const session = await readSessionToChange(tx, scope, publicId)
     if (!isAtWork(session)) return session
     await appendEvents(tx, session.id, [{ type: 'user.interrupt' }])
     await call.jobs.enqueue(tx, stepJob, { sessionId: session.id })

@@ -1,4 +1,5 @@
 /** What a session starts with: its agent, environment and vaults, as a request names them. */
+import type { RawBuilder } from 'kysely'
 import { z } from 'zod'
 import { closedToVmTokens, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
@@ -15,7 +16,7 @@ import { environmentArchived, readEnvironment, type Environment } from '#src/res
 import type { ResourceOrder } from '#src/resources/agents/session-resources/orders.ts'
 import { readMetadata, readShape, readText, type Metadata } from '#src/resources/agents/agents/field-rules.ts'
 import { pinSkills } from '#src/resources/agents/skills/sessions.ts'
-import type { Session, SessionSource } from './rows.ts'
+import { readSession, type Session, type SessionSource } from './rows.ts'
 import { vaultArchived } from '#src/resources/agents/vaults/rows.ts'
 
 /** The agent of a session: one of the caller's, or one of Berth's own, by name. */
@@ -135,31 +136,44 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
 }
 
 /**
- * Keeps the token inside a VM from what it may not read itself: it may not use a session that is a member of a group, or
- * that has vaults or resources, nor one in a VM that may hold secrets, resources or skills of other sessions, or what a deployment has set up in it.
+ * Whether a session of `sessions` is closed to the token inside a VM, which may read it and change nothing of it: it is a
+ * member of a group, it has vaults or resources, or it works in a VM that may hold secrets, resources or skills of other
+ * sessions, or what a deployment has set up in it.
+ */
+const isClosedToVms = sql<boolean>`(cardinality(vault_ids) > 0
+  or exists (select from group_members m where m.session_id = sessions.id)
+  or environment_id is not null and (deployment_id is not null or exists (
+    select from environments e where e.id = sessions.environment_id and (not e.ephemeral
+      or exists (select from vm_env v where v.vm_id = e.vm_id and v.source = 'vault')
+      or exists (select from vm_skills k where k.vm_id = e.vm_id)
+      or exists (select from session_resources r where r.session_id = sessions.id or r.vm_id = e.vm_id)))))`
+
+/**
+ * Keeps the token inside a VM from the sessions among these that are closed to it.
+ * @param which a condition on `sessions`.
  * @throws BerthError forbidden.
  */
-export async function refuseSecretsToVmTokens(
-  db: Db,
-  scope: Scope,
-  { id, vaultIds, environmentId, deploymentId }: Pick<Session, 'id' | 'vaultIds' | 'environmentId' | 'deploymentId'>,
-): Promise<void> {
-  if (!scope.vmId) return
-  const isClosed =
-    vaultIds.length > 0 ||
-    (await findOne(db, sql`select 1 from group_members where session_id = ${id} limit 1`)) !== undefined ||
-    (environmentId !== null &&
-      (deploymentId !== null ||
-        (await findOne(
-          db,
-          sql`
-    select 1 from environments e where id = ${environmentId} and (not ephemeral or exists (select from vm_env v where v.vm_id = e.vm_id and v.source = 'vault')
-      or exists (select from vm_skills k where k.vm_id = e.vm_id) or exists (select from session_resources r where r.session_id = ${id} or r.vm_id = e.vm_id))`,
-        ))))
-  if (isClosed)
+export async function refuseSecretsToVmTokens(db: Db, { vmId }: Scope, which: RawBuilder<unknown>): Promise<void> {
+  if (vmId === null) return
+  if (await findOne(db, sql`select 1 from sessions where ${which} and ${isClosedToVms} limit 1`))
     throw closedToVmTokens(
       'sessions with vaults, resources, skills in a VM or an environment of their own, and members of groups',
     )
+}
+
+/**
+ * The caller's session, locked, for whatever changes or ends it or shows it to others.
+ * @throws BerthError not_found; forbidden for the token inside a VM where the session is closed to it.
+ */
+export async function readSessionToChange(
+  tx: Tx,
+  scope: Scope,
+  publicId: string,
+  lock: RawBuilder<unknown> = sql`for no key update`,
+): Promise<Session> {
+  const session = await readSession(tx, scope, publicId, lock)
+  await refuseSecretsToVmTokens(tx, scope, sql`id = ${session.id}`)
+  return session
 }
 
 /**

@@ -8,7 +8,8 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { sessionTopic } from './log.ts'
-import { readSession, type Session } from './rows.ts'
+import { readSessionToChange } from './plans.ts'
+import type { Session } from './rows.ts'
 
 /** A session's recent activity. `unreadCount`, 100 at most, does not count what the owner sent. */
 export type Activity = {
@@ -46,7 +47,7 @@ export async function markSeen(call: Call, publicId: string, throughEventId: str
   const scope = allow(call.caller, 'sessions:write')
   const eventId = decodeId('sessionEvent', throughEventId)
   return transaction(call.db, async (tx) => {
-    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    const session = await readSessionToChange(tx, scope, publicId)
     const event =
       eventId &&
       (await findOne<Pick<Row<'session_events'>, 'position'>>(

@@ -9,7 +9,8 @@ import type { Call } from '#src/platform/services.ts'
 import { pageLog } from '#src/resources/agents/session-events.ts'
 import type { SessionEventType } from './event-types.ts'
 import { sessionTopic } from './log.ts'
-import { readSession, type Session, type SessionEvent } from './rows.ts'
+import { readSessionToChange } from './plans.ts'
+import type { Session, SessionEvent } from './rows.ts'
 
 /** What anyone with the link may see of a session. */
 export type SharedSession = { id: string; title: string | null; agentName: string; sharedAt: string }
@@ -33,7 +34,7 @@ const shownTypes = ['user.message', 'agent.message', 'agent.tool_use', 'agent.to
 export async function setSharing(call: Call, publicId: string, shared: boolean): Promise<Session> {
   const scope = allow(call.caller, 'sessions:write')
   return transaction(call.db, async (tx) => {
-    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    const session = await readSessionToChange(tx, scope, publicId)
     if ((session.sharedAt !== null) === shared) return session
     if (shared && (await hasAttachmentElsewhere(tx, session.id)))
       throw new BerthError(
