@@ -73,11 +73,61 @@ describe('a cron expression', () => {
     expect(moments('15 2 3 10 *', 'Australia/Lord_Howe', '2027-01-01T00:00:00Z', 1)).toEqual(['2028-10-02T15:15'])
   })
 
-  test('is counted in local time while clocks show an hour again, and over a day that a zone left out', () => {
-    expect(moments('*/20 * * * *', 'Europe/Rome', '2027-10-31T01:10:00Z', 2)).toEqual([
+  test('goes on in the hour that clocks repeat, where its hour is *', () => {
+    expect(moments('*/20 * * * *', 'Europe/Rome', '2027-10-31T00:10:00Z', 8)).toEqual([
+      '2027-10-31T00:20',
+      '2027-10-31T00:40',
+      '2027-10-31T01:00',
+      '2027-10-31T01:20',
+      '2027-10-31T01:40',
       '2027-10-31T02:00',
       '2027-10-31T02:20',
+      '2027-10-31T02:40',
     ])
+    expect(moments('5 */2 * * *', 'America/New_York', '2027-11-07T04:30:00Z', 3)).toEqual([
+      '2027-11-07T07:05', // 2:05, which occurs once; the hour from 1 on occurs twice
+      '2027-11-07T09:05',
+      '2027-11-07T11:05',
+    ])
+    expect(moments('5 */2 * * *', 'Europe/Rome', '2027-10-30T23:00:00Z', 3)).toEqual([
+      '2027-10-31T00:05',
+      '2027-10-31T01:05',
+      '2027-10-31T03:05',
+    ])
+    expect(moments('*/15 * * * *', 'Australia/Lord_Howe', '2027-04-03T14:40:00Z', 4)).toEqual([
+      '2027-04-03T14:45',
+      '2027-04-03T15:00', // 1:30 again: clocks go back by half an hour
+      '2027-04-03T15:15',
+      '2027-04-03T15:30',
+    ])
+  })
+
+  test('keeps its pace through each change of clocks, in every zone, where its hour is *', () => {
+    const minute = 60_000
+    for (const timezone of [
+      'Europe/Rome',
+      'America/New_York',
+      'Australia/Lord_Howe',
+      'Antarctica/Troll',
+      'Asia/Kolkata',
+    ])
+      for (const day of ['2027-03-14', '2027-03-28', '2027-04-04', '2027-10-03', '2027-10-31', '2027-11-07']) {
+        for (let halfHour = -28; halfHour < 68; halfHour++) {
+          const before = new Date(Date.parse(`${day}T00:00:00Z`) + halfHour * 30 * minute)
+          const next = nextMoment({ cron: '*/30 * * * *', timezone }, before)
+          expect(next?.getTime(), `${timezone} after ${before.toISOString()}`).toBe(before.getTime() + 30 * minute)
+        }
+      }
+  })
+
+  test('has a list of hours once, also where it names each, and in the hour that clocks repeat', () => {
+    expect(moments('0 0-23 * * *', 'Europe/Rome', '2027-10-30T23:30:00Z', 2)).toEqual([
+      '2027-10-31T00:00',
+      '2027-10-31T02:00',
+    ])
+  })
+
+  test('is counted in local time over a day that a zone left out', () => {
     expect(moments('0 12 * * *', 'Pacific/Apia', '2011-12-29T12:00:00Z', 2)).toEqual([
       '2011-12-29T22:00',
       '2011-12-30T22:00',
@@ -149,12 +199,21 @@ describe('a cron expression', () => {
     ['1,,2 * * * *', 'Its minute must be'],
     ['0 0 31 feb *', 'Its months do not have that day.'],
     ['5,5 * * * *', 'Its minute names something twice.'],
+    ['*/90 * * * *', 'The step of its minute is 59 at most: a larger one would start over before it is reached.'],
+    ['*/60 * * * *', 'The step of its minute is 59 at most'],
+    ['*/1000 * * * *', 'The step of its minute is 59 at most'],
+    ['0 10-20/60 * * *', 'The step of its hour is 23 at most'],
+    ['0 1,*/24 * * *', 'The step of its hour is 23 at most'],
+    ['0 0 */32 * *', 'The step of its day of the month is 31 at most'],
+    ['0 0 1 */13 *', 'The step of its month is 12 at most'],
+    ['0 0 1 jan/24 *', 'The step of its month is 12 at most'],
+    ['0 0 * * */8', 'The step of its day of the week is 7 at most'],
     ['0 0 * * 0,7', 'Its day of the week names something twice.'],
   ])('%s is refused in words of ours, which say the field', (cron, sentence) => {
     expect(() => readCron(cron, 'UTC')).toThrow(`cron is not an expression that can be used. ${sentence}`)
   })
 
-  test.each(['*/99 * * * *', '5/2 * * * *', '0 0 * * 7', '0 0 * * 0-7', '0 0 1-7,15 JAN-mar sun,Wed'])(
+  test.each(['*/59 */23 */31 */12 */7', '5/2 * * * *', '0 0 * * 7', '0 0 * * 0-7', '0 0 1-7,15 JAN-mar sun,Wed'])(
     '%s is taken',
     (cron) => {
       expect(readCron(cron, 'UTC').cron).toBe(cron)

@@ -1,6 +1,7 @@
 /**
  * The moments of a cron expression in a time zone: five fields (minute, hour, day of the month, month, day of the week),
- * as POSIX defines them. A local time that the clocks skip does not occur; one that occurs twice counts the first time.
+ * as POSIX defines them. A local time that the clocks skip does not occur. One that occurs twice counts both times where
+ * the hour is `*`, with a step or without, as in ISC cron: such an expression is a pace. Otherwise it counts the first time.
  */
 import { setImmediate as otherWork } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
@@ -8,7 +9,7 @@ import { momentAt, now } from '#src/platform/clock.ts'
 
 const expressionLengthMax = 255
 /** One element of a field: `*`, a number or a name, or a range of them, each with a step if wanted. */
-const element = /^(?:\*|(\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?)(?:\/(\d{1,2}))?$/i
+const element = /^(?:\*|(\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?)(?:\/(\d+))?$/i
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 /** The fields in their order, each with its numbers, and the names of the first of those where they have any. */
@@ -46,16 +47,41 @@ export function readCron(cron: string, timezone: string): Cron {
 export function nextMoment({ cron, timezone }: Cron, after: Date): Date | null {
   const times = timesOf(cron)
   const local = Temporal.Instant.fromEpochMilliseconds(after.getTime()).toZonedDateTimeISO(timezone)
-  for (const day of daysOf(times, local.toPlainDate())) {
-    const first = day.equals(local.toPlainDate()) ? local.hour * 60 + local.minute : 0
-    for (const hour of times.hours)
-      for (const minute of times.minutes) {
-        if (hour * 60 + minute < first) continue // its first occurrence is over, also where clocks were set back
-        const at = occurrence(day.toPlainDateTime({ hour, minute }), timezone)
-        if (at !== null && at > after.getTime()) return momentAt(at)
-      }
+  const today = local.toPlainDate()
+  for (const day of daysOf(times, today)) {
+    if (times.everyHour && changesClocks(day, timezone)) {
+      const at = everyOccurrence(times, day, timezone).find((one) => one > after.getTime())
+      if (at !== undefined) return momentAt(at)
+      continue
+    }
+    const first = day.equals(today) ? local.hour * 60 + local.minute : 0
+    for (const { hour, minute } of timesOfDay(times)) {
+      if (hour * 60 + minute < first) continue // its first occurrence is over, also where clocks were set back
+      const at = occurrence(day.toPlainDateTime({ hour, minute }), timezone)
+      if (at !== null && at > after.getTime()) return momentAt(at)
+    }
   }
   return null
+}
+
+function* timesOfDay({ hours, minutes }: Times): Generator<{ hour: number; minute: number }> {
+  for (const hour of hours) for (const minute of minutes) yield { hour, minute }
+}
+
+/** Whether a zone's clocks change in the course of this day. */
+function changesClocks(day: Temporal.PlainDate, timezone: string): boolean {
+  return day.toZonedDateTime(timezone).offset !== day.add({ days: 1 }).toZonedDateTime(timezone).offset
+}
+
+/** All moments of a day, also the second ones of local times that occur twice; ascending, in milliseconds since the epoch. */
+function everyOccurrence(times: Times, day: Temporal.PlainDate, timezone: string): number[] {
+  const moments = new Set<number>()
+  for (const time of timesOfDay(times))
+    for (const which of ['earlier', 'later'] as const) {
+      const at = occurrence(day.toPlainDateTime(time), timezone, which)
+      if (at !== null) moments.add(at)
+    }
+  return [...moments].toSorted((one, other) => one - other)
 }
 
 /**
@@ -71,9 +97,13 @@ export async function momentsFrom(cron: Cron, first: Date | null, most: number):
   return moments
 }
 
-/** The first time that a zone's clocks show this local time, in milliseconds since the epoch; null when they skip it. */
-function occurrence(local: Temporal.PlainDateTime, timezone: string): number | null {
-  const shown = local.toZonedDateTime(timezone, { disambiguation: 'earlier' })
+/** When a zone's clocks show this local time, the first or the last time, in milliseconds since the epoch; null when they skip it. */
+function occurrence(
+  local: Temporal.PlainDateTime,
+  timezone: string,
+  which: 'earlier' | 'later' = 'earlier',
+): number | null {
+  const shown = local.toZonedDateTime(timezone, { disambiguation: which })
   return shown.toPlainDateTime().equals(local) ? shown.epochMilliseconds : null
 }
 
@@ -81,6 +111,8 @@ function occurrence(local: Temporal.PlainDateTime, timezone: string): number | n
 type Times = {
   minutes: number[]
   hours: number[]
+  /** Whether the hour is `*`, with a step or without. */
+  everyHour: boolean
   months: number[]
   isOn: (dayOfMonth: number, dayOfWeek: number) => boolean
 }
@@ -96,6 +128,7 @@ function timesOf(cron: string): Times {
   return {
     minutes,
     hours,
+    everyHour: fields[1]?.startsWith('*') === true && !fields[1].includes(','),
     months,
     isOn: (day, weekday) =>
       restrictsDay && restrictsWeekday
@@ -135,6 +168,10 @@ function elementNumbers(text: string, rule: FieldRule): Set<number> {
   const to = last !== undefined ? numberOf(last, rule) : first === undefined ? rule.most : only
   if (found === undefined || by < 1 || !isWithin(from, rule) || !isWithin(to, rule) || from > to)
     throw invalidCron(fieldSentence(rule))
+  if (by > rule.most)
+    throw invalidCron(
+      `The step of its ${rule.name} is ${rule.most} at most: a larger one would start over before it is reached.`,
+    )
   const numbers = new Set<number>()
   for (let number = from; number <= to; number += by) numbers.add(rule.name === 'day of the week' ? number % 7 : number)
   return numbers
