@@ -35,6 +35,7 @@ export const skipReason = enumOf(
   {
     trigger_disabled: 'The trigger is disabled.',
     deployment_paused: 'Its deployment is paused or archived.',
+    ref_deleted: 'The push deleted its branch or tag.',
     filter_mismatch: 'A filter did not match.',
     fork_pull_request: 'The code is of a fork.',
     untrusted_author: 'The author is not among those whose texts count.',

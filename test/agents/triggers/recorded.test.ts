@@ -22,6 +22,10 @@ const deliveries = (recorded as unknown as { name: string; examples: Payload[] }
   examples.map((payload, index) => ({ event: name, payload, id: `${name}-${index}` })),
 )
 const kinds: Readonly<Record<string, readonly string[]>> = eventKinds
+/** Pushes that deleted their tag. */
+const recordedDeletions = deliveries.filter(
+  ({ event, payload }) => event === 'push' && (payload as { deleted?: boolean }).deleted === true,
+).length
 const repositories = ['Codertocat/Hello-World', 'octo-org/octo-repo']
 
 async function deliver({
@@ -63,15 +67,25 @@ test('every recorded delivery is answered as documented, and those that triggers
     expect([id, answer]).toEqual([id, documented])
   }
   expect(expected).toBeGreaterThan(90)
-  type Fire = { delivery: string; status: string; error: unknown; event: string; sender: { login: string } | null }
+  type Fire = {
+    delivery: string
+    status: string
+    skipReason: string | null
+    error: unknown
+    event: string
+    sender: { login: string } | null
+  }
   let fires: Fire[] = []
   await until('all are decided', async () => {
-    const { rows } = await sql<Fire>`select delivery, event, status, error, sender from trigger_fires
+    const { rows } = await sql<Fire>`select delivery, event, status, skip_reason, error, sender from trigger_fires
       where trigger_id = any(${starting}::uuid[])`.execute(berth.services.db)
     fires = rows
     return fires.every(({ status }) => status !== 'pending')
   })
-  expect(fires.filter(({ status, sender }) => status !== 'started' || !sender?.login)).toEqual([])
+  const deletions = fires.filter(({ skipReason }) => skipReason === 'ref_deleted')
+  expect(deletions.length).toBe(recordedDeletions)
+  const others = fires.filter((fire) => !deletions.includes(fire))
+  expect(others.filter(({ status, sender }) => status !== 'started' || !sender?.login)).toEqual([])
   expect(fires).toHaveLength(expected)
   expect(new Set(fires.map(({ event }) => event))).toEqual(new Set(Object.keys(kinds)))
 })

@@ -42,6 +42,7 @@ export function whySkipped(
   const isBot = sender.type === 'Bot' || sender.login.endsWith('[bot]')
   if (!trigger.enabled) return 'trigger_disabled'
   if (isPaused) return 'deployment_paused'
+  if (facts.isDeletion) return 'ref_deleted'
   if (mismatch !== null) return 'filter_mismatch'
   if (facts.isFork && !filters.allow_forks) return 'fork_pull_request'
   if (facts.association !== null && !(filters.author_associations as string[]).includes(facts.association))

@@ -22,6 +22,8 @@ export type Facts = {
   /** Whether a push changed more files than are read. */
   hasMorePaths: boolean
   isFork: boolean
+  /** Whether a push deleted the branch or tag; absent in what was stored before that was read. */
+  isDeletion?: boolean
   /** What the author of the event's text is to the repository; null where only those who may write can cause the event. */
   association: string | null
   /** The apps by which it was caused: names and client ids. */
@@ -121,6 +123,7 @@ function factsOf(event: EventName, root: Fields, ref: string | null): Facts {
     comment: textOf(said?.['body'], triggerLimits.bodyLength),
     ...push,
     isFork: isFork(event, root, pull),
+    isDeletion: event === 'push' && (root['deleted'] === true || isNoCommit(root['after'])),
     association: byWriters.has(event) ? null : (textOf((said ?? item)?.['author_association'], textLength) ?? 'NONE'),
     apps: [at(said, 'performed_via_github_app'), at(item, 'performed_via_github_app')].flatMap((app) =>
       ['slug', 'client_id'].flatMap((key) => textOf(at(fieldsOf(app), key), textLength) ?? []),
@@ -138,6 +141,11 @@ function isFork(event: EventName, root: Fields, pull: Fields | undefined): boole
   if (event === 'workflow_run')
     return differ(at(root, 'workflow_run', 'head_repository', 'id'), at(root, 'repository', 'id'))
   return event === 'check_suite' && textOf(at(root, 'check_suite', 'head_branch'), textLength) === null
+}
+
+/** The hash that stands for no commit. */
+function isNoCommit(given: Json | undefined): boolean {
+  return typeof given === 'string' && /^0{40,64}$/.test(given)
 }
 
 function differ(head: Json | undefined, base: Json | undefined): boolean {

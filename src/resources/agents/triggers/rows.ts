@@ -34,6 +34,7 @@ export type AuthorAssociation = (typeof authorAssociations)[number]
 export type SkipReason =
   | 'trigger_disabled'
   | 'deployment_paused'
+  | 'ref_deleted'
   | 'filter_mismatch'
   | 'fork_pull_request'
   | 'untrusted_author'

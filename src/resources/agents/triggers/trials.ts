@@ -125,6 +125,7 @@ function whyUnheard(trigger: Trigger, { event, action, repo, routed }: Tried): s
 const sentences: Readonly<Record<Exclude<SkipReason, 'filter_mismatch'>, string>> = {
   trigger_disabled: 'The trigger is disabled. Enable it with updateTrigger.',
   deployment_paused: 'Its deployment is paused or archived.',
+  ref_deleted: 'The push deleted the branch or tag, so there is nothing to work on.',
   fork_pull_request: 'The code is of a fork. filters.allowForks lets it count.',
   untrusted_author: 'The author is none of filters.authorAssociations.',
   bot_sender: 'A bot caused it. filters.allowBots lets it count.',
