@@ -66,7 +66,7 @@ export function readAddress(url: string, which: string): { key: string; name: st
   // The short form of ssh: git@host:owner/name.git
   const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)([\w./~-]+)$/.exec(url)
   const parsed = short
-    ? { protocol: 'ssh:', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' }
+    ? { protocol: 'ssh:', username: '', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' }
     : URL.parse(url)
   if (!parsed || !parsed.hostname) throw refused('git cannot clone the url; use https://host/owner/name.')
   // Plain http can be read on the network, so it is only for the operator's own host, which is reached locally.
@@ -75,11 +75,18 @@ export function readAddress(url: string, which: string): { key: string; name: st
     parsed.protocol === 'ssh:' ||
     (parsed.protocol === 'http:' && parsed.hostname.toLowerCase() === 'host.berth.internal')
   if (!allowed) throw refused('the url must begin with https:// or ssh:// (http:// only for host.berth.internal).')
+  if (!isHost(parsed.hostname) || /^(?:-|%2d)/i.test(parsed.username))
+    throw refused('the url has a host or user name that ssh would take for an option, or that is no name.')
   if (/[\s\\]|^-/.test(url)) throw refused('the url contains characters that are not allowed in a URL.')
   const path = withoutEnding(parsed.pathname, '/').replace(/\.git$/, '')
   const name = posix.basename(path)
   if (!/^[\w.-]+$/.test(name) || name === '.' || name === '..') throw refused('the url names no repository.')
   return { key: `${parsed.hostname.toLowerCase()}:${parsed.port}${path}${parsed.search}`, name }
+}
+
+/** A host by name or IPv6 address. ssh, which git calls, takes what begins with a hyphen for an option, and git unescapes percent signs. */
+function isHost(text: string): boolean {
+  return /^(?:[\w.][\w.-]*|\[[\d:a-f.]+\])$/i.test(text)
 }
 
 /** Whether git accepts this as the name of a branch. */

@@ -42,12 +42,14 @@ const text = (most: number): z.ZodString => z.string().max(most, { abort: true }
 const path = text(limits.buildPathLength).refine(
   (given) => !posix.isAbsolute(given) && !posix.normalize(given).split('/').includes('..'),
 )
+/** Whether it has a scheme, such as `file:`: no folder of a checkout is called so. */
+const hasScheme = (given: string): boolean => /^[a-z][a-z\d+.-]*:/i.test(given)
 const isUrl = (given: string): boolean => /^https?:\/\//.test(given)
 const shape = exact({
   version: z.literal(1).default(1),
   builder: z.enum(['command', 'static']).default('command'),
   template: text(limits.nameLength).min(1).default('base'),
-  context: z.union([path, text(limits.buildUrlLength).refine(isUrl)]).default('.'),
+  context: z.union([path.refine((given) => !hasScheme(given)), text(limits.buildUrlLength).refine(isUrl)]).default('.'),
   commands: z.array(text(limits.buildCommandLength).min(1)).max(limits.buildCommandsMax).default([]),
   env: z.record(z.string(), z.string()).default({}),
   secrets: z
