@@ -122,6 +122,11 @@ describe('before there is a session', () => {
     [{ replication: 'database' }, '0A000'],
     [{ options: '-D /tmp' }, '22023'],
     [{ options: '--' }, '22023'],
+    [{ options: '--local_preload_libraries=../../tmp/x' }, '0A000'],
+    [{ options: '-c LOCAL-preload-libraries=' }, '0A000'],
+    [{ options: '-c search_path=x -clocal_preload_libraries=x' }, '0A000'],
+    [{ local_preload_libraries: 'x' }, '0A000'],
+    [{ Local_Preload_Libraries: '../../tmp/x' }, '0A000'],
     [{ user: '' }, '28000'],
   ])('settings such as %j are refused before any login', async (settings, code) => {
     const client = await connectSecured(world.port)

@@ -58,12 +58,13 @@ function readStartup(content: Buffer, minor: number): Startup {
   const database = settings.get('database') || user
   refuseReplication(settings.get('replication'))
   for (const name of ['user', 'database', 'replication']) settings.delete(name)
-  const names = [...settings.keys(), ...namesInOptions(settings.get('options') ?? '')]
+  const names = [...settings.keys(), ...namesInOptions(settings.get('options') ?? '')].map((name) => name.toLowerCase())
+  refuseLibraries(names)
   return {
     user,
     database,
     settings,
-    changesRole: names.some((name) => rolesOfSession.has(name.toLowerCase())),
+    changesRole: names.some((name) => rolesOfSession.has(name)),
     unknownOptions,
     newer: minor > 0,
   }
@@ -71,6 +72,16 @@ function readStartup(content: Buffer, minor: number): Startup {
 
 /** Settings that make a session begin as somebody else; Postgres allows them among the roles of which the user is a member. */
 const rolesOfSession: ReadonlySet<string> = new Set(['role', 'session_authorization'])
+
+/** The proxy begins every session without libraries, so one that asks for some would not get them. */
+function refuseLibraries(names: readonly string[]): void {
+  if (!names.includes('local_preload_libraries')) return
+  throw new PostgresRefusal(
+    'feature_not_supported',
+    'the parameter "local_preload_libraries" cannot be set here',
+    'Extensions are made with CREATE EXTENSION.',
+  )
+}
 
 function* pairsOf(content: Buffer): Generator<[string, string]> {
   if (content.at(-1) !== 0 || (content.length > 5 && content.at(-2) !== 0))
