@@ -255,6 +255,22 @@ describe('by hand', () => {
     ])
   })
 
+  test.each([
+    'copy (select 1) to stdout',
+    'COPY notes TO STDOUT',
+    'copy notes from stdin',
+    ' ;; /* a comment /* in it */ */ -- and one\n cOpY (insert into copied values (1) returning n) to stdout',
+  ])('%s is refused with 0A000, and nothing is done', async (query) => {
+    await post({ query: 'create table if not exists copied (n int)' })
+    const refused = {
+      status: 400,
+      body: { error: 'invalid_request', code: '0A000', hint: expect.stringContaining('port') },
+    }
+    expect(await post({ query })).toMatchObject(refused)
+    expect(await post({ queries: [{ query: 'insert into copied values (2)' }, { query }] })).toMatchObject(refused)
+    expect((await post({ query: 'select n from copied' })).body['rows']).toEqual([])
+  })
+
   test('the database may be named by the host name of the request, and nothing else', async () => {
     const body = JSON.stringify({ query: 'select current_user::text as who' })
     const { port } = new URL(world.berth.url)

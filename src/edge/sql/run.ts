@@ -6,6 +6,7 @@ import { log } from '#src/platform/log.ts'
 import { asDriverSocket } from '#src/platform/postgres/driver-sockets.ts'
 import type { InsideClient } from '../postgres/proxy.ts'
 import { sqlStates } from '../postgres/refusals.ts'
+import { nextToken, tokens } from '../postgres/sessions/sql-tokens.ts'
 import type { SqlQuery, SqlRequest } from './request.ts'
 
 /** What Postgres has answered to one statement. */
@@ -39,6 +40,7 @@ export async function runQueries(
   { queries, begin }: Pick<SqlRequest, 'queries' | 'begin'>,
   { applicationName, signal }: { applicationName: string | null; signal: AbortSignal },
 ): Promise<SqlResult[]> {
+  for (const { query } of queries) refuseCopy(query)
   const { stream, cut } = open()
   const late = AbortSignal.timeout(limits.sqlSeconds * 1000)
   const either = AbortSignal.any([signal, late])
@@ -80,6 +82,20 @@ export async function runQueries(
     either.removeEventListener('abort', cut)
     stream.destroy() // it rests, so what it had is free for others
   }
+}
+
+/** What COPY reads and writes are streams of the protocol, for which a request has no place. It is refused before anything runs. */
+function refuseCopy(query: string): void {
+  const text = Buffer.from(query)
+  const cursor = { text, at: 0, to: text.length, start: 0 }
+  let token = nextToken(cursor)
+  while (token === tokens.semicolon) token = nextToken(cursor)
+  if (token !== tokens.word || text.toString('latin1', cursor.start, cursor.at).toLowerCase() !== 'copy') return
+  const failure = new pg.DatabaseError('COPY is not available over HTTP', 0, 'error')
+  failure.severity = 'ERROR'
+  failure.code = sqlStates.feature_not_supported
+  failure.hint = 'Use insert or select, or COPY at the Postgres port, as psql does.'
+  throw new SqlFailed(failure)
 }
 
 async function runAll(client: pg.Client, queries: readonly SqlQuery[], begin: string | null): Promise<SqlResult[]> {
