@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { refused } from './metrics.ts'
-import { rawPage } from './pages.ts'
+import { pages, rawPage, type Page } from './pages.ts'
 import { createSimpleConnections } from './simple/connections.ts'
 
 /** What is done with connections and their requests. */
@@ -23,7 +23,17 @@ export function createHttp1(
   { admit, serve, upgrade }: Http1Handlers,
 ): Server {
   const server = createNodeServer(limits, everyMs)
-  const take = (request: IncomingMessage, answer: ServerResponse): void => serve(request, answer, request.socket)
+  /** The answers that are not over. A request may be read while that to the one before is written. */
+  const open = new WeakMap<Duplex, Set<ServerResponse>>()
+  const take = (request: IncomingMessage, answer: ServerResponse): void => {
+    const { socket } = request
+    const answers = open.get(socket) ?? new Set()
+    open.set(socket, answers.add(answer))
+    answer.once('close', () => answers.delete(answer))
+    serve(request, answer, socket)
+  }
+  server.on('clientError', (error, socket) => answerBadHttp(error, socket, open.get(socket) ?? new Set()))
+  server.on('connect', (_request, socket) => endWith(socket, pages.method))
   server.on('request', take)
   server.on('checkContinue', take)
   server.on('upgrade', upgrade)
@@ -72,26 +82,33 @@ function createNodeServer(limits: typeof ingressLimits, everyMs: number): Server
     refused.inc({ reason: 'unread-answer' })
     socket.destroy()
   })
-  server.on('clientError', answerBadHttp)
   server.on('dropRequest', (_request, socket) => socket.destroy())
   return server
 }
 
-/** What cannot be read as HTTP. */
-function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** What cannot be read as HTTP. One answer is enough, and nothing is written into one that has begun. */
+function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex, answers: ReadonlySet<ServerResponse>): void {
   if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const begun = [...answers].filter(({ headersSent }) => headersSent)
+  if (begun.some(({ writableEnded }) => !writableEnded)) return void socket.destroy()
+  if (begun.some(({ shouldKeepAlive }) => !shouldKeepAlive)) return
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuseLate(socket)
-  refused.inc({ reason: 'bad-http' })
   const isLarge = error.code === 'HPE_HEADER_OVERFLOW'
   const page = isLarge
     ? { status: 431, title: 'Request Header Fields Too Large', sentence: 'The headers of the request are too large.' }
     : { status: 400, title: 'Bad Request', sentence: 'The request is no proper HTTP.' }
-  socket.end(rawPage(page, false), () => socket.destroy())
+  endWith(socket, page)
 }
 
 /** A request that does not come. */
 function refuseLate(socket: Duplex): void {
+  endWith(socket, { status: 408, title: 'Request Timeout', sentence: 'The request came too slowly.' })
+}
+
+/** Answers what is no proper request, and closes the connection. */
+function endWith(socket: Duplex, page: Page): void {
   refused.inc({ reason: 'bad-http' })
-  const page = { status: 408, title: 'Request Timeout', sentence: 'The request came too slowly.' }
+  socket.on('error', () => socket.destroy())
+  socket.resume() // what is left unread would cut the answer
   socket.end(rawPage(page, false), () => socket.destroy())
 }

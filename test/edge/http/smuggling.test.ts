@@ -92,10 +92,33 @@ describe('a request is refused', () => {
   ])('%s', async (_, text) => {
     seen = []
     const answer = await refusedAnswer(Buffer.from(text, 'latin1'))
-    // Either nothing, or a refusal; and what was hidden behind it is not taken for a request.
-    expect(answer).toMatch(/^(?:HTTP\/1\.1 (?:4\d\d|501) |$)/)
+    // One refusal and nothing behind it; and what was hidden there is not taken for a request.
+    expect(answer).toMatch(/^HTTP\/1\.1 (?:4\d\d|501) /)
+    expect(answer.match(/HTTP\/1\.[01] \d{3}/g)).toHaveLength(1)
     expect(seen).not.toContain('/smuggled')
     expect((await ask(world, 'a.test')).text).toBe('fine')
+  })
+
+  test('to tunnel, with the documented 405', async () => {
+    const answer = await refusedAnswer(Buffer.from('CONNECT a.test:80 HTTP/1.1\r\nHost: a.test:80\r\n\r\n'))
+    expect(answer).toMatch(/^HTTP\/1\.1 405 [^]*No tunnels are opened here\./)
+  })
+
+  test('with a wrong chunk behind the beginning of its answer, which is cut and not written into', async () => {
+    await world.serve('early.test', (request, response) => {
+      request.resume()
+      response.writeHead(200, { 'content-length': '1000' })
+      response.write('the beginning')
+    })
+    const socket = world.dial()
+    socket.setEncoding('latin1').write(`POST / HTTP/1.1\r\nHost: early.test\r\n${chunked}\r\n5\r\nhello\r\n`)
+    let text = ''
+    for await (const piece of socket as AsyncIterable<string>) {
+      if (text.endsWith('the beginning')) break
+      text += piece
+      if (text.endsWith('the beginning')) socket.write('zz\r\n')
+    }
+    expect(text).toMatch(/^HTTP\/1\.1 200 [^]*the beginning$/)
   })
 
   test('where an upgrade to HTTP/2 is hidden in it, the upgrade is left out', async () => {
