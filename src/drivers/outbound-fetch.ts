@@ -7,6 +7,7 @@ import { fetch, type Agent } from 'undici'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { guardedAgent, isOpened, isOpenedUrl, OutboundError } from './outbound.ts'
+import { startOfUtf8 } from '#src/platform/texts.ts'
 
 /** The standard `fetch`, guarded. Its errors' `cause` is an OutboundError when a connection was not made. */
 export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
@@ -83,7 +84,7 @@ export async function readBeginning(
     bytes += chunk.byteLength
     if (bytes > bytesMax) break // leaving the loop cancels the rest
   }
-  return { text: Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8'), truncated: bytes > bytesMax }
+  return { text: startOfUtf8(Buffer.concat(chunks), bytesMax), truncated: bytes > bytesMax }
 }
 
 /** Whether requests may go to this URL: https, or http for a host that the operator lists. */

@@ -6,6 +6,7 @@ import { request, type Agent, type Dispatcher } from 'undici'
 import { BerthError } from '#src/platform/errors.ts'
 import { readServerUrl } from './outbound-fetch.ts'
 import { causesOf, guardedAgent, isOpened, OutboundError } from './outbound.ts'
+import { startOfUtf8 } from '#src/platform/texts.ts'
 
 /** Bytes of a body that nobody reads; with more its connection is closed. */
 const ignoredBytes = 16 * 1024
@@ -85,7 +86,7 @@ async function beginningOf(stream: Dispatcher.ResponseData['body'], bytesMax: nu
   } catch {
     // The rest was too slow, or was cut: the status counts.
   }
-  return Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8')
+  return startOfUtf8(Buffer.concat(chunks), bytesMax)
 }
 
 function problemOf(error: unknown, isLate: boolean, limitMs: number): string {

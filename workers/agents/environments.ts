@@ -20,6 +20,7 @@ import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { machineId } from '../infra/machine-specs.ts'
 import type { VmWork } from '../infra/vms.ts'
+import { endOf } from '#src/platform/texts.ts'
 
 const environmentsAtOnce = 6
 const lookAgainMs = 2_000
@@ -138,6 +139,6 @@ function tooLong({ what }: SetupStep): string {
 }
 
 function failed({ what }: SetupStep, { exitCode, stdout, stderr }: GuestResult, masker: Masker): string {
-  const output = masker.text(stderr.trim() || stdout.trim()).slice(-shownOutput)
+  const output = endOf(masker.text(stderr.trim() || stdout.trim()), shownOutput)
   return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${output ? `, and printed: ${output}` : '.'}`
 }

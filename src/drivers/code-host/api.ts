@@ -1,7 +1,7 @@
 /** Requests of the code host's REST API, and what its answers say. */
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
-import { withoutEnding } from '#src/platform/texts.ts'
+import { startOf, withoutEnding } from '#src/platform/texts.ts'
 import type { CodeHostPlace } from './places.ts'
 import { askCodeHost, type CodeHostAnswer, type CodeHostRequest } from './requests.ts'
 
@@ -61,6 +61,6 @@ export function reasonOf(secrets: readonly string[], answer: CodeHostAnswer): st
   const told = refusal.safeParse(answer.body).data
   const reason = told?.errors[0]?.message ?? told?.message ?? ''
   const masked = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), reason)
-  const said = withoutEnding(masked.slice(0, reasonLengthMax).trim(), '.')
+  const said = withoutEnding(startOf(masked, reasonLengthMax).trim(), '.')
   return `${said === '' ? 'it gave no reason' : said}.`
 }

@@ -7,6 +7,7 @@ import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import type { UpstreamTarget } from './model.ts'
 import { countOf, jsonOf, objectOf, textOf, type Values } from './json-values.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 const sentenceCharactersMax = 500
 /** The longest Retry-After that is passed on; a longer one is ignored. */
@@ -167,10 +168,7 @@ function reasonFrom({ apiKey }: UpstreamTarget, error: Values | null): string {
   const sentence = textOf(error?.['message']) ?? ''
   // The key first: a truncated key would not be found.
   const scrubbed = apiKey ? sentence.replaceAll(apiKey, '[key]') : sentence
-  return scrubbed
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .trim()
-    .slice(0, sentenceCharactersMax)
+  return startOf(scrubbed.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim(), sentenceCharactersMax)
 }
 
 /** Whole seconds, from a number of seconds or a date (RFC 9110, 10.2.3). */

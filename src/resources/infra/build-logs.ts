@@ -10,6 +10,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Build } from './builds/rows.ts'
 import { heldBuildRun, type BuildClaim, type BuildProgress } from './builds/runs.ts'
+import { endOf } from '#src/platform/texts.ts'
 
 /** A place in a log; both grow. */
 export type LogPosition = Pick<Row<'build_log_lines'>, 'ms' | 'seq'>
@@ -123,7 +124,7 @@ export async function endOfLog(tx: Tx, { id }: Pick<Build, 'id'>): Promise<LogPo
 }
 
 function tailOf(text: string): string[] {
-  const lines = text.slice(-limits.buildTailCharacters).replace(/\n$/, '').split('\n')
+  const lines = endOf(text, limits.buildTailCharacters).replace(/\n$/, '').split('\n')
   return text === '' ? [] : lines.slice(-limits.buildTailLines).map((line) => line.replace(/\r$/, ''))
 }
 

@@ -9,6 +9,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { FunctionVersion } from '#src/resources/infra/functions/rows.ts'
+import { endOf } from '#src/platform/texts.ts'
 
 /** Where the files of a version are in its VM. */
 const home = '/home/user'
@@ -81,7 +82,7 @@ async function bringBinary(
   channel.stdin.on('error', () => undefined) // its exit reports that
   channel.stdout.resume()
   channel.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-complaintLength)
+    complaint = endOf(complaint + text, complaintLength)
   })
   binary.on('error', () => channel.close())
   if (kind === 'program') asArchive(binary, sizeBytes).pipe(channel.stdin)

@@ -4,8 +4,8 @@
  * unwritten (backpressure), so that memory does not grow with the log.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { cutBytes } from '#src/drivers/compute/guest/frames.ts'
 import { createMasker, noMasker, type Masking } from '#src/platform/masking.ts'
+import { openBytes } from '#src/platform/texts.ts'
 
 const chunkBytes = 16 * 1024
 const batchMs = 20
@@ -90,7 +90,7 @@ export function createLogWriter<Progress extends LogProgress>(to: LogStore<Progr
       const consumed = progress.takenBytes + masking.resumption().heldBytes + bytes.length
       const shown = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking.push(bytes)])
       const { heldBytes, state } = masking.resumption()
-      const completeBytes = shown.length - cutBytes(shown)
+      const completeBytes = shown.length - openBytes(shown)
       storing.add(shown.toString('utf8', 0, completeBytes), {
         takenBytes: consumed - heldBytes,
         maskingState: state,

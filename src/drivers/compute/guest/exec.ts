@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Channel, Machine } from '#src/drivers/compute/machine.ts'
+import { closingBytes } from '#src/platform/texts.ts'
 
 /** How long after a command's time limit we give up on the guest: it kills 5 s after the limit, and then reports it. */
 const silenceMs = 5_000 + limits.execSilenceSeconds * 1000
@@ -91,8 +92,10 @@ function keepTail(stream: Readable): Tail {
     bytes,
     droppedBytes: () => droppedBytes,
     text() {
-      const kept = bytes().toString('utf8')
-      return droppedBytes > 0 ? `[… ${droppedBytes} bytes dropped …]\n${kept}` : kept
+      const kept = bytes()
+      if (droppedBytes === 0) return kept.toString('utf8')
+      const cut = closingBytes(kept)
+      return `[… ${droppedBytes + cut} bytes dropped …]\n${kept.toString('utf8', cut)}`
     },
   }
 }

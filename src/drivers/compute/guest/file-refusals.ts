@@ -2,20 +2,14 @@
 import type { FilePlace } from '#src/drivers/node/file-transfers.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { codes } from './file-scripts.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 const complaintCharacters = 200
 
 /** The error for what a script ended with: its exit code, and the end of what it complained. */
 export function refusal(exitCode: number, { path }: FilePlace, stderr: string): BerthError {
   const invalid = (sentence: string): BerthError => new BerthError('invalid_request', sentence)
-  const reason = stderr
-    .trim()
-    .split('\n')
-    .at(-1)
-    ?.split(': ')
-    .at(-1)
-    ?.replaceAll(/\p{Cc}/gu, ' ')
-    .slice(0, complaintCharacters)
+  const reason = shortened(stderr.trim().split('\n').at(-1)?.split(': ').at(-1) ?? '')
   if (exitCode === codes.absent && (!reason || /^(No such file|Not a directory)/.test(reason)))
     return new BerthError('not_found', `There is nothing at ${path}.`, { noun: 'file' })
   if (exitCode === codes.folder)
@@ -46,11 +40,11 @@ export function refusal(exitCode: number, { path }: FilePlace, stderr: string): 
 }
 
 function complaintIn(stderr: string): string {
-  return stderr
-    .trim()
-    .replace(/^tar: /, '')
-    .replaceAll(/\p{Cc}/gu, ' ')
-    .slice(0, complaintCharacters)
+  return shortened(stderr.trim().replace(/^tar: /, ''))
+}
+
+function shortened(complaint: string): string {
+  return startOf(complaint.replaceAll(/\p{Cc}/gu, ' '), complaintCharacters)
 }
 
 /** The error of an upload whose place another one has taken. */

@@ -7,6 +7,7 @@ import { limits } from '#src/platform/limits.ts'
 import type { ProcessReport } from '#src/drivers/node.ts'
 import type { Channel } from '#src/drivers/compute/machine.ts'
 import { unreachable } from '#src/drivers/compute/ssh.ts'
+import { closingBytes } from '#src/platform/texts.ts'
 
 /** A frame's head, or the line of a state. Unit: bytes. */
 const headBytesMax = 80
@@ -83,26 +84,17 @@ export async function readReport(frames: AsyncIterable<GuestFrame>): Promise<Pro
       report.exitCode = frame.status === 'running' ? null : frame.exitCode
     } else {
       const dropped = kept[frame.stream].length === 0 && frame.offset > 0
-      if (dropped) kept[frame.stream].push(Buffer.from(`[… ${frame.offset} bytes dropped …]\n`))
+      const cut = dropped ? closingBytes(frame.bytes) : 0
+      if (dropped) kept[frame.stream].push(Buffer.from(`[… ${frame.offset + cut} bytes dropped …]\n`))
       heldBytes += frame.bytes.length
       if (heldBytes > reportBytesMax) throw unreachable() // more than the guest's ring buffers hold: another program is answering
-      kept[frame.stream].push(frame.bytes)
+      kept[frame.stream].push(frame.bytes.subarray(cut))
       report[`${frame.stream}Offset`] = frame.offset + frame.bytes.length
     }
   }
   report.stdout = Buffer.concat(kept.stdout).toString('utf8')
   report.stderr = Buffer.concat(kept.stderr).toString('utf8')
   return report
-}
-
-/** How many bytes at the end begin a UTF-8 character without ending it. */
-export function cutBytes(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-    const byte = bytes[bytes.length - back]!
-    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
-    if (byte < 0x80) return 0
-  }
-  return 0
 }
 
 /** The id, which names a folder and a control group in the guest. */

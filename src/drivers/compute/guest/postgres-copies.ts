@@ -2,6 +2,7 @@
 import type { Channel, Machine } from '#src/drivers/compute/machine.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { execInGuest } from './exec.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** Where the disk of a database's data is mounted. */
 const dataFolder = '/var/lib/postgresql'
@@ -72,7 +73,7 @@ export function complaintOf({ stderr }: Channel): Complaint {
         .map((line) => line.trim())
       const told = lines.filter((line) => line.includes('error:') || line.includes('ERROR:'))
       const said = (told.length > 0 ? told : lines.filter(Boolean)).join(' ')
-      return said.replaceAll(/\p{Cc}/gu, ' ').slice(0, complaintLengthMax)
+      return startOf(said.replaceAll(/\p{Cc}/gu, ' '), complaintLengthMax)
     },
   }
 }

@@ -2,9 +2,10 @@
 import { BerthError } from '#src/platform/errors.ts'
 import type { OutputChunk, ProcessReport } from '#src/drivers/node.ts'
 import { collect, type GuestCommand } from './exec.ts'
-import { checkedId, cutBytes, readFrames, readReport, type GuestFrame } from './frames.ts'
+import { checkedId, readFrames, readReport, type GuestFrame } from './frames.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { unreachable } from '#src/drivers/compute/ssh.ts'
+import { openBytes } from '#src/platform/texts.ts'
 
 const answerLimitMs = 15_000
 const unknown = 3
@@ -104,7 +105,7 @@ export async function* followBackground(
       for (let at = 0; at < frame.bytes.length; at += pieceBytesMax) {
         // A character that is split by the end of a piece is sent completely with the next piece.
         const bytes = Buffer.concat([cut[stream], frame.bytes.subarray(at, at + pieceBytesMax)])
-        const completeBytes = bytes.length - cutBytes(bytes)
+        const completeBytes = bytes.length - openBytes(bytes)
         if (completeBytes > 0) yield piece(stream, bytes.subarray(0, completeBytes))
         offsets[stream] += completeBytes
         cut[stream] = bytes.subarray(completeBytes)

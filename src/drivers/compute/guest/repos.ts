@@ -2,6 +2,7 @@
 import { BerthError } from '#src/platform/errors.ts'
 import { execInGuest } from './exec.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /**
  * A URL that git clones (it may contain a credential), a branch or the default one, and an absolute path in the guest.
@@ -62,7 +63,7 @@ function reasonOf(stderr: string, url: string): string {
   const withoutUrl = reason.replaceAll(url, shown(url)).replace(/\/\/[^\s/@]+@/g, '//')
   const secrets = credentialsOf(url)
   const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), withoutUrl)
-  return `${clean.replace(/^(fatal|error): /, '').slice(0, reasonCharactersMax) || 'git failed'}.`
+  return `${startOf(clean.replace(/^(fatal|error): /, ''), reasonCharactersMax) || 'git failed'}.`
 }
 
 function credentialsOf(url: string): string[] {

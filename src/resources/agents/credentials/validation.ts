@@ -12,6 +12,7 @@ import type { HttpAnswer } from '#src/drivers/oauth-tokens.ts'
 import { outboundFetch, readBeginning, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { openSecrets, readCredential, type Credential, type McpOauthAuth, type McpOauthSecrets } from './rows.ts'
 import { refreshCredential, type RefreshOutcome } from './oauth-refresh.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** A response as it is shown: truncated, and without secrets. */
 export type CapturedAnswer = { statusCode: number; contentType: string; body: string; bodyTruncated: boolean }
@@ -166,7 +167,7 @@ function shownAnswer(
   return {
     statusCode,
     contentType,
-    body: text.slice(0, bodyCharactersShown),
+    body: startOf(text, bodyCharactersShown),
     bodyTruncated: truncated || text.length > bodyCharactersShown,
   }
 }

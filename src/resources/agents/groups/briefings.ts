@@ -7,6 +7,7 @@ import { change, findAll, findOne, sql, type Tx } from '#src/platform/postgres.t
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { Task } from '#src/resources/agents/tasks/rows.ts'
 import { findMembers, findMessageRow, type Group, type GroupMember, type GroupMessage } from './rows.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** The part of a message that a member is told that is not to answer it. Unit: characters. */
 const quoteLength = 16_000
@@ -84,7 +85,7 @@ function quoted(message: GroupMessage, members: readonly GroupMember[]): string 
 }
 
 function shortened(text: string): string {
-  return text.length <= quoteLength ? text : `${text.slice(0, quoteLength).replace(/[\ud800-\udbff]$/, '')}…`
+  return text.length <= quoteLength ? text : `${startOf(text, quoteLength)}…`
 }
 
 function quoteLines(text: string): string[] {

@@ -20,6 +20,7 @@ import {
   type RunRow,
   type UndeliveredReason,
 } from './rows.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** What is said: by whom, and to whom. */
 type Said = Pick<GroupMessage, 'authorType' | 'authorId' | 'authorHandle' | 'text' | 'runId'> & {
@@ -164,8 +165,5 @@ async function roomFor(tx: Tx, originId: string): Promise<number> {
 function shortened(text: string): string {
   if (text.length <= groupLimits.textLength) return text
   const note = '\n[The rest is left out.]'
-  return `${text
-    .slice(0, groupLimits.textLength - note.length)
-    .toWellFormed()
-    .replace(/\uFFFD$/, '')}${note}`
+  return startOf(text, groupLimits.textLength - note.length) + note
 }

@@ -7,6 +7,7 @@ import type { Background } from '#src/platform/services.ts'
 import type { Payer } from '#src/resources/llm/billing.ts'
 import { embed } from '#src/resources/llm/embeddings.ts'
 import type { MemoryModel } from './model.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** Texts, and who pays for their vectors. */
 type Asked = { payer: Payer; texts: readonly string[] }
@@ -31,7 +32,7 @@ export async function vectorsOfTexts(
   try {
     const vectors = await inParts(
       state,
-      texts.map((text) => beginningOf(text, lengthMax)),
+      texts.map((text) => startOf(text, lengthMax)),
     )
     if (!state.isRead && state.refusal) throw state.refusal // it may be the model that is wrong, and not the texts
     return vectors
@@ -72,15 +73,10 @@ async function inParts(state: Asking, inputs: readonly string[]): Promise<(Float
       const half = Math.ceil(inputs.length / 2)
       return [...(await inParts(state, inputs.slice(0, half))), ...(await inParts(state, inputs.slice(half)))]
     }
-    if (only.length > memoryLimits.unreadableLength)
-      return inParts(state, [beginningOf(only, Math.ceil(only.length / 2))])
+    if (only.length > memoryLimits.unreadableLength) return inParts(state, [startOf(only, Math.ceil(only.length / 2))])
     state.refusal = error
     return [null]
   }
-}
-
-function beginningOf(text: string, lengthMax: number): string {
-  return text.length <= lengthMax ? text : text.slice(0, lengthMax).toWellFormed()
 }
 
 /**

@@ -5,7 +5,7 @@ import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { blankMasker, type Masker } from '#src/platform/masking.ts'
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { storableText } from '#src/platform/texts.ts'
+import { startOf, storableText } from '#src/platform/texts.ts'
 import { builtinAgentId } from '#src/resources/agents/agents/builtin-agents.ts'
 import { addMemory } from '#src/resources/agents/memories.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
@@ -123,7 +123,7 @@ async function recall(
 ): Promise<ToolResult> {
   const reader = { organizationId: session.organizationId, userId: session.ownerUserId }
   const paidBy = masker === blankMasker ? null : { payer: { ...reader, keyId: null }, sessionId: session.id } // its text would say nothing
-  const text = String(input['query']).slice(0, memoryLimits.searchLength)
+  const text = startOf(String(input['query']), memoryLimits.searchLength)
   const question = { text, shown: masker.text(text), reader, most: memoryLimits.recalled, paidBy }
   const { memories: found, costNanoUsd } = await findFitting(services, question, signal)
   const usage = costNanoUsd > 0 ? { usage: { costNanoUsd } } : {}

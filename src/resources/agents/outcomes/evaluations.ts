@@ -5,7 +5,7 @@
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import type { Usage } from '#src/drivers/models/model.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { storableText } from '#src/platform/texts.ts'
+import { startOf, storableText } from '#src/platform/texts.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { Outcome, OutcomeChange } from './rows.ts'
 import { modelUsage } from '#src/resources/agents/turns/step-events.ts'
@@ -29,7 +29,7 @@ export function evaluationEnd(
 ): { event: NewEvent; outcome: OutcomeChange } {
   const wasLast = said.result === 'needs_revision' && iteration + 1 >= max_iterations
   const result = wasLast ? 'max_iterations_reached' : said.result
-  const explanation = storableText(said.explanation.slice(0, explanationLength))
+  const explanation = storableText(startOf(said.explanation, explanationLength))
   return {
     event: {
       type: 'span.outcome_evaluation_end',

@@ -7,6 +7,7 @@ import { conversationOf } from '#src/resources/agents/turns/conversations.ts'
 import type { Verdict } from './evaluations.ts'
 import type { Outcome } from './rows.ts'
 import type { TurnEvent } from '#src/resources/agents/turns.ts'
+import { endOf } from '#src/platform/texts.ts'
 
 /** The share of the model's context window that the request may take; of a longer record the beginning is dropped. */
 const windowShare = 0.6
@@ -37,7 +38,7 @@ export function gradingMessages(
   const head = `# Outcome\n${description}\n\n# Rubric\n${String(rubric)}\n\n# Record\n`
   const text =
     head +
-    endOf(record.map(lines), (contextWindow * windowShare - textTokens(instructions + head)) * charactersPerToken)
+    endOfRecord(record.map(lines), (contextWindow * windowShare - textTokens(instructions + head)) * charactersPerToken)
   return [
     { role: 'system', text: instructions },
     { role: 'user', name: null, parts: [{ type: 'text', text }] },
@@ -56,11 +57,11 @@ export function readVerdict(text: string): Verdict | null {
 }
 
 /** The end of a record, within so many characters; the oldest part that fits only partly is truncated. */
-function endOf(parts: readonly string[], charactersMax: number): string {
+function endOfRecord(parts: readonly string[], charactersMax: number): string {
   const shown: string[] = []
   let room = charactersMax
   for (const part of parts.toReversed()) {
-    if (room < part.length) return [leftOut, room > 0 ? part.slice(-room).toWellFormed() : '', ...shown].join('\n')
+    if (room < part.length) return [leftOut, endOf(part, room), ...shown].join('\n')
     room -= part.length
     shown.unshift(part)
   }

@@ -21,6 +21,7 @@ import { listThoseToAsk } from './listing.ts'
 import { resultOf } from './results.ts'
 import { findExchangeRow, insertExchange, isOpen, type PeerError } from './rows.ts'
 import { usedByVm } from './told.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** A call of `ask_peer`: the use's id, whom it names, and the message of a user that the turn is about. */
 export type PeerQuestion = { id: string; named: string; text: string; fileId: string | null; turnId: string }
@@ -103,7 +104,7 @@ async function startResponder(
     agent,
     environmentId: null,
     vaultIds: [],
-    title: `Asked by ${asker.agentDefinition.name}`.slice(0, peerLimits.titleLength),
+    title: startOf(`Asked by ${asker.agentDefinition.name}`, peerLimits.titleLength),
     metadata: {},
     budgetNanoUsd: left === null ? null : Math.max(0, left),
     spendsFrom: [...asker.spendsFrom, asker.id],

@@ -8,6 +8,7 @@ import { resultTypes, toolUseTypes } from '#src/resources/agents/sessions/event-
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { mcpToolName } from '#src/resources/agents/tools/mcp-names.ts'
 import type { Task } from './rows.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** Every kind of chunk that a run's stream has, with what it says. */
 export const chunkTypes = {
@@ -160,7 +161,7 @@ function shortened(text: string): string {
   const { outputCharacters } = taskStreamLimits
   return text.length <= outputCharacters
     ? text
-    : `${text.slice(0, outputCharacters).replace(/[\ud800-\udbff]$/, '')}\n[Cut: the session’s log has the rest.]`
+    : `${startOf(text, outputCharacters)}\n[Cut: the session’s log has the rest.]`
 }
 
 /** The text of content blocks; others are named by their type. */

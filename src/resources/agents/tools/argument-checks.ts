@@ -9,6 +9,7 @@ import { sha256 } from '#src/platform/secrets.ts'
 import { createThread, ThreadError } from '#src/platform/threads.ts'
 import { builtInTools } from '../built-in-tools.ts'
 import { checkArguments, type Question, type Verdict } from './argument-verdicts.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** A check takes a millisecond; one that needs longer than this does not go on here. */
 const checkMs = 40
@@ -33,7 +34,7 @@ export async function findProblem(input: Record<string, unknown>, schema: Tool['
     return 'The arguments could not be checked against the tool’s schema in time, so the call was not made. Call it again with simpler ones, or use another tool.'
   return verdict === null
     ? null
-    : `The arguments do not match the tool’s schema: ${verdict.mismatch.slice(0, problemLength)} Call it again with arguments that do.`
+    : `The arguments do not match the tool’s schema: ${startOf(verdict.mismatch, problemLength)} Call it again with arguments that do.`
 }
 
 async function verdictOn(question: Question): Promise<Verdict> {

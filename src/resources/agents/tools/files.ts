@@ -4,6 +4,7 @@
 import type { GuestEnd, GuestTool } from './guest-shapes.ts'
 import { enterFolder, inPieces, refusedCode, unfit } from './guest-scripts.ts'
 import { answered, failed, resultLimits, type ToolResult } from './results.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 const timeoutMs = 60_000
 /** More than a result shows, so that it can tell whether there is more. */
@@ -49,7 +50,7 @@ export const readTool: GuestTool = {
       return answered(end.stdout === '' ? '(nothing: the file is empty, or has no such lines)' : end.stdout)
     const shown =
       end.stdout.slice(0, end.stdout.lastIndexOf('\n', resultLimits.characters) + 1) ||
-      end.stdout.slice(0, resultLimits.characters)
+      startOf(end.stdout, resultLimits.characters)
     const next = (Array.isArray(range) ? Number(range[0]) : 1) + shown.split('\n').length - 1
     return {
       text: `${shown}[Cut here: a result has at most ${resultLimits.characters} characters. Read on with view_range [${next}, 0].]`,

@@ -13,6 +13,7 @@ import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { killInGuest, MachineLost, runInGuest, type GuestVm } from './guest-calls.ts'
 import type { GuestEnd } from './guest-shapes.ts'
 import { refusedCode } from './guest-scripts.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** Where to put things: a session's VM. `turnId` tells one turn from the next; `findMasker` makes the session's masker. */
 export type Placing = {
@@ -119,5 +120,5 @@ export function reasonOf({ exitCode, stderr }: GuestEnd): string {
   const lines = stderr.trim().split('\n')
   const words = lines.findLast((line) => line.startsWith('fatal:') || line.startsWith('error:')) ?? lines.at(-1) ?? ''
   const reason = exitCode === refusedCode ? words : words.replace(/^(?:fatal|error): /, '')
-  return reason === '' ? 'it could not be put there.' : reason.slice(0, shownLength)
+  return reason === '' ? 'it could not be put there.' : startOf(reason, shownLength)
 }

@@ -1,5 +1,6 @@
 /** Keeps the beginning and the end of a process's output, however long it is. */
 import { noMasker, type Masker } from '#src/platform/masking.ts'
+import { endOf, startOf } from '#src/platform/texts.ts'
 
 /** Of each stream, in characters; more than a result shows. */
 const headMax = 40_000
@@ -20,13 +21,14 @@ export function keepEnds(masker: Masker = noMasker): KeptOutput {
   let left = 0
   let nextOffset = 0
   const cutTail = (): void => {
-    left += Math.max(0, tail.length - tailMax)
-    tail = tail.slice(-tailMax)
+    const kept = endOf(tail, tailMax)
+    left += tail.length - kept.length
+    tail = kept
   }
   const keep = (piece: string): void => {
-    const room = Math.max(0, headMax - head.length)
-    head += tail === '' ? piece.slice(0, room) : ''
-    tail += tail === '' ? piece.slice(room) : piece
+    const more = tail === '' ? startOf(piece, Math.max(0, headMax - head.length)) : ''
+    head += more
+    tail += piece.slice(more.length)
     if (tail.length > 2 * tailMax) cutTail() // trimmed only now and then, not for every piece
   }
   return {

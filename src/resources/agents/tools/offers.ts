@@ -8,6 +8,7 @@ import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
 import { findProblem } from './argument-checks.ts'
 import { findGuestTool } from './guest-tools.ts'
 import { mcpToolName } from './mcp-names.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /**
  * A tool that is offered. `name` is its own, `tool.name` what the model calls it. `kind`: `guest` runs in the session's
@@ -85,7 +86,7 @@ export async function readArguments(
   const input = isTooDeep(value, limits.jsonDepth) ? null : value
   if (!input)
     return {
-      input: { invalid_arguments: text.slice(0, invalidLength) },
+      input: { invalid_arguments: startOf(text, invalidLength) },
       problem:
         'The arguments of this call are not a JSON object. Call the tool again with one that matches its schema.',
     }

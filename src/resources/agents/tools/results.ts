@@ -1,5 +1,6 @@
 /** The results of tools for the model: text, truncated to a named limit with a line that says so. */
 import type { UsageAdded } from '#src/resources/agents/sessions/usage.ts'
+import { endOf, startOf } from '#src/platform/texts.ts'
 
 /** A content block of a result that is not only text; keys as on the wire. */
 export type ResultBlock =
@@ -40,7 +41,7 @@ export function failed(text: string): ToolResult {
 export function cutEnd(text: string, most: number = resultLimits.characters): string {
   return text.length <= most
     ? text
-    : `${withoutHalfCharacter(text.slice(0, most))}\n[Cut: this is the beginning, of ${text.length} characters.]`
+    : `${startOf(text, most)}\n[Cut: this is the beginning, of ${text.length} characters.]`
 }
 
 /**
@@ -50,11 +51,5 @@ export function cutEnd(text: string, most: number = resultLimits.characters): st
 export function cutMiddle(text: string, most: number = resultLimits.characters): string {
   if (text.length <= most) return text
   const { headCharacters } = resultLimits
-  return `${withoutHalfCharacter(text.slice(0, headCharacters))}\n[Cut: ${text.length - most} characters are left out here.]\n${text.slice(text.length - (most - headCharacters))}`
-}
-
-/** Removes half a character at the end. */
-function withoutHalfCharacter(text: string): string {
-  const last = text.charCodeAt(text.length - 1)
-  return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text
+  return `${startOf(text, headCharacters)}\n[Cut: ${text.length - most} characters are left out here.]\n${endOf(text, most - headCharacters)}`
 }

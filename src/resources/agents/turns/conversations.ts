@@ -6,6 +6,7 @@ import { messageTypes, resultTypes, toolUseTypes } from '#src/resources/agents/s
 import type { FileContents } from '#src/resources/agents/files/contents.ts'
 import { feedbackOf } from '#src/resources/agents/outcomes/feedback.ts'
 import { placeOf, type TurnEvent } from '#src/resources/agents/turns.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** A model's reasoning, which is not in the log, by the uuid of the request's start event. */
 export type Reasoning = ReadonlyMap<string, readonly ReasoningBlock[]>
@@ -123,7 +124,7 @@ function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean,
   const { cutResultCharacters } = conversationLimits
   const text =
     isCut && fullText.length > cutResultCharacters
-      ? `${fullText.slice(0, cutResultCharacters)}\n[Cut to save room: this result had ${fullText.length} characters. Call the tool again if you need it.]`
+      ? `${startOf(fullText, cutResultCharacters)}\n[Cut to save room: this result had ${fullText.length} characters. Call the tool again if you need it.]`
       : fullText
   const isError = result.data['is_error'] === true
   // Anthropic accepts only text in an error result.

@@ -20,6 +20,7 @@ import type { Model } from '#src/resources/llm/models/rows.ts'
 import { addToPreview, startPreview, type PreviewType } from '#src/resources/agents/sessions/previews.ts'
 import { stepMasker, type SecretSession } from '#src/resources/agents/sessions/secrets.ts'
 import { tellAnswer } from './answer-streams.ts'
+import { startOf } from '#src/platform/texts.ts'
 
 /** Limits of an answer. */
 export const answerLimits = {
@@ -131,7 +132,7 @@ function gather(request: ModelRequest): {
   const count = new UsageCount(request)
   return {
     turn,
-    shortened: (text) => text.slice(0, Math.max(0, answerLimits.textCharacters - turn.text.length)),
+    shortened: (text) => startOf(text, Math.max(0, answerLimits.textCharacters - turn.text.length)),
     add(event) {
       count.add(event)
       switch (event.type) {
@@ -166,7 +167,7 @@ function gather(request: ModelRequest): {
     whole() {
       if (turn.finishReason === null) turn.usage = count.soFar() // truncated, as the ledger counted it
       if (turn.text.length > answerLimits.textCharacters)
-        turn.text = `${turn.text.slice(0, answerLimits.textCharacters)}\n[Cut: an answer holds ${answerLimits.textCharacters} characters.]`
+        turn.text = `${startOf(turn.text, answerLimits.textCharacters)}\n[Cut: an answer holds ${answerLimits.textCharacters} characters.]`
       if (turn.cut) turn.calls = [] // the last call may be incomplete
       return { ...turn, calls: turn.calls.filter(Boolean).slice(0, answerLimits.calls) }
     },

@@ -15,6 +15,7 @@ import type { Piece } from '#src/platform/streams/follow.ts'
 import { timestamp, nowMs } from '#src/platform/clock.ts'
 import { heldInstance, type InstanceClaim, type InstanceProgress } from './runs.ts'
 import { functionRows, notDeleted } from './rows.ts'
+import { endOf } from '#src/platform/texts.ts'
 
 /** A chunk of what a function's programs printed, 16 KiB at most; `done` is true for the last one, when it is deleted. */
 export type FunctionLogEntry = Pick<Row<'function_log_lines'>, 'position' | 'output' | 'createdAt'> & {
@@ -113,7 +114,7 @@ export async function findLogTail(
     .reverse()
     .map(({ output }) => output)
     .join('')
-  return text.trimEnd().split('\n').slice(-functionLimits.reasonLines).join('\n').slice(-functionLimits.reasonLength)
+  return endOf(text.trimEnd().split('\n').slice(-functionLimits.reasonLines).join('\n'), functionLimits.reasonLength)
 }
 
 /** A page of a function's log, oldest first. @throws BerthError not_found, invalid_request. */
