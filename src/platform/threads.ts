@@ -1,11 +1,12 @@
 /**
  * Threads for work on untrusted input that may take much time or memory: the event loop is not blocked, and a thread
- * that does not finish in time is killed and replaced. Questions and answers are copied between the threads.
+ * that does not finish in time is killed and replaced. Time is the thread's own on a processor, so that a busy host ends
+ * no work that is done soon; on the clock it may take ten times as long. Questions and answers are copied between the threads.
  */
 import { Worker } from 'node:worker_threads'
 import { log } from './log.ts'
 
-/** The limits of a thread. `answerMs` counts from when it starts; `waitingMax` questions may wait for it. */
+/** The limits of a thread. `answerMs` is processor time for a question; `waitingMax` questions may wait for it. */
 export type ThreadLimits = { memoryMegabytes: number; answerMs: number; waitingMax: number }
 
 /**
@@ -26,6 +27,9 @@ export type Thread<Question, Answer> = {
   /** @throws ThreadError */
   ask(question: Question): Promise<Answer>
 }
+
+/** How many times `answerMs` a question may take on the clock. */
+const clockFactor = 10
 
 type Waiting<Question, Answer> = {
   question: Question
@@ -65,7 +69,7 @@ export function createThread<Question, Answer>(
     isBusy = true
     const used = worker ?? start()
     const over = (settle: () => void): void => {
-      clearTimeout(timer)
+      stopWatch()
       used.removeAllListeners()
       used.on('error', (error: Error) =>
         log.warn({ reason: error.message }, 'a thread failed while it had nothing to do'),
@@ -79,7 +83,7 @@ export function createThread<Question, Answer>(
       stop(used)
       over(() => one.reject(new ThreadError('failed', 'The work took more time or memory than allowed.')))
     }
-    const timer = setTimeout(() => fail(`no answer within ${answerMs} ms`), answerMs)
+    const stopWatch = limitTime(used, answerMs, (spent) => fail(`no answer within ${spent}`))
     used.removeAllListeners()
     used.once('message', (answer: Answer) => over(() => one.resolve(answer)))
     used.once('error', (error: Error) => fail(error.message))
@@ -96,5 +100,39 @@ export function createThread<Question, Answer>(
         waiting.push({ question, resolve, reject })
         next()
       }),
+  }
+}
+
+/** Calls back once a thread has used its time. @returns a function that stops watching. */
+function limitTime(worker: Worker, limitMs: number, late: (spent: string) => void): () => void {
+  let isOver = false
+  const finish = (spent: string): void => {
+    if (isOver) return
+    stop()
+    late(spent)
+  }
+  const before = usedMs(worker)
+  const look = async (): Promise<void> => {
+    const spentMs = (await usedMs(worker)) - (await before)
+    if (spentMs >= limitMs) return finish(`${limitMs} ms of its processor time`)
+    if (!isOver && !Number.isNaN(spentMs)) timer = setTimeout(() => void look(), Math.max(1, limitMs - spentMs))
+  }
+  let timer = setTimeout(() => void look(), limitMs)
+  const clock = setTimeout(() => finish(`${limitMs * clockFactor} ms`), limitMs * clockFactor)
+  const stop = (): void => {
+    isOver = true
+    clearTimeout(timer)
+    clearTimeout(clock)
+  }
+  return stop
+}
+
+/** How long a thread has been on a processor; not a number when it has ended, which it says itself. Unit: milliseconds. */
+async function usedMs(worker: Worker): Promise<number> {
+  try {
+    const { user, system } = await worker.cpuUsage()
+    return (user + system) / 1000
+  } catch {
+    return NaN
   }
 }

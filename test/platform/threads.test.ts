@@ -17,6 +17,8 @@ beforeAll(() => {
     parentPort.on('message', (question) => {
       if (question === 'for ever') for (;;);
       if (question === 'memory') { const all = []; for (;;) all.push(new Array(1e5).fill({})) }
+      if (question === 'later') return void setTimeout(() => parentPort.postMessage('answer to later'), 800)
+      if (question === 'wait for ever') return
       if (question === 'throw') throw new Error('wrong')
       if (question === 'leave') process.exit(0)
       parentPort.postMessage(question === 'environment' ? Object.keys(process.env).length : 'answer to ' + question)
@@ -53,6 +55,13 @@ test('a thread that does not end in time is killed, and the next question has it
   await thread.ask('warm')
   const outcomes = await Promise.allSettled([thread.ask('for ever'), thread.ask('b')])
   expect(outcomes.map((one) => one.status)).toEqual(['rejected', 'fulfilled'])
+})
+
+test('time is the thread’s own: one that waits for a processor, or for anything else, has longer', async () => {
+  const thread = made(200)
+  expect(await thread.ask('later')).toBe('answer to later')
+  const forEver = made(200)
+  await expect(forEver.ask('wait for ever')).rejects.toMatchObject({ reason: 'failed' })
 })
 
 test('a question is refused when the queue is full', async () => {
