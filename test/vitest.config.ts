@@ -1,7 +1,8 @@
 /**
  * How the tests run: two files at a time, the longest first; then four at a time of those that mostly wait, and last, two at
  * a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with a VM ends in `.vm.test.ts`, and
- * the other ones that `fast` leaves out stand here.
+ * the other ones that `fast` leaves out stand here. Files of `fast` share a process with others, one after the other: a file
+ * leaves nothing behind, such as a moved clock or a changed environment.
  */
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -120,6 +121,7 @@ export default defineConfig({
           name: 'fast',
           include: ['test/**/*.test.ts'],
           exclude: [vmTests, ...slowTests, ...waitingTests],
+          isolate: false, // importing and warming up the server for each file took longer than most files
           ...parallel,
         },
       },
