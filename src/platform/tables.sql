@@ -954,7 +954,7 @@ create table group_messages (
   constraint group_messages_pkey PRIMARY KEY (id),
   constraint group_messages_group_id_fkey FOREIGN KEY (group_id) REFERENCES groups(id) ON DELETE CASCADE,
   constraint group_messages_author_type_check CHECK ((author_type = ANY (ARRAY['user'::text, 'member'::text]))),
-  constraint group_messages_undelivered_reason_check CHECK ((undelivered_reason = ANY (ARRAY['hop_limit'::text, 'run_limit'::text, 'member_busy'::text])))
+  constraint group_messages_undelivered_reason_check CHECK ((undelivered_reason = ANY (ARRAY['hop_limit'::text, 'run_limit'::text, 'member_busy'::text, 'unknown_mention'::text])))
 );
 
 create table group_runs (

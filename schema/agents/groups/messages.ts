@@ -55,6 +55,7 @@ const undeliveredReason = enumOf('GroupUndeliveredReason', 'Why somebody whom a 
   hop_limit: 'Members have answered each other as often as they may after a message of the user’s.',
   run_limit: 'As many runs as may have come from one message of the user’s.',
   member_busy: 'Too much waits for that member already.',
+  unknown_mention: 'Nobody in the group has that handle.',
 } satisfies Record<UndeliveredReason, string>)
 
 /** A message of a group. */

@@ -101,11 +101,44 @@ test('recipient_ids decide before mentions, and @all asks everybody', async () =
   expect(await asked('@two, please', [three, one])).toEqual([one, three])
   expect(await asked('look, @all of you')).toEqual([one, two, three])
   expect(await asked('what of the decorator @cached?')).toEqual([one, two, three])
+  for (const text of [
+    'please, @Two',
+    '(@two)',
+    '[@TWO]',
+    '**@two**',
+    'is it done,@two?',
+    '@Twó: go',
+    'see @two- or not',
+    '@two’s',
+  ])
+    expect([text, await asked(text)]).toEqual([text, [two]])
+  for (const text of [
+    'mail one@two',
+    'the “@two”',
+    'a "@two"',
+    'or `@two`',
+    'the package @two/x',
+    'https://host/@two',
+    'a@@two',
+    'at @two.example',
+  ])
+    expect([text, await asked(text)]).toEqual([text, [one, two, three]])
   const refused = await world.call('POST', `groups/${group.id}/messages`, { text: '@tow please' })
   expect(refused).toMatchObject({
     status: 400,
     body: { error: { message: expect.stringContaining('Members are @one, @two, @three') } },
   })
+})
+
+test('a message whose mention is nobody’s says so', async () => {
+  const member = await speaker('Asker', 'Is that right, @nobody?')
+  const group = await world.of([member, await world.session('Two')])
+  await world.say(group.id, '@asker, what does @planer say?')
+  const { transcript } = await world.rested(group.id)
+  expect(transcript.map(({ undelivered_reason: reason }) => reason)).toEqual(['unknown_mention', 'unknown_mention'])
+  await world.say(group.id, 'and @user, @ALL?\n!say fine, @user')
+  const { transcript: later } = await world.rested(group.id)
+  expect(later.slice(2).map(({ undelivered_reason: reason }) => reason)).toEqual([null, null, null])
 })
 
 test('a member that another mentions answers it, as words of an agent and not of the user', async () => {

@@ -9,7 +9,7 @@ import { change, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { isOpen, queueTask, type Task } from '#src/resources/agents/tasks/rows.ts'
 import { addGroupEvent } from './events.ts'
-import { mentionedBy } from './handles.ts'
+import { mentionedBy, mentionsUnknown, withoutQuotes } from './handles.ts'
 import {
   findMembers,
   sessionCounters,
@@ -132,8 +132,11 @@ async function addReply(tx: Tx, group: Group, run: RunRow, answer: string): Prom
     text,
     runId: run.id,
     recipients,
-    undeliveredReason:
-      recipients.length === mentioned.length ? null : hops > groupLimits.hopsMax ? 'hop_limit' : 'run_limit',
+    undeliveredReason: whyNotAll(
+      recipients.length < mentioned.length,
+      hops,
+      mentionsUnknown(members, withoutQuotes(text)),
+    ),
   })
   const busy: string[] = []
   for (const recipient of recipients) {
@@ -151,6 +154,11 @@ async function addReply(tx: Tx, group: Group, run: RunRow, answer: string): Prom
       update group_messages set undelivered_reason = 'member_busy', recipient_ids = (select coalesce(array_agg(one order by place), '{}')
         from unnest(recipient_ids) with ordinality as named (one, place) where one <> all(${busy}::uuid[])) where id = ${reply.id}`,
     )
+}
+
+function whyNotAll(isStopped: boolean, hops: number, isUnknown: boolean): UndeliveredReason | null {
+  if (isStopped) return hops > groupLimits.hopsMax ? 'hop_limit' : 'run_limit'
+  return isUnknown ? 'unknown_mention' : null
 }
 
 /** How many more runs may come from a message of the user's. */

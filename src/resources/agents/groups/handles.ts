@@ -1,6 +1,7 @@
 /** Handles, by which the members of a group are mentioned, and the mentions in a text. */
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
 import type { GroupMember } from './rows.ts'
 
 const handleLength = 64
@@ -22,26 +23,47 @@ export function handlesOf(names: readonly string[]): string[] {
 }
 
 function slugOf(name: string): string {
-  const folded = name.normalize('NFKD').replace(/\p{Mark}/gu, '') // letters without their accents
-  const words = folded.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const words = folded(name).match(/[a-z0-9]+/g) ?? []
   return words.join('-').slice(0, handleLength) || 'agent'
 }
 
-/** The handles that a text mentions, each once. */
+/** In small letters without accents. */
+function folded(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .toLowerCase()
+}
+
+/** An `@` that nothing of an address or a path, and no quotation mark, is before; and the word behind it, unless that is a part of one. */
+const mention =
+  /(?<![\p{L}\p{N}\p{M}@._/+\-"'`“”„‘’«»])@([\p{L}\p{N}\p{M}-]{1,64})(?![\p{L}\p{N}\p{M}@/]|[.][\p{L}\p{N}])/gu
+
+/** The handles that a text mentions, each once, as handles are written. */
 function mentionsIn(text: string): Set<string> {
-  return new Set(Array.from(text.matchAll(/(^|\s)@([a-z0-9-]{1,64})/g), ([, , handle = '']) => handle))
+  return new Set(Array.from(text.matchAll(mention), ([, word = '']) => withoutEnding(folded(word), '-')))
+}
+
+/** Whether a text mentions somebody who is not there. */
+export function mentionsUnknown(members: readonly Pick<GroupMember, 'handle'>[], text: string): boolean {
+  const known = new Set([everyone, userHandle, ...members.map(({ handle }) => handle)])
+  return !mentionsIn(text).isSubsetOf(known)
 }
 
 /** The members that a text of another member mentions, in their order; `@all` are all others. Quotes mention nobody. */
 export function mentionedBy(author: GroupMember, members: readonly GroupMember[], text: string): GroupMember[] {
-  const said = text
-    .split('\n')
-    .filter((line) => !line.startsWith('>'))
-    .join('\n')
-  const mentioned = mentionsIn(said)
+  const mentioned = mentionsIn(withoutQuotes(text))
   return members.filter(
     ({ handle, sessionId }) => sessionId !== author.sessionId && (mentioned.has(handle) || mentioned.has(everyone)),
   )
+}
+
+/** What a member says itself. */
+export function withoutQuotes(text: string): string {
+  return text
+    .split('\n')
+    .filter((line) => !line.startsWith('>'))
+    .join('\n')
 }
 
 /**
@@ -69,7 +91,7 @@ export function recipientsOf(
   const chosen = members.filter(({ handle }) => mentioned.has(handle))
   if (mentioned.has(everyone)) return [...members]
   if (chosen.length > 0) return chosen
-  const [, addressed] = /^\s*@([a-z0-9-]{1,64})/.exec(text.slice(0, addressLength)) ?? []
+  const [, addressed] = /^\s*@([\p{L}\p{N}\p{M}-]{1,64})/u.exec(text.slice(0, addressLength)) ?? []
   if (addressed !== undefined)
     throw new BerthError(
       'invalid_request',

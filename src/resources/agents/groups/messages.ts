@@ -18,7 +18,7 @@ import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platfo
 import type { Call } from '#src/platform/services.ts'
 import { beginIfRoom } from '#src/resources/agents/tasks.ts'
 import { addMessage, addRun } from './conversation.ts'
-import { recipientsOf, userHandle } from './handles.ts'
+import { mentionsUnknown, recipientsOf, userHandle } from './handles.ts'
 import {
   checkChange,
   findMembers,
@@ -48,7 +48,8 @@ export async function sendGroupMessage(call: Call, publicId: string, input: Mess
   return transaction(call.db, async (tx) => {
     const known = await readGroup(tx, scope, publicId)
     checkChange(call.caller, known)
-    const recipients = recipientsOf(await findMembers(tx, [known.id]), text, input.recipientIds)
+    const members = await findMembers(tx, [known.id])
+    const recipients = recipientsOf(members, text, input.recipientIds)
     await lockSessions(tx, recipients)
     const group = await readGroup(tx, scope, publicId, sql`for no key update`)
     checkRoom(group)
@@ -59,6 +60,7 @@ export async function sendGroupMessage(call: Call, publicId: string, input: Mess
       text,
       runId: null,
       recipients,
+      undeliveredReason: !input.recipientIds && mentionsUnknown(members, text) ? 'unknown_mention' : null,
     })
     const ids: string[] = []
     const cause = { messageId: message.id, originId: message.id, hops: 0 }

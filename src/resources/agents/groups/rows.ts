@@ -30,8 +30,8 @@ export type GroupMember = Pick<
   'groupId' | 'sessionId' | 'agentId' | 'builtinAgent' | 'handle' | 'displayName' | 'seenSequence'
 > & { status: SessionStatus | 'deleted' }
 
-/** Why somebody whom a message mentions is not to answer it. */
-export type UndeliveredReason = 'hop_limit' | 'run_limit' | 'member_busy'
+/** Why somebody whom a message mentions is not to answer it; the last where nobody has the handle. */
+export type UndeliveredReason = 'hop_limit' | 'run_limit' | 'member_busy' | 'unknown_mention'
 
 /** A message of a group. `authorId` is the person or the session that said it, `recipientIds` the sessions that are to answer. */
 export type GroupMessage = Row<
