@@ -47,6 +47,7 @@ export const slowTests = [
   'test/contract/thrice.test.ts', // every request that changes something, three times
   'test/doctor.test.ts', // a command, started a dozen times
   'test/edge/main.test.ts', // processes that start and end
+  'test/edge/strangers.test.ts', // a login for each statement that a role may try on itself
   'test/edge/postgres/changes.test.ts', // five hundred clients
   'test/edge/postgres/clients.test.ts', // psql, pgbench, pg_dump
   'test/edge/work-limit.test.ts', // clients that work for too long

@@ -15,8 +15,10 @@ import { enqueueSetup } from '#src/resources/infra/databases/jobs.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
 import { followChanges, type Followed } from './databases/changes.ts'
-import { createClaims } from './databases/claims.ts'
+import { tellClaims } from './databases/claims.ts'
 import { clientUsers, createFinder, isAskedFor, isInNetwork, namesNone, verifierOf } from './databases/finder.ts'
+import { createOwnLogins } from './databases/own-logins.ts'
+import { createWriters } from './databases/writers.ts'
 import type { Server } from './postgres/backend.ts'
 import type { Admission, Asked, ClientKind, Directory, Found } from './postgres/directory.ts'
 import { PostgresRefusal } from './postgres/refusals.ts'
@@ -65,11 +67,12 @@ export function openDatabases(
 ): EdgeDatabases {
   const { sealer } = services
   const changes = followChanges(services, edgeId)
-  const claims = createClaims((database) => serverOf(database, 'claims'))
+  const writers = createWriters((database) => serverOf(database, 'claims'))
+  const takeLogin = createOwnLogins(writers)
   const find = createFinder(services)
   const setUpAgain = createSetup(services)
   const unwatch = changes.watch((change) => {
-    if (change.change === 'renewed' || !change.kinds) claims.forget(change.databaseId)
+    if (change.change === 'renewed' || !change.kinds) writers.forget(change.databaseId)
   })
 
   async function lookUp(asked: Asked): Promise<Sought | null> {
@@ -97,6 +100,7 @@ export function openDatabases(
     const { kind } = identity
     return {
       ...serverOf(database, kind),
+      ...(kind === 'owner' ? {} : { takeLogin: () => takeLogin(database, kind) }),
       organizationId: database.organizationId,
       kind,
       network,
@@ -105,7 +109,7 @@ export function openDatabases(
       isCurrent: () => isUnchanged(known, kind),
       backendsMax: limits.postgresBackendsMax,
       backendsShared: limits.postgresBackendsShared,
-      prepare: identity.kind === 'owner' ? null : (backend) => claims.tell(database, backend, identity),
+      prepare: identity.kind === 'owner' ? null : (backend) => tellClaims(writers, database, backend, identity.claims),
       onActivity: () => recordUse(services, followed),
     }
   }
@@ -118,7 +122,7 @@ export function openDatabases(
     close() {
       unwatch()
       changes.close()
-      claims.close()
+      writers.close()
     },
   }
 }

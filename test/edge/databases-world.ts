@@ -49,7 +49,7 @@ export type DatabasesWorld = {
 }
 
 /** Postgres 15, which stands in for the one in a VM, does not know how a membership may be limited. */
-const withoutLimits = (text: string): string => text.replaceAll(/ with admin (?:true|false)[^;]*/g, '')
+const withoutLimits = (text: string): string => text.replaceAll(/ with admin (?:true|false)[^;']*/g, '')
 
 /** Opens one. */
 export async function openDatabasesWorld(
@@ -116,7 +116,7 @@ export async function openDatabasesWorld(
         await admin.query(withoutLimits(await serverSetup(services.sealer, known.row)))
       })
       const inside = await world.superuser()
-      await inside.query(databaseSetup(known.row))
+      await inside.query(withoutLimits(databaseSetup(known.row)))
       await inside.end()
     },
     async change(database, set) {

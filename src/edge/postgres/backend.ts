@@ -2,23 +2,19 @@
 import type { Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import type { Admission } from './directory.ts'
+import type { Admission, OwnLogin } from './directory.ts'
 import { readIncoming, type Incoming } from './protocol/incoming.ts'
-import { saslInitial } from './logins/login.ts'
+import { logInTo, type ServerSession } from './logins/server-login.ts'
 import {
-  authentication,
   cancelPacket,
-  fromClient,
   fromServer,
   headBytes,
-  message,
   readParameter,
   startupPacket,
   terminateMessage,
 } from './protocol/messages.ts'
 import { PostgresRefusal } from './refusals.ts'
-import { mechanisms, scramClient } from './logins/scram.ts'
-import { LoginLost, loginFailure, ServerRefused } from './server-refusals.ts'
+import { LoginLost, LoginTaken, ServerRefused } from './server-refusals.ts'
 
 /** A message as it came. */
 export type Message = { type: number; whole: Buffer }
@@ -58,11 +54,10 @@ export type Backend = {
   close(): void
 }
 
-const loginBytes = 64 * 1024
 const answerBytesMax = 1024 * 1024
 
 /** Where a server is, and as whom the proxy logs in. */
-export type Server = Pick<Admission, 'databaseId' | 'server' | 'connect' | 'onLoginLost'>
+export type Server = Pick<Admission, 'databaseId' | 'server' | 'takeLogin' | 'connect' | 'onLoginLost'>
 
 /** Opens a backend with these settings. @throws PostgresRefusal; ServerRefused */
 export async function openBackend(
@@ -93,12 +88,39 @@ export async function openBackend(
 }
 
 async function begin(admission: Server, settings: ReadonlyMap<string, string>, key: string): Promise<Backend> {
-  const stream = await admission.connect()
-  stream.on('error', (error) => log.debug({ err: error }, 'a backend was cut'))
+  for (let tries = loginTries; ; tries--) {
+    const login = await admission.takeLogin?.().catch((error: unknown) => {
+      if (!(error instanceof LoginTaken) || tries <= 1) throw error
+      return null
+    })
+    if (login === null) continue
+    try {
+      const backend = await beginAs(admission, login, settings, key)
+      if (!login || (await login.check(backend))) return backend
+      backend.close()
+    } catch (error) {
+      if (!(error instanceof LoginTaken)) throw error
+    }
+    if (tries <= 1) throw new LoginLost('no login of its own is as it was made')
+  }
+}
+const loginTries = 8
+
+async function beginAs(
+  admission: Server,
+  login: OwnLogin | undefined,
+  settings: ReadonlyMap<string, string>,
+  key: string,
+): Promise<Backend> {
+  const stream = await admission.connect().catch((error: unknown) => {
+    login?.release()
+    throw error
+  })
+  stream.on('error', (error) => log.debug({ err: error }, 'a backend was cut')).once('close', () => login?.release())
   const incoming = readIncoming(stream)
   try {
     const { user, database, password } = admission.server
-    stream.write(startupPacket([['user', user], ['database', database], noLibraries, ...settings]))
+    stream.write(startupPacket([['user', login?.user ?? user], ['database', database], noLibraries, ...settings]))
     const session = await logInTo(stream, incoming, password)
     return makeBackend(stream, incoming, key, session, admission)
   } catch (error) {
@@ -111,48 +133,13 @@ async function begin(admission: Server, settings: ReadonlyMap<string, string>, k
 /** A role may be told to load libraries that are not there, and then nobody gets in with it. */
 const noLibraries: [name: string, value: string] = ['local_preload_libraries', '']
 
-type Session = { parameters: Map<string, string>; processId: number; secret: number }
-
-/** Everything up to the first ReadyForQuery. */
-async function logInTo(stream: Duplex, incoming: Incoming, password: string | null): Promise<Session> {
-  const session: Session = { parameters: new Map(), processId: 0, secret: 0 }
-  const scram = scramClient(password ?? '')
-  for (;;) {
-    const { type, content } = await incoming.message(loginBytes)
-    if (type === fromServer.ready) return session
-    if (type === fromServer.error) throw loginFailure(content)
-    if (type === fromServer.parameterStatus) session.parameters.set(...readParameter(content))
-    else if (type === fromServer.backendKey) {
-      session.processId = content.readInt32BE(0)
-      session.secret = content.readInt32BE(4)
-    } else if (type === fromServer.authentication) {
-      const answer = await answerTo(content, password, scram)
-      if (answer) stream.write(message(fromClient.login, answer))
-    } else if (type !== fromServer.notice && type !== fromServer.negotiateVersion)
-      throw new Error(`unexpected message ${type} of the server`)
-  }
-}
-
-async function answerTo(
-  content: Buffer,
-  password: string | null,
-  scram: ReturnType<typeof scramClient>,
-): Promise<Buffer | null> {
-  const step = content.readInt32BE(0)
-  const text = content.toString('utf8', 4)
-  if (step === authentication.ok) return null
-  if (password === null) throw new Error('the server wants a password, and there is none')
-  if (step === authentication.password) return Buffer.from(`${password}\0`)
-  if (step === authentication.sasl) {
-    if (!text.split('\0').includes(mechanisms.plain)) throw new Error('the server does not offer SCRAM-SHA-256')
-    return saslInitial(mechanisms.plain, scram.first)
-  }
-  if (step === authentication.saslContinue) return Buffer.from(await scram.final(text))
-  if (step === authentication.saslFinal && scram.proves(text)) return null
-  throw new Error('the server asks for a login that is not known here, or does not know the password itself')
-}
-
-function makeBackend(stream: Duplex, incoming: Incoming, key: string, session: Session, admission: Server): Backend {
+function makeBackend(
+  stream: Duplex,
+  incoming: Incoming,
+  key: string,
+  session: ServerSession,
+  admission: Server,
+): Backend {
   const { parameters, processId, secret } = session
   let cancelling: Promise<void> | null = null
   let closed = false

@@ -207,9 +207,9 @@ export class Client implements Borrower {
   #onReady(): void {
     if (!this.#isDone()) return
     this.#restingSinceMs = performance.now()
-    if (this.#talk.changesDefaults) {
-      this.#talk.changesDefaults = false
-      this.#pool.age()
+    if (this.#talk.defaults.changed) {
+      this.#talk.defaults.changed = false
+      if (this.admission.kind === 'owner') this.#pool.age() // others change nothing with which anybody else begins
     }
     this.#pool.rests()
   }

@@ -59,6 +59,8 @@ export type Admission = {
   refusal: PostgresRefusal | null
   /** As whom the proxy logs in to the server. Password null: the server asks for none on this way. */
   server: { user: string; database: string; password: string | null }
+  /** For clients who are many people: a user for each connection, in place of that one. @throws LoginTaken, as often as it may be tried again; LoginLost; PostgresRefusal */
+  takeLogin?: () => Promise<OwnLogin>
   /** How long a statement or a transaction of it may take, its answer included; null: for as long as it likes. */
   workMs: number | null
   /** Backends of this database that may be open, all users together; below the server's own `max_connections`. */
@@ -76,6 +78,9 @@ export type Admission = {
   /** A client of the database has asked something; called every few seconds at most. */
   onActivity(): void
 }
+
+/** A user of the server that one connection has for itself, until it is released. `check`: whether it began as it should. */
+export type OwnLogin = { user: string; release(): void; check(session: FreshSession): Promise<boolean> }
 
 /** A backend that no client has yet: its process on the server, and how to have messages of the proxy's own answered. */
 export type FreshSession = {

@@ -88,6 +88,59 @@ describe('settings with which sessions begin', () => {
     await client.end()
   })
 
+  const areFree = (): boolean => {
+    const { clients, backends, free } = world.proxy.totals()
+    return clients === 0 && backends === free
+  }
+  /** The process of the server connection that the owner gets who comes next. */
+  async function processOfNext(): Promise<number | undefined> {
+    world.admission.kind = 'owner'
+    const owner = await world.client()
+    const { rows } = await owner.query<{ pid: number }>('select pg_backend_pid() as pid')
+    await owner.end()
+    await until('it is free again', areFree)
+    return rows[0]?.pid
+  }
+  /** Statements that set how sessions begin, and whether they do so; `{role}` and `{name}` are the client's role and database. */
+  const statements: [text: string, lasts: boolean][] = [
+    ['alter role {role} set work_mem = 1111', true],
+    ['alter user current_user reset work_mem', true],
+    ['alter role {role} in database {name} reset all', true],
+    ['alter database {name} set work_mem = 2222', true],
+    ['alter database {name} reset work_mem', true],
+    ['begin; alter database {name} reset all; commit', true],
+    ['begin; alter database {name} reset all; savepoint a; select 1 / 0', false],
+    ['begin; alter database {name} set work_mem = 3333; rollback', false],
+    ['alter database {name} set work_mem = 3333; select 1 / 0', false],
+    ['alter role nobody_there set work_mem = 1', false],
+    ['alter role {role} set nothing_there = 1', false],
+    ['alter user nobody_there password null', false],
+    ['alter database nowhere set work_mem = 1111', false],
+    ['alter database {name} set work_mem = wrong', false],
+    ['alter group nobody_there add user {role}', false],
+    ['alter system set work_mem = wrong', false],
+    ['grant nobody_there to {role}', false],
+    ['create role {role}', false],
+    ['drop role nobody_there', false],
+    ["select 'alter role x set y to z'", false],
+  ]
+  test.each(['owner', 'authenticated', 'anonymous'] as const)(
+    'that a client who is %s changes: other server connections afterwards only for owners whose change lasts',
+    async (kind) => {
+      const { user, database } = world.admission.server
+      for (const [text, lasts] of statements) {
+        const before = await processOfNext()
+        world.admission.kind = kind
+        const client = await world.client()
+        await client.query(text.replaceAll('{role}', user).replaceAll('{name}', database)).catch(() => undefined)
+        await client.query('rollback')
+        await client.end()
+        await until('it has left', areFree)
+        expect([text, (await processOfNext()) !== before]).toEqual([text, kind === 'owner' && lasts])
+      }
+    },
+  )
+
   test('that changed elsewhere are there after a notice, and clients that rest stay', async () => {
     const resting = await world.client()
     await one(resting)

@@ -37,6 +37,7 @@ export const fromServer = {
   parameterDescription: code('t'),
   parameterStatus: code('S'),
   parseComplete: code('1'),
+  commandComplete: code('C'),
   ready: code('Z'),
   rowDescription: code('T'),
 } as const

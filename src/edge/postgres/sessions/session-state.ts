@@ -22,7 +22,7 @@ end $berth$`
 
 /** Whether the session has the role with which it began: that of clients who are not the owner is set for their users. */
 const roleAsBegun = `pg_catalog.current_setting('role') =
-  case session_user when 'berth_authenticated' then 'authenticated' when 'berth_anonymous' then 'anon' else 'none' end`
+  case when session_user like 'berth_authenticated%' then 'authenticated' when session_user like 'berth_anonymous%' then 'anon' else 'none' end`
 
 const nothingElse = `select
   not exists (select from pg_catalog.pg_settings where source = 'session')

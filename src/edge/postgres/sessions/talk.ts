@@ -3,6 +3,7 @@ import { limits } from '#src/platform/limits.ts'
 import { errorField, fromClient, fromServer, headBytes, readParameter, transaction } from '../protocol/messages.ts'
 import { followMessages, type Follower } from '../protocol/message-heads.ts'
 import { violation } from '../refusals.ts'
+import { newDefaults, noteCycle, noteTag, tagBytesMax, type Defaults } from './defaults.ts'
 import { leaves, readStatements } from './statements.ts'
 
 /** The state of a talk. */
@@ -17,8 +18,8 @@ export type Talk = {
   status: number
   /** One of `leaves`, for all that was said. */
   leaves: number
-  /** Whether something was said that may change how new sessions begin. */
-  changesDefaults: boolean
+  /** What it has changed of the settings with which new sessions begin. */
+  defaults: Defaults
   /** The message that prepared the unnamed statement; null without one. */
   unnamed: Buffer | null
   /** What described it, for when it is prepared again. */
@@ -43,7 +44,7 @@ export function newTalk(): Talk {
     extended: false,
     status: transaction.none,
     leaves: leaves.nothing,
-    changesDefaults: false,
+    defaults: newDefaults(),
     unnamed: null,
     described: Buffer.alloc(0),
     changes: 0,
@@ -167,13 +168,14 @@ function nameUnnamed(talk: Talk, parse: Buffer | null): void {
 }
 
 function note(talk: Talk, bytes: Buffer, from: number, to: number): void {
-  if (talk.leaves === leaves.stuck && talk.changesDefaults) return // there is nothing more to learn
+  if (talk.leaves === leaves.stuck && talk.defaults.suspected) return // there is nothing more to learn
   const reading = readStatements(bytes, from, to)
   talk.leaves = Math.max(talk.leaves, reading.leaves)
-  talk.changesDefaults ||= reading.changesDefaults
+  talk.defaults.suspected ||= reading.changesDefaults
 }
 
 const toldOf = tableOf([
+  fromServer.commandComplete,
   fromServer.parseComplete,
   fromServer.closeComplete,
   fromServer.ready,
@@ -188,6 +190,7 @@ const answerBytes = 64 * 1024
 export function followAnswers(talk: Talk, ready: () => void): Follower {
   return followMessages(toldOf, {
     begins(type, size) {
+      if (type === fromServer.commandComplete) return talk.defaults.suspected && size <= tagBytesMax
       // Sync is not answered while rows are copied in, so it is not known any more when the talk rests.
       if (type === fromServer.copyBoth || (type === fromServer.copyIn && talk.extended))
         talk.leaves = Math.max(talk.leaves, leaves.kept)
@@ -195,6 +198,7 @@ export function followAnswers(talk: Talk, ready: () => void): Follower {
         talk.failing = true
         talk.unsure ||= talk.changes > 0
       }
+      if (type === fromServer.error) talk.defaults.failed = true
       return size <= answerBytes
     },
     gathered(type, bytes, from, to) {
@@ -202,13 +206,16 @@ export function followAnswers(talk: Talk, ready: () => void): Follower {
       else if (type === fromServer.ready) {
         talk.failing = false
         talk.status = bytes[from] ?? 0
+        noteCycle(talk.defaults, talk.status === transaction.none)
         if (talk.cycles > 0) talk.cycles--
         if (talk.cycles === 0 && !talk.unsynced) {
           talk.extended = false
           talk.changes = 0
         }
         ready()
-      } else if (type === fromServer.parameterStatus) noteSetting(talk, ...readParameter(bytes.subarray(from, to)))
+      } else if (type === fromServer.commandComplete)
+        noteTag(talk.defaults, bytes.toString('latin1', from, to - 1)) // it ends with a zero
+      else if (type === fromServer.parameterStatus) noteSetting(talk, ...readParameter(bytes.subarray(from, to)))
       else if (type === fromServer.error) {
         const severity = errorField(bytes.subarray(from, to), 'V')
         talk.fatal = severity === 'FATAL' || severity === 'PANIC'

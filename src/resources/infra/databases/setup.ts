@@ -3,12 +3,13 @@ import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { randomToken } from '#src/platform/ids.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Database } from './rows.ts'
+import { clientSettings, ownLoginParts, ownLoginSetup } from './own-logins.ts'
 import { createRole, joinStatements, makeOrdinaryLogin, quoteName, quoteText } from './sql-text.ts'
 
 /** With which passwords the proxy logs in to the server; a client never learns them. */
 export type Logins = { owner: string; authenticated: string; anonymous: string; claims: string }
 
-/** The users of every database as whom the proxy logs in, besides its owner. */
+/** The users of every database as whom the proxy logs in, besides its owner; clients have roles of their own: see `own-logins.ts`. */
 export const loginUsers = {
   authenticated: 'berth_authenticated',
   anonymous: 'berth_anonymous',
@@ -17,15 +18,6 @@ export const loginUsers = {
 
 /** What the owner of a database may do on its server, and its clients may not. Every owner is a member. */
 export const ownersRole = 'berth_owners'
-
-/**
- * The settings with which sessions of clients begin, as Postgres stores them. What a session says is not shown to others
- * of its role, who are other people; and all of them together leave room for temporary files of the owner.
- */
-export const clientSettings: Readonly<Record<'authenticated' | 'anonymous', readonly string[]>> = {
-  authenticated: ['role=authenticated', 'track_activities=off', 'temp_file_limit=32MB'],
-  anonymous: ['role=anon', 'track_activities=off', 'temp_file_limit=32MB'],
-}
 
 /** Functions that work on the sessions of others, or store what no table's rights limit. */
 const ownersFunctions = [
@@ -160,22 +152,26 @@ export function databaseSetup({ pgUser }: Pick<Database, 'pgUser'>): string {
     `create or replace function auth.role() returns text language sql stable set search_path = ''
       as $$ select current_user::text $$`,
     ...['claims', 'user_id', 'role'].map((name) => `alter function auth.${name}() owner to postgres`),
+    ...ownLoginSetup,
     ownParts,
   ])
 }
 
 /**
  * What Berth has made, or given other rights, counts as a part of the language that every database has: then no dump
- * contains it, and owners can dump their databases without the right to read claims.
+ * contains it, and owners can dump their databases without the right to read claims. Newer versions have more parts.
  */
-const ownParts = `do $$ begin if not exists (
-    select from pg_catalog.pg_depend where classid = 'pg_catalog.pg_class'::pg_catalog.regclass
-      and objid = 'auth.sessions'::pg_catalog.regclass and deptype = 'e') then
-    ${[
-      'schema auth',
-      'table auth.sessions',
-      ...['auth.claims()', 'auth.user_id()', 'auth.role()', ...ownersFunctions].map((name) => `function ${name}`),
-    ]
-      .map((part) => `alter extension plpgsql add ${part};`)
-      .join('\n    ')}
-  end if; end $$`
+const parts = [
+  'schema auth',
+  'table auth.sessions',
+  ...['auth.claims()', 'auth.user_id()', 'auth.role()', ...ownersFunctions].map((name) => `function ${name}`),
+  ...ownLoginParts,
+]
+const ownParts = `do $$ declare part text; begin
+    foreach part in array array[${parts.map(quoteText).join(', ')}] loop
+      begin
+        execute 'alter extension plpgsql add ' || part;
+      exception when object_not_in_prerequisite_state then null; -- it is one already
+      end;
+    end loop;
+  end $$`
