@@ -97,6 +97,7 @@ function countReferences(part: Json, schemas: ReadonlyMap<string, Json>): Map<st
 
 /** The same, or null. */
 export function orNull(schema: Json): Json {
+  if (schema['type'] === 'null') return schema
   if (typeof schema['type'] === 'string') {
     const { type, enum: words } = schema
     return { ...schema, type: [type, 'null'], ...(Array.isArray(words) ? { enum: [...words, null] } : {}) }
