@@ -1,6 +1,7 @@
 /** Custom scalars. */
 import { GraphQLError, Kind, valueFromASTUntyped, type ValueNode } from 'graphql'
 import { timestamp } from '#src/platform/clock.ts'
+import { ExactNumber, NumberReader } from '#src/platform/json/numbers.ts'
 import { builder, type TextMap, type TextMapPatch } from './builder.ts'
 
 builder.scalarType('DateTime', {
@@ -30,6 +31,7 @@ builder.scalarType('JSON', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
   serialize: (value) => value,
   parseValue: (value) => value,
+  parseLiteral: (node, variables) => jsonOf(node, variables ?? {}),
 })
 
 builder.scalarType('RestObject', {
@@ -94,6 +96,21 @@ function literal<Value>(
   }
 }
 
+/** The value of a literal, with its numbers as they are written, which graphql's own reading would make doubles. */
+function jsonOf(node: ValueNode, variables: Readonly<Record<string, unknown>>): unknown {
+  switch (node.kind) {
+    case Kind.INT:
+    case Kind.FLOAT:
+      return new NumberReader().read(node.value)
+    case Kind.LIST:
+      return node.values.map((one) => jsonOf(one, variables))
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map(({ name, value }) => [name.value, jsonOf(value, variables)]))
+    default:
+      return valueFromASTUntyped(node, variables)
+  }
+}
+
 function readBytes(value: unknown): string {
   if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value))
     throw new GraphQLError('must be base64 text')
@@ -150,7 +167,8 @@ const decimal = /^-?\d{1,15}(?:\.\d{1,9})?$/
 
 function readDecimal(given: unknown): string {
   // REST's clients may also send money as a number; converted to text, a small number would have an exponent.
-  const value = typeof given === 'number' && Number.isFinite(given) ? given.toFixed(decimals) : given
+  const sent = given instanceof ExactNumber ? String(given) : given // a text too
+  const value = typeof sent === 'number' && Number.isFinite(sent) ? sent.toFixed(decimals) : sent
   if (typeof value !== 'string' || !decimal.test(value))
     throw new GraphQLError('must be a decimal number as text, such as "12.50", with at most nine decimals')
   return value

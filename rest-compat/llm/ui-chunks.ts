@@ -4,6 +4,7 @@
  */
 import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
 import type { BerthError } from '#src/platform/errors.ts'
+import { parseExactly } from '#src/platform/json/numbers.ts'
 import { reasoningMetadata } from '#src/resources/llm/chats/ui-reasoning.ts'
 import { done, usageBody, type Answering, type StreamText } from './chunks.ts'
 
@@ -121,7 +122,7 @@ function toolInput({ id, name, text }: ToolInput): string {
     return chunk({
       type: 'tool-input-available',
       ...call,
-      input: text.trim() === '' ? {} : (JSON.parse(text) as unknown),
+      input: text.trim() === '' ? {} : parseExactly(text),
     })
   } catch {
     return chunk({

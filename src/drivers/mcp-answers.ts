@@ -1,10 +1,11 @@
 /**
- * Reads responses of tool servers before the protocol's library does: large messages are parsed in steps, and their long
- * texts bypass the library, which would scan each of them several times.
+ * Reads responses of tool servers before the protocol's library does: large messages are parsed in steps, and what the
+ * library would scan several times or change bypasses it: long texts, and numbers that are no doubles.
  */
 import { ReadableStream as EventBytes } from 'node:stream/web'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { JsonAnswerError, readAnswer } from '#src/platform/json/answers.ts'
+import { ExactNumber, mayHaveUnusualNumbers } from '#src/platform/json/numbers.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { readBeginning, type OutboundFetch } from './outbound-fetch.ts'
@@ -20,20 +21,17 @@ const eventsBetweenTurns = 50
 /** The answers of a tool server to one client. */
 export type McpAnswers = {
   fetch: OutboundFetch
-  /** Restores the long texts in the library's result. */
+  /** Restores what bypassed the library in its result. */
   restore: (value: unknown) => unknown
 }
 
 /** Reads the answers to a client's requests. @param refused called with the reason when one is refused. */
 export function readMcpAnswers(fetch: OutboundFetch, refused: (error: OutboundError) => void): McpAnswers {
-  const texts = new Map<string, string>()
+  const held: Held = new Map()
   const read = async (bytes: Buffer): Promise<string> => {
     try {
       return JSON.stringify(
-        withoutTexts(
-          await readAnswer(bytes, { parts: limits.mcpAnswerParts, numbers: limits.mcpAnswerNumbers }),
-          texts,
-        ),
+        placeholding(await readAnswer(bytes, { parts: limits.mcpAnswerParts, numbers: limits.mcpAnswerNumbers }), held),
       )
     } catch (error) {
       if (!(error instanceof JsonAnswerError)) throw error
@@ -61,7 +59,7 @@ export function readMcpAnswers(fetch: OutboundFetch, refused: (error: OutboundEr
         return new Response(await read(await wholeOf(body)), { status, statusText, headers })
       return new Response((await readBeginning(response, errorBytesMax)).text, { status, statusText, headers })
     },
-    restore: (value) => (texts.size === 0 ? value : restored(value, texts)),
+    restore: (value) => (held.size === 0 ? value : restored(value, held)),
   }
 }
 
@@ -78,43 +76,58 @@ async function wholeOf(body: ReadableStream<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
+/** What bypasses the library, by its placeholder. */
+type Held = Map<string, string | ExactNumber>
+
+/** What of a result is JSON of the server's own, in which a placeholder may be instead of a number. */
+const ownJson = new Set(['structuredContent', 'inputSchema', 'outputSchema', '_meta'])
+
 /**
- * A message, or several, with long texts replaced by short placeholders. Those are valid base64, because some texts
- * must be.
+ * A message, or several, with long texts and unusual numbers replaced by short placeholders. Those are valid base64,
+ * because some texts must be.
  */
-function withoutTexts(answer: unknown, texts: Map<string, string>): unknown {
+function placeholding(answer: unknown, held: Held): unknown {
   if (Array.isArray(answer)) {
     if (answer.length > messagesMax) throw new JsonAnswerError('too_many_parts')
-    return answer.map((message) => withoutTexts(message, texts))
+    return answer.map((message) => placeholding(message, held))
   }
-  const kept = (text: string): string => {
-    if (text.length <= textLengthMax) return text
+  const kept = (value: string | ExactNumber): string => {
+    if (typeof value === 'string' && value.length <= textLengthMax) return value
     const name = Buffer.from(newUuid()).toString('base64')
-    texts.set(name, text)
+    held.set(name, value)
     return name
   }
   if (typeof answer !== 'object' || answer === null) return answer
   return Object.fromEntries(
     Object.entries(answer).map(([key, value]) => [
       key,
-      mapTexts(
-        value,
-        key === 'result' ? kept : (text, place) => text.slice(0, place === 'message' ? errorLengthMax : textLengthMax),
-      ),
+      key === 'result'
+        ? mapLeaves(value, (leaf, _place, isOwn) =>
+            typeof leaf === 'string' || (isOwn && leaf instanceof ExactNumber) ? kept(leaf) : leaf,
+          )
+        : mapLeaves(value, (leaf, place) =>
+            typeof leaf === 'string' ? leaf.slice(0, place === 'message' ? errorLengthMax : textLengthMax) : leaf,
+          ),
     ]),
   )
 }
 
-function restored(value: unknown, texts: ReadonlyMap<string, string>): unknown {
-  return mapTexts(value, (text) => texts.get(text) ?? text)
+function restored(value: unknown, held: Held): unknown {
+  return mapLeaves(value, (leaf) => (typeof leaf === 'string' ? (held.get(leaf) ?? leaf) : leaf))
 }
 
-/** The same value with its texts replaced. Its depth was limited when it was parsed. */
-function mapTexts(value: unknown, change: (text: string, key: string) => string, key = ''): unknown {
-  if (typeof value === 'string') return change(value, key)
-  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapTexts(one, change, name)]))
+/** The same value with what is no list and no object replaced. Its depth was limited when it was parsed. */
+function mapLeaves(
+  value: unknown,
+  change: (leaf: unknown, key: string, isOwn: boolean) => unknown,
+  key = '',
+  isOwn = false,
+): unknown {
+  if (Array.isArray(value)) return value.map((one) => mapLeaves(one, change, '', isOwn))
+  if (typeof value !== 'object' || value === null) return change(value, key, isOwn)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, mapLeaves(one, change, name, isOwn || ownJson.has(name))]),
+  )
 }
 
 /** The same events, a few per turn of the event loop; large ones without their long texts. */
@@ -133,7 +146,9 @@ async function* steppedEvents(
         dataLength += line.length
       } else if (line !== '') others.push(line)
       else {
-        const dataLines = dataLength > errorBytesMax ? [await read(Buffer.from(data.join('\n')))] : data
+        const text = data.join('\n')
+        const isRead = dataLength > errorBytesMax || mayHaveUnusualNumbers(text)
+        const dataLines = isRead ? [await read(Buffer.from(text))] : data
         yield Buffer.from(`${[...others, ...dataLines.map((one) => `data: ${one}`)].join('\n')}\n\n`)
         others = []
         data = []

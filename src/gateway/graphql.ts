@@ -5,6 +5,7 @@
 import { GraphQLError, type DocumentNode, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import { BerthError } from '#src/platform/errors.ts'
+import { parseExactly } from '#src/platform/json/numbers.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
@@ -180,8 +181,9 @@ function readQueryString(url: string): Params {
     const text = query.get(name)
     if (!text) return undefined
     try {
-      return JSON.parse(text)
-    } catch {
+      return parseExactly(text)
+    } catch (error) {
+      if (error instanceof BerthError) throw error
       throw new BerthError('invalid_request', `The parameter ${name} is not valid JSON.`)
     }
   }

@@ -7,6 +7,7 @@ import { CloseCode, handleProtocols, makeServer, type ServerOptions } from 'grap
 import { WebSocketServer, type WebSocket } from 'ws'
 import { newId, newUuid } from '#src/platform/ids.ts'
 import { isLargeJson } from '#src/platform/json/text.ts'
+import { mayHaveUnusualNumbers, parseExactly } from '#src/platform/json/numbers.ts'
 import { hasManyParts } from '#src/platform/json/pieces.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
@@ -108,7 +109,7 @@ function attach(
               tooLarge,
               `A message may have at most ${limits.socketMessageParts} values. Send less at once.`,
             )
-          handle(String(data)).catch((error: unknown) => {
+          handle(readMessage(String(data))).catch((error: unknown) => {
             log.error({ err: error }, 'a web socket message failed')
             socket.close(CloseCode.InternalServerError, 'Something went wrong on our side.')
           })
@@ -124,6 +125,16 @@ function attach(
       log.error({ err: error }, 'a web socket could not be closed'),
     )
   })
+}
+
+/** A message as graphql-ws reads it: its text, or what it says where reading would change a number. */
+function readMessage(text: string): string {
+  if (!mayHaveUnusualNumbers(text)) return text
+  try {
+    return parseExactly(text) as string // it parses texts only, and checks the shape of anything
+  } catch {
+    return text // it says what is wrong
+  }
 }
 
 function protocolOptions(parts: GraphqlParts): ServerOptions<Init, Peer> {

@@ -25,7 +25,7 @@ const make = async (path: string, body: object): Promise<string> =>
 
 /** Two of this size make a page, and a third does not. */
 const systemLength = Math.floor(limits.pageBytes / 2.5)
-const inflated = sql`jsonb_set(definition, '{system}', to_jsonb(repeat('x', ${systemLength})))`
+const inflated = sql`jsonb_set(definition::jsonb, '{system}', to_jsonb(repeat('x', ${systemLength})))`
 
 test('pages of agents, versions and sessions hold so many bytes and no more, and the next go on behind them', async () => {
   const { db } = berth.services
@@ -36,7 +36,7 @@ test('pages of agents, versions and sessions hold so many bytes and no more, and
   for (const _ of agents) await make('/sessions', { agent: { type: 'agent', id: agent } })
   await sql`update agents set definition = ${inflated}`.execute(db)
   await sql`update agent_versions set definition = ${inflated} where agent_id = ${decodeId('agent', agent)}`.execute(db)
-  await sql`update sessions set agent_definition = jsonb_set(agent_definition, '{system}', to_jsonb(repeat('x', ${systemLength})))`.execute(
+  await sql`update sessions set agent_definition = jsonb_set(agent_definition::jsonb, '{system}', to_jsonb(repeat('x', ${systemLength})))`.execute(
     db,
   )
   for (const path of ['/sessions', `/agents/${agent}/versions`]) {

@@ -67,6 +67,7 @@ const readAs: Readonly<Record<string, string>> = {
   boolean: 'boolean',
   bytea: 'Buffer',
   jsonb: 'unknown',
+  json: 'unknown',
   date: 'Date',
   tsvector: 'string',
   'bit varying': 'string',

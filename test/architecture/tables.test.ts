@@ -70,8 +70,20 @@ test('every table has a primary key, and every status column a check', async () 
 test('no time is stored without its time zone, and no text column has a length', async () => {
   const { rows } = await client.query<{ column: string }>(`
     select table_name || '.' || column_name as column from information_schema.columns
-    where table_schema = 'public' and data_type in ('timestamp without time zone', 'character varying', 'character', 'json', 'money')`)
+    where table_schema = 'public' and data_type in ('timestamp without time zone', 'character varying', 'character', 'money')`)
   expect(rows).toEqual([])
+})
+
+test('JSON is stored as it was written where callers’ own is passed on, and nowhere else', async () => {
+  const { rows } = await client.query<{ column: string }>(`
+    select table_name || '.' || column_name as column from information_schema.columns
+    where table_schema = 'public' and data_type = 'json' order by 1`)
+  expect(rows.map(({ column }) => column)).toEqual([
+    'agent_versions.definition',
+    'agents.definition', // schemas of tools
+    'session_events.data', // arguments of tools
+    'sessions.agent_definition',
+  ])
 })
 
 test('migrations are numbered without gaps, and nothing else lies beside them', () => {

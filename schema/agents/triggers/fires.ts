@@ -17,6 +17,7 @@ import {
   pageFiresOfEach,
   type DecidedFire,
 } from '#src/resources/agents/triggers/fires.ts'
+import { readStored } from '#src/platform/json/stored.ts'
 import type { FireError, FireStatus, SkipReason } from '#src/resources/agents/triggers/rows.ts'
 import type { Sender } from '#src/resources/agents/triggers/payloads.ts'
 import { sessionType } from '../sessions.ts'
@@ -108,7 +109,7 @@ builder.objectType(fireType, {
       description: 'The event as it was delivered, for 7 days; null for a large one, and as long as `sender` is.',
       resolve: async ({ id }, _, call, info) => {
         const payload = await readInTurn(call, info, (bytesMax) => findPayload(call, id, bytesMax))
-        return payload && (JSON.parse(payload.toString()) as unknown)
+        return payload && readStored(payload)
       },
     }),
     receivedAt: t.expose('receivedAt', { type: 'DateTime', description: 'When it was first delivered.' }),

@@ -1,5 +1,6 @@
 /** Embeddings: vectors of texts, asked of upstreams in OpenAI's format, or made by the built-in model. */
 import { isBase64 } from '#src/platform/json/base64.ts'
+import { ExactNumber } from '#src/platform/json/numbers.ts'
 import { demoVectors } from './demo-embeddings.ts'
 import { tokensOf } from './estimates.ts'
 import { countOf, objectOf } from './json-values.ts'
@@ -87,7 +88,8 @@ function readVector(target: UpstreamTarget, value: unknown, dimensions: number):
 }
 
 function vectorOfNumbers(values: readonly unknown[]): Float32Array | null {
-  return values.every((one) => typeof one === 'number') ? Float32Array.from(values) : null
+  const doubles = values.map((one) => (one instanceof ExactNumber ? one.toNumber() : one)) // with more digits than matter
+  return doubles.every((one) => typeof one === 'number') ? Float32Array.from(doubles) : null
 }
 
 const bytesPerNumber = 4

@@ -5,8 +5,12 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
-import { hasManyParts, readInPieces, type JsonLimits } from './pieces.ts'
+import { mayHaveUnusualNumbers, parseExactly } from './numbers.ts'
+import { hasManyParts, readAtOnce, readInPieces, type JsonLimits } from './pieces.ts'
 import { limits } from '#src/platform/limits.ts'
+
+/** How many numbers of one text that is parsed at once may be such that a double would change them. */
+const unusualNumbersMax = 20_000
 
 const sentences = {
   not_json: 'the answer is not valid JSON',
@@ -36,11 +40,13 @@ export async function readAnswer(bytes: Buffer, most: AnswerLimits): Promise<unk
   try {
     return await readInPieces(bytes, { ...most, depth: limits.answerDepth, anyText: true })
   } catch (error) {
-    throw new JsonAnswerError(
-      error instanceof BerthError && error.code === 'request_too_large' ? 'too_many_parts' : 'not_json',
-      error,
-    )
+    throw unreadable(error)
   }
+}
+
+function unreadable(error: unknown): JsonAnswerError {
+  const isTooMuch = error instanceof BerthError && error.code === 'request_too_large'
+  return new JsonAnswerError(isTooMuch ? 'too_many_parts' : 'not_json', error)
 }
 
 /**
@@ -52,9 +58,17 @@ export function readInlineAnswer(text: string, partsMax: number = limits.answerE
     throw new JsonAnswerError('too_many_parts')
   if (isTooDeep(text)) throw new JsonAnswerError('too_deep')
   try {
-    return JSON.parse(text)
+    if (text.length <= limits.jsonInlineBytes || !mayHaveUnusualNumbers(text)) return parseExactly(text)
+    return readAtOnce(Buffer.from(text), {
+      parts: partsMax,
+      numbers: partsMax,
+      keys: partsMax,
+      depth: limits.answerDepth,
+      anyText: true,
+      unusualNumbers: unusualNumbersMax,
+    })
   } catch (error) {
-    throw new JsonAnswerError('not_json', error)
+    throw unreadable(error)
   }
 }
 

@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BerthError } from '#src/platform/errors.ts'
+import { parseExactly } from './numbers.ts'
 import { readInPieces, type Json } from './pieces.ts'
 import { notJson, prototypeKey, tooDeep } from './refusals.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -32,9 +33,9 @@ export function parseJson(text: string | Buffer, refusesUnknownKeys = false): Js
   const source = typeof text === 'string' ? text : text.toString('utf8')
   let value: Json
   try {
-    value = JSON.parse(source) as Json // what JSON.parse answers is JSON
-  } catch {
-    throw notJson()
+    value = parseExactly(source) as Json // what is parsed is JSON
+  } catch (error) {
+    throw error instanceof BerthError ? error : notJson()
   }
   return typeof text !== 'string' && isPlain(source) ? value : checkJson(value, refusesUnknownKeys)
 }

@@ -1,20 +1,22 @@
 /**
  * Parses large JSON in steps, so that the event loop is not blocked: JSON.parse takes seconds for 32 MiB of brackets.
- * The result is that of JSON.parse, with limits on the number of parts.
+ * The result is that of parseExactly, with limits on the number of parts.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { isOfNumber, NumberReader, type ExactNumber } from './numbers.ts'
 import { notJson, prototypeKey, tooMany } from './refusals.ts'
 
 /** Any JSON value, with plain objects. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+export type Json = null | boolean | number | ExactNumber | string | Json[] | { [key: string]: Json }
 
 /**
  * How many objects, lists, keys and texts one body may have, and how many other values.
  * @property refusesUnknownKeys a key `__proto__` is refused instead of dropped.
  * @property keys how many one object may have; as many as one of a body unless said.
  * @property depth how deep they may be nested; 64 levels unless said.
+ * @property unusualNumbers how many numbers may be such that a double would change them; any number unless said.
  * @property anyText texts may hold what cannot be stored: NUL and halves of surrogate pairs.
  */
 export type JsonLimits = {
@@ -24,13 +26,14 @@ export type JsonLimits = {
   keys?: number
   depth?: number
   anyText?: boolean
+  unusualNumbers?: number
 }
 
 /** How long a step may take, ms; checked after so many tokens or so much text. */
 const stepMs = 8
 const tokensBetweenLooks = 256
 const textPieceBytes = 128 * 1024
-const numberBytesMax = 1024
+const numberBytesMax = 2048 // longer than any that is kept
 /** A longer token is parsed in a step of its own. */
 const longTokenBytes = 4096
 
@@ -63,6 +66,13 @@ export async function readInPieces(bytes: Buffer, most: JsonLimits): Promise<Jso
   return reader.value
 }
 
+/** Reads valid UTF-8 in one step, for what must be read at once. @throws as readInPieces. */
+export function readAtOnce(bytes: Buffer, most: JsonLimits): Json {
+  const reader = new PieceReader(bytes, most)
+  while (!reader.step());
+  return reader.value
+}
+
 /**
  * Whether JSON has more than so many commas, colons and brackets outside of its texts, which is about its number of
  * values. It reads no further than necessary.
@@ -89,6 +99,7 @@ class PieceReader {
   readonly #bytes: Buffer
   readonly #most: JsonLimits
   readonly #open: (List | Fields)[] = []
+  readonly #reader: NumberReader
   #at = 0
   #expected: Expected = 'value'
   #parts = 0
@@ -99,6 +110,7 @@ class PieceReader {
   constructor(bytes: Buffer, most: JsonLimits) {
     this.#bytes = bytes
     this.#most = most
+    this.#reader = new NumberReader(most.unusualNumbers)
   }
 
   /** Continues until the step's time is over. @returns whether everything is parsed. */
@@ -170,14 +182,14 @@ class PieceReader {
     this.#take(this.#readNumber() ?? this.#readLiteral())
   }
 
-  #readNumber(): number | undefined {
+  #readNumber(): number | ExactNumber | undefined {
     let end = this.#at
     const last = Math.min(this.#bytes.length, this.#at + numberBytesMax)
     while (end < last && isOfNumber(this.#bytes[end]!)) end++ // below the length
     if (end === this.#at) return undefined
     const text = this.#bytes.toString('latin1', this.#at, end)
     this.#at = end
-    return parse(text) as number // JSON of these characters is a number
+    return this.#reader.read(text)
   }
 
   #readLiteral(): Json {
@@ -276,12 +288,6 @@ class PieceReader {
 
 function isSpace(byte: number | undefined): boolean {
   return byte === code.space || byte === 0x0a || byte === 0x0d || byte === 0x09
-}
-
-function isOfNumber(byte: number): boolean {
-  return (
-    (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e || byte === 0x65 || byte === 0x45
-  )
 }
 
 function parse(text: string): unknown {

@@ -20,6 +20,14 @@ export function tooDeep(): BerthError {
   )
 }
 
+/** The 400 for a number that is longer than any that is kept. */
+export function numberTooLong(most: number): BerthError {
+  return new BerthError(
+    'invalid_request',
+    `The JSON has a number of more than ${most} characters. Send it as text, or with fewer digits.`,
+  )
+}
+
 /** The 413 for more of something than a body may have. */
 export function tooMany(what: string, most: number): BerthError {
   return new BerthError(

@@ -3,6 +3,7 @@
  * JSON.stringify.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ExactNumber } from './numbers.ts'
 
 /** A value with more text than this is large. Unit: characters. */
 const largeLength = 256 * 1024
@@ -27,7 +28,8 @@ const partLength = 16
 
 function measure(value: unknown, left: number): number {
   if (typeof value === 'string') return left - value.length
-  if (typeof value !== 'object' || value === null) return left - partLength
+  if (typeof value !== 'object' || value === null)
+    return left - (value instanceof ExactNumber ? String(value).length : partLength)
   let rest = left - partLength
   if (Array.isArray(value)) {
     for (const item of value) if ((rest = measure(item, rest)) <= 0) return rest

@@ -5,7 +5,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pg from 'pg'
 import { timestamp } from '#src/platform/clock.ts'
-import { readInPieces } from '#src/platform/json/pieces.ts'
+import { parseExactly } from '#src/platform/json/numbers.ts'
+import { readStored } from '#src/platform/json/stored.ts'
 import { limits } from '#src/platform/limits.ts'
 import { RowQuery, type Column, type RowShape } from './row-query.ts'
 
@@ -33,11 +34,8 @@ class LargeJson {
   }
 }
 
-/** Our own data has no limit on its parts. */
-const stored = { parts: Infinity, numbers: Infinity, keys: Infinity, depth: Infinity, anyText: true }
-
 function readJson(text: string): unknown {
-  return text.length > limits.jsonInlineBytes ? new LargeJson(text) : (JSON.parse(text) as unknown)
+  return text.length > limits.jsonInlineBytes ? new LargeJson(text) : parseExactly(text)
 }
 
 function isJson(type: number): boolean {
@@ -55,7 +53,7 @@ async function readLarge(rows: readonly Record<string, unknown>[], { keys, typeI
       const bytes = Buffer.from(value.text)
       row[key] = null // its text is no longer needed
       await nextTurn()
-      row[key] = await readInPieces(bytes, stored)
+      row[key] = await readStored(bytes)
     }
   }
 }

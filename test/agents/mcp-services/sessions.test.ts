@@ -240,7 +240,7 @@ test('an agent names connectors of the catalog, and goes on working when one lea
   }
   expect(await make(twice)).toMatchObject({ status: 400 })
   const agent = await sessions.agent({ mcp_services: [{ id: 'desk' }] })
-  await sql`update agents set definition = jsonb_set(definition, '{mcp_services,0,id}', '"left"') where id = ${decodeId('agent', agent)}`.execute(
+  await sql`update agents set definition = jsonb_set(definition::jsonb, '{mcp_services,0,id}', '"left"') where id = ${decodeId('agent', agent)}`.execute(
     world.berth.services.db,
   )
   const change = await world.call(

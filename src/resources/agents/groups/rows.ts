@@ -129,7 +129,7 @@ export const runTables = sql`group_runs r join (select id as task_id, status, er
 /** The columns of a GroupRun, all as they were at one moment. A tool use waits as long as nobody has answered it. */
 export const runColumns = sql`r.*, t.status, t.error, t.from_position, t.started_at, t.finished_at, reply.reply_id, reply.reply_text,
   case when t.finished_at is null and r.usage_from is not null then (select ${sessionCounters} from sessions s where s.id = r.session_id) end as counters,
-  (select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'type', e.type, 'data', e.data, 'createdAt', e.created_at) order by e.position), '[]')
+  (select coalesce(json_agg(json_build_object('id', e.id, 'type', e.type, 'data', e.data, 'createdAt', e.created_at) order by e.position), '[]')
     from session_events e where t.status = 'requires_action' and e.session_id = r.session_id and e.position > t.from_position
       and (e.type = 'agent.custom_tool_use' or e.type in ('agent.tool_use', 'agent.mcp_tool_use') and e.data ->> 'evaluated_permission' = 'ask')
       and not exists (select from session_events answer where answer.session_id = e.session_id and answer.answers = e.id)) as pending`

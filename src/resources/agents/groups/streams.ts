@@ -2,6 +2,8 @@
 import { allowAnywhere, ownedByCaller, type Reach } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
+import { parseExactly } from '#src/platform/json/numbers.ts'
+import { readStored } from '#src/platform/json/stored.ts'
 import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
@@ -118,21 +120,24 @@ async function readChunks(db: Db, taskId: string, after: number): Promise<Piece<
   const [first] = rows
   if (first && first.number !== after + 1) throw notKept(first.number)
   return {
-    items: rows.map((row) => chunkOf(taskId, row)),
+    items: await chunksOf(taskId, rows),
     more: rows.length === most || (first?.found ?? 0) > rows.length,
     isOver: read.some(({ isKept }) => !isKept),
   }
 }
 
-function chunkOf(runId: string, { number, body }: ChunkRow): RunChunk {
-  return { runId, number, chunk: JSON.parse(body) as Chunk, sizeBytes: body.length } // as tasks/streams.ts wrote it
+async function chunksOf(runId: string, rows: readonly ChunkRow[]): Promise<RunChunk[]> {
+  const chunks: RunChunk[] = []
+  for (const { number, body } of rows)
+    chunks.push({ runId, number, chunk: (await readStored(body)) as Chunk, sizeBytes: body.length }) // as tasks/streams.ts wrote it
+  return chunks
 }
 
 /** The chunks in a notice, which has those after a number if they are short. */
 function readNotice(runId: string, said: string): RunChunk[] {
   const space = said.indexOf(' ')
   const before = Number(said.slice(0, space))
-  const chunks = JSON.parse(said.slice(space + 1)) as Chunk[] // as tasks/streams.ts wrote it
+  const chunks = parseExactly(said.slice(space + 1)) as Chunk[] // as tasks/streams.ts wrote it
   const sizeBytes = Math.ceil(said.length / chunks.length)
   return chunks.map((chunk, at) => ({ runId, number: before + at + 1, chunk, sizeBytes }))
 }

@@ -4,6 +4,7 @@
  */
 import type { RawBuilder } from 'kysely'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { parseExactly } from '#src/platform/json/numbers.ts'
 import { isLargeJson, writeInPieces } from '#src/platform/json/text.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { ifShort, noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
@@ -89,7 +90,7 @@ async function appendWhere(
       returning event_position - ${rows.length} as before ${interrupts ? sql`, ${noticeOf(interruptTopic, sql`id`)} as interrupted` : sql``} ${told ? sql`, ${streamingTask(sql`sessions.id`)} as task_id` : sql``})
     ${rows.some(({ type }) => isPreviewable(type)) ? sql`, forgotten as (delete from session_previews where session_id = ${sessionId})` : sql``}
     insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
-    select ${sessionId}, before + new.place, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
+    select ${sessionId}, before + new.place, new.id, new.type, new.data::json, new.size_bytes, new.answers, case when new.queued then null else now() end
     from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[],
       ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
     order by place
@@ -130,7 +131,7 @@ export async function openLogs(tx: Tx, openings: readonly Opening[]): Promise<Se
       from jsonb_to_recordset(${JSON.stringify(logs)}::jsonb) as log(id uuid, events bigint, service_events bigint, last_event_id uuid, outcomes jsonb)
       where s.id = log.id)
     insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
-    select new.session_id, new.position, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
+    select new.session_id, new.position, new.id, new.type, new.data::json, new.size_bytes, new.answers, case when new.queued then null else now() end
     from unnest(${rows.map(({ sessionId }) => sessionId)}::uuid[], ${rows.map(({ position }) => position)}::bigint[], ${rows.map(({ id }) => id)}::uuid[],
       ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[], ${rows.map(({ answers }) => answers)}::uuid[],
       ${rows.map(({ queued }) => queued)}::boolean[]) as new (session_id, position, id, type, data, size_bytes, answers, queued)
@@ -244,7 +245,7 @@ export type LogEntry = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'
  * The entry in a notice of sessionTopic; undefined for a notice of an earlier version of Berth, which had fewer fields.
  */
 export function readNotice(said: string): LogEntry | undefined {
-  const [at, id, type, data, sizeBytes, processedAt, createdAt] = JSON.parse(said) as [
+  const [at, id, type, data, sizeBytes, processedAt, createdAt] = parseExactly(said) as [
     number,
     string,
     string,

@@ -110,6 +110,6 @@ function since({ sessionId, fromPosition }: Pick<Task, 'sessionId' | 'fromPositi
 function saidSince(sessionId: string): RawBuilder<unknown> {
   return sql`left(coalesce((
     select string_agg(block ->> 'text', e'\n\n' order by event.position, place)
-    from session_events event, jsonb_array_elements(event.data -> 'content') with ordinality as said (block, place)
+    from session_events event, json_array_elements(event.data -> 'content') with ordinality as said (block, place)
     where event.session_id = ${sessionId} and event.position > session_tasks.from_position and event.type = 'agent.message' and block ->> 'type' = 'text'), ''), ${taskLimits.answerLength})`
 }

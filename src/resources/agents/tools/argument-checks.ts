@@ -5,6 +5,7 @@
 import type { Tool } from '#src/drivers/models/model.ts'
 import { runBounded } from '#src/platform/bounded.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import { withDoubles } from '#src/platform/json/numbers.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import { createThread, ThreadError } from '#src/platform/threads.ts'
 import { builtInTools } from '../built-in-tools.ts'
@@ -37,8 +38,9 @@ export async function findProblem(input: Record<string, unknown>, schema: Tool['
     : `The arguments do not match the tool’s schema: ${startOf(verdict.mismatch, problemLength)} Call it again with arguments that do.`
 }
 
-async function verdictOn(question: Question): Promise<Verdict> {
-  if (ownSchemas.has(question.schema)) return checkArguments(question)
+async function verdictOn(given: Question): Promise<Verdict> {
+  if (ownSchemas.has(given.schema)) return checkArguments(given)
+  const question = withDoubles(given) as Question // validators, and other threads, know no other numbers
   const name = sha256(JSON.stringify(question.schema)).toString('base64')
   const failures = slow.get(name)
   if (failures === undefined) {
