@@ -1,7 +1,7 @@
 /** Periodic tasks: expired VMs, old records, VMs that are stuck between two statuses, and more. */
-import { schedule, type ScheduledTask } from 'node-cron'
+import type { ScheduledTask } from 'node-cron'
 import { forgetIdempotencyKeys } from '#src/platform/idempotency.ts'
-import { log } from '#src/platform/log.ts'
+import { every } from '#src/platform/jobs/periodic.ts'
 import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
 import type { Background } from '#src/platform/services.ts'
 import { endVmsOfRuns } from '#src/resources/agents/environments/ended-runs.ts'
@@ -109,12 +109,6 @@ function tasksOfNode({ work, activeBuilds, functions, stopping }: NodeWork): Sch
     every('37 * * * *', 'removing disks of builds', () => sweepBuildDisks(work)),
     every('7 3 * * *', 'verifying backups', () => verifyBackups(work, stopping)),
   ]
-}
-
-function every(cron: string, doing: string, work: () => Promise<void>): ScheduledTask {
-  const run = (): Promise<void> =>
-    work().catch((error: Error) => log.warn({ reason: error.message }, `${doing} failed this time`))
-  return schedule(cron, run, { noOverlap: true })
 }
 
 async function forget(services: Background): Promise<void> {
