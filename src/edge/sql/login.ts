@@ -25,22 +25,15 @@ export async function logInForSql(
   const asked = { user: caller.user, database: caller.database, serverName: caller.serverName }
   const naming = databases.howToName(asked)
   if (naming !== null) throw new BerthError('invalid_request', naming)
-  try {
-    failedLogins.check(address, asked)
-  } catch (error) {
-    if (!(error instanceof PostgresRefusal)) throw error
-    throw new BerthError(
-      'rate_limited',
-      'Too many failed logins from this address: wait a minute, and check the token.',
-      {
-        retryAfterSeconds: 60,
-      },
-    )
-  }
   const sought = await databases.lookUp(asked)
   const identity = sought && (await identify(sought, caller, checkToken))
   if (!identity) {
-    failedLogins.count(address, asked)
+    if (await failedLogins.failed(address, asked))
+      throw new BerthError(
+        'rate_limited',
+        'Too many failed logins from this address, and this one has failed too: check the token. A right one is let in at once.',
+        { retryAfterSeconds: 60 },
+      )
     throw new BerthError(
       'unauthorized',
       'The database is not there, its client access is off, or its user or the token is not right. A token that was lost is replaced by the mutation rotateDatabaseToken.',

@@ -30,16 +30,20 @@ export async function logIn(newcomer: Newcomer, { directory, failedLogins, deriv
   const { user, database } = startup
   const asked = { user, database, serverName: tls?.serverName ?? null, network }
   const found = await directory.find(asked)
-  // By what was asked for, and not by what was found: nobody learns from it which names belong together.
-  failedLogins.check(address, asked)
   const admission = await prove(newcomer, found, derive)
-  if (!admission) {
-    failedLogins.count(address, asked)
-    throw loginRefused(user)
-  }
+  // By what was asked for, and not by what was found: nobody learns from it which names belong together.
+  if (!admission) throw (await failedLogins.failed(address, asked)) ? tooManyFailed() : loginRefused(user)
   if (admission.refusal) throw admission.refusal
   if (!admission.isCurrent()) throw changedMeanwhile()
   return admission
+}
+
+function tooManyFailed(): PostgresRefusal {
+  return new PostgresRefusal(
+    'invalid_authorization_specification',
+    'too many failed logins from this address, and this one has failed too: check the password',
+    'A right password is let in at once; wrong ones are answered late for a minute.',
+  )
 }
 
 async function prove(
