@@ -78,6 +78,7 @@ export const slowTests = [
   'test/llm/chat-streams.test.ts', // streams that break off, with their time limits
   'test/llm/chat.test.ts', // chats that take seconds
   'test/llm/models.test.ts', // providers that do not answer
+  'test/llm/upstreams/habits.test.ts', // a session for each habit of a provider
   'test/start-commands.test.ts', // whole installations, started by npm
   'test/start.test.ts', // whole installations, started and killed
 ]

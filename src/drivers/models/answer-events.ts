@@ -35,6 +35,8 @@ export class AnswerEvents {
   #hasText = false
   #reasoningBlocks = 0
   #calls = 0
+  /** The ids of the calls that are in the events. */
+  readonly #callIds = new Set<string>()
   #argumentsLeft: number = limits.answerArgumentsLength
 
   constructor(target: UpstreamTarget, request: ModelRequest) {
@@ -105,7 +107,7 @@ export class AnswerEvents {
 
   /** A new call. It is emitted when its name is complete: at its first argument after it, or when it is closed. */
   openCall(id: string | undefined, name: string): OpenCall {
-    return { number: null, id: id || `call_${newUuid().replaceAll('-', '')}`, name, hasArguments: false, early: '' }
+    return { number: null, id: id || newCallId(), name, hasArguments: false, early: '' }
   }
 
   /** A piece of a call's arguments. @throws BerthError upstream_error when too much comes before the call's name. */
@@ -143,12 +145,15 @@ export class AnswerEvents {
   }
 
   /**
-   * A call's name is complete: the call is emitted now, before later ones.
+   * A call's name is complete: the call is emitted now, before later ones. One whose id another call has gets its own,
+   * because no result could be told apart.
    * @throws BerthError upstream_error when it has none: nobody can run it, or send it back.
    */
   tellCall(call: OpenCall): void {
     if (call.number !== null) return
     if (call.name === '') throw brokenAnswer(this.#target, 'called a tool without a name')
+    if (this.#callIds.has(call.id)) call.id = newCallId()
+    this.#callIds.add(call.id)
     call.number = this.#calls++
     this.#batch.push({ type: 'tool', index: call.number, id: call.id, name: call.name })
     if (call.early !== '') this.#batch.push({ type: 'arguments', index: call.number, text: call.early })
@@ -167,4 +172,8 @@ export class AnswerEvents {
     const usage = this.#count.whole()
     this.#batch.push({ type: 'end', finishReason, usage, ...(stopSequence === undefined ? {} : { stopSequence }) })
   }
+}
+
+function newCallId(): string {
+  return `call_${newUuid().replaceAll('-', '')}`
 }

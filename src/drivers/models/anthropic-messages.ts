@@ -43,7 +43,13 @@ type OpenBlock =
   | { type: 'text' }
   | { type: 'thinking'; index: number; text: string; signature: string }
   | { type: 'redacted'; index: number; data: string }
-  | { type: 'call'; call: OpenCall }
+  /** `input` came with the start; pieces, if any come, take its place. */
+  | { type: 'call'; call: OpenCall; input: unknown }
+  /** Of a tool that runs at the provider: these are never requested. */
+  | { type: 'ignored' }
+
+/** What Anthropic counts, each by itself. */
+type Counted = Record<'input_tokens' | 'cache_creation_input_tokens' | 'cache_read_input_tokens', number | undefined>
 
 const blocksMax = 1_024
 
@@ -52,6 +58,12 @@ class MessagesReader implements AnswerReader {
   readonly #events: AnswerEvents
   /** Open blocks by the provider's index. */
   readonly #blocks = new Map<unknown, OpenBlock>()
+  readonly #counted: Counted = {
+    input_tokens: undefined,
+    cache_creation_input_tokens: undefined,
+    cache_read_input_tokens: undefined,
+  }
+  #hasStarted = false
   #id: string | undefined
   #stopReason: string | null = null
   #stopSequence: string | undefined
@@ -62,11 +74,12 @@ class MessagesReader implements AnswerReader {
   }
 
   event(data: string): void {
+    if (data === '[DONE]') return this.close() // as some proxies end every stream
     const event = objectOf(parseJson(this.#target, data))
     if (!event) throw brokenAnswer(this.#target, 'sent something that is not an answer')
     switch (event['type']) {
       case 'content_block_delta':
-        return this.#delta(this.#blocks.get(event['index']), objectOf(event['delta']) ?? {})
+        return this.#delta(event['index'], objectOf(event['delta']) ?? {})
       case 'content_block_start':
         return this.#open(event['index'], objectOf(event['content_block']) ?? {})
       case 'content_block_stop':
@@ -86,14 +99,7 @@ class MessagesReader implements AnswerReader {
 
   whole(message: Values): void {
     if (!Array.isArray(message['content'])) throw brokenAnswer(this.#target, 'sent something that is not an answer')
-    if (message['content'].length > blocksMax) throw brokenAnswer(this.#target, `sent more than ${blocksMax} blocks`)
-    for (const [index, content] of listOf(message['content']).entries()) {
-      const block = objectOf(content) ?? {}
-      this.#open(index, block)
-      const open = this.#blocks.get(index)
-      if (open?.type === 'call') this.#events.argumentValue(open.call, block['input'] ?? {})
-      this.#close(index)
-    }
+    this.#content(message['content'])
     this.#stop(message)
     this.#usage(objectOf(message['usage']))
     this.#end()
@@ -103,53 +109,72 @@ class MessagesReader implements AnswerReader {
     if (this.#stopReason !== null) this.#end()
   }
 
-  /** Some proxies repeat the start of a message; the start of another one is the beginning of somebody else's answer. */
+  /**
+   * Some proxies repeat the start of a message; the start of another one is the beginning of somebody else's answer. What
+   * a message has at its start counts once.
+   */
   #start(message: Values | null): void {
     const id = textOf(message?.['id'])
     if (id !== undefined && id !== (this.#id ??= id))
       throw brokenAnswer(this.#target, 'began another message inside its answer')
     this.#usage(objectOf(message?.['usage']))
+    if (!this.#hasStarted) this.#content(listOf(message?.['content']))
+    this.#stop(message)
   }
 
-  #open(index: unknown, block: Values): void {
-    if (this.#blocks.size >= blocksMax) throw brokenAnswer(this.#target, `opened more than ${blocksMax} blocks`)
-    switch (block['type']) {
-      case 'text':
-        this.#blocks.set(index, { type: 'text' })
-        return this.#events.text(textOf(block['text']) ?? '')
-      case 'thinking': {
-        const open: OpenBlock = {
-          type: 'thinking',
-          index: this.#events.openReasoning(),
-          text: '',
-          signature: textOf(block['signature']) ?? '',
-        }
-        this.#blocks.set(index, open)
-        return this.#delta(open, block)
-      }
-      case 'redacted_thinking':
-        return void this.#blocks.set(index, {
-          type: 'redacted',
-          index: this.#events.openReasoning(),
-          data: textOf(block['data']) ?? '',
-        })
-      case 'tool_use':
-        return void this.#blocks.set(index, {
-          type: 'call',
-          call: this.#events.openCall(textOf(block['id']), textOf(block['name']) ?? ''),
-        })
-      // Blocks of server-side tools are ignored: they are never requested.
+  /** Blocks that are complete. */
+  #content(content: readonly unknown[]): void {
+    if (content.length > blocksMax) throw brokenAnswer(this.#target, `sent more than ${blocksMax} blocks`)
+    for (const [index, block] of content.entries()) {
+      this.#open(index, objectOf(block) ?? {})
+      this.#close(index)
     }
   }
 
-  #delta(open: OpenBlock | undefined, delta: Values): void {
-    if (open?.type === 'text') this.#events.text(textOf(delta['text']) ?? '')
-    else if (open?.type === 'call') this.#events.arguments(open.call, textOf(delta['partial_json']) ?? '')
-    else if (open?.type === 'thinking') {
+  #open(index: unknown, block: Values): void {
+    this.#hasStarted = true
+    this.#close(index) // some servers give every block the same index, and close none
+    if (this.#blocks.size >= blocksMax) throw brokenAnswer(this.#target, `opened more than ${blocksMax} blocks`)
+    const open = this.#openBlock(block)
+    this.#blocks.set(index, open)
+    if (open.type === 'text' || open.type === 'thinking') this.#add(open, block)
+  }
+
+  #openBlock(block: Values): OpenBlock {
+    switch (block['type']) {
+      case 'text':
+        return { type: 'text' }
+      case 'thinking':
+        return { type: 'thinking', index: this.#events.openReasoning(), text: '', signature: '' }
+      case 'redacted_thinking':
+        return { type: 'redacted', index: this.#events.openReasoning(), data: textOf(block['data']) ?? '' }
+      case 'tool_use': {
+        const call = this.#events.openCall(textOf(block['id']), textOf(block['name']) ?? '')
+        return { type: 'call', call, input: block['input'] }
+      }
+      default:
+        return { type: 'ignored' }
+    }
+  }
+
+  /** A piece; of text and thinking also of a block whose start never came. */
+  #delta(index: unknown, delta: Values): void {
+    if (!this.#blocks.has(index)) {
+      if (delta['type'] === 'input_json_delta') throw brokenAnswer(this.#target, 'called a tool without a name')
+      this.#open(index, { type: delta['type'] === 'thinking_delta' ? 'thinking' : 'text' })
+    }
+    const open = this.#blocks.get(index)
+    if (open) this.#add(open, delta)
+  }
+
+  #add(open: OpenBlock, delta: Values): void {
+    if (open.type === 'text') this.#events.text(textOf(delta['text']) ?? '')
+    else if (open.type === 'call') this.#events.arguments(open.call, textOf(delta['partial_json']) ?? '')
+    else if (open.type === 'thinking') {
       const text = textOf(delta['thinking']) ?? ''
       open.text += text
       this.#events.reasoning(open.index, text)
-      if (delta['type'] === 'signature_delta') open.signature += textOf(delta['signature']) ?? ''
+      open.signature += textOf(delta['signature']) ?? ''
     }
   }
 
@@ -159,7 +184,12 @@ class MessagesReader implements AnswerReader {
     if (open?.type === 'thinking') this.#events.closeReasoning(open.index, open)
     else if (open?.type === 'redacted')
       this.#events.closeReasoning(open.index, { redacted: true, encryptedContent: open.data })
-    else if (open?.type === 'call') this.#events.closeCall(open.call)
+    else if (open?.type === 'call') {
+      const { call, input } = open
+      if (!call.hasArguments && objectOf(input)) this.#events.argumentValue(call, input)
+      else if (!call.hasArguments) this.#events.arguments(call, textOf(input) ?? '')
+      this.#events.closeCall(open.call)
+    }
   }
 
   #stop(stop: Values | null): void {
@@ -167,14 +197,22 @@ class MessagesReader implements AnswerReader {
     this.#stopSequence = textOf(stop?.['stop_sequence']) ?? this.#stopSequence
   }
 
-  /** Anthropic counts uncached input, cache reads and cache writes separately; here the input is their sum. */
+  /**
+   * Anthropic counts uncached input, cache reads and cache writes separately; here the input is their sum. It is told at
+   * the start and, by some, again at the end: in parts, or as zeros.
+   */
   #usage(usage: Values | null): void {
     if (!usage) return
-    const fresh = countOf(usage['input_tokens'])
-    const cacheWriteTokens = countOf(usage['cache_creation_input_tokens'])
-    const cacheReadTokens = countOf(usage['cache_read_input_tokens'])
+    for (const name of ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const)
+      this.#counted[name] = countOf(usage[name]) || this.#counted[name]
+    const {
+      input_tokens: fresh,
+      cache_creation_input_tokens: cacheWriteTokens,
+      cache_read_input_tokens: cacheReadTokens,
+    } = this.#counted
+    const isCounted = fresh !== undefined || cacheReadTokens !== undefined || cacheWriteTokens !== undefined
     this.#events.usage({
-      inputTokens: fresh === undefined ? undefined : fresh + (cacheWriteTokens ?? 0) + (cacheReadTokens ?? 0),
+      inputTokens: isCounted ? (fresh ?? 0) + (cacheWriteTokens ?? 0) + (cacheReadTokens ?? 0) : undefined,
       outputTokens: countOf(usage['output_tokens']),
       cacheReadTokens,
       cacheWriteTokens,

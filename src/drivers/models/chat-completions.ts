@@ -2,10 +2,11 @@
  * OpenAI's chat completions as other servers implement them (kind `openai-compatible`: Ollama, vLLM, LM Studio,
  * OpenRouter, DeepSeek …), tolerant of their omissions and variations.
  */
-import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
+import type { AnswerEvents, AnswerReader } from './answer-events.ts'
 import { chatBody } from './chat-bodies.ts'
+import { ChatCalls } from './chat-calls.ts'
 import { countOf, listOf, objectOf, textOf, type Values } from './json-values.ts'
-import type { AskUpstream, FinishReason, UpstreamTarget } from './model.ts'
+import type { AskUpstream, FinishReason, UpstreamTarget, Usage } from './model.ts'
 import { askOverHttp, parseJson } from './upstream-answers.ts'
 import { brokenAnswer, errorIn, refusedInAnswer } from './upstream-errors.ts'
 import { bearerHeaders } from './wire-formats.ts'
@@ -20,11 +21,11 @@ export const askChatCompletions: AskUpstream = (target, request, signal) =>
       headers: bearerHeaders(target),
       body: chatBody(target, request),
     },
-    (to, events) => new ChatReader(to, events),
+    (to, events) => new ChatReader(to, events, new Set(request.tools.map(({ name }) => name))),
     signal,
   )
 
-/** Providers' names of finish reasons, besides OpenAI's own. */
+/** Providers' names of finish reasons, besides OpenAI's own; Gemini writes more behind a colon. */
 const finishReasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   eos: 'stop',
@@ -34,12 +35,26 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   length: 'length',
   max_tokens: 'length',
   model_length: 'length',
+  max_output_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  repetition_truncation: 'length',
   tool_calls: 'tool_calls',
   function_call: 'tool_calls',
   tool_use: 'tool_calls',
   content_filter: 'content_filter',
   safety: 'content_filter',
   refusal: 'content_filter',
+  recitation: 'content_filter',
+  prohibited_content: 'content_filter',
+  blocklist: 'content_filter',
+  sensitive: 'content_filter',
+}
+/** Reasons that say that the server gave its answer up: those of OpenRouter, vLLM and sglang, Zhipu, and DeepSeek. */
+const failures: Readonly<Record<string, Values>> = {
+  error: {},
+  abort: {},
+  network_error: {},
+  insufficient_system_resource: { status: 529 },
 }
 
 /** The log probabilities of tokens, unchanged; undefined if there are none. */
@@ -50,50 +65,46 @@ function tokensOf(logprobs: unknown): readonly unknown[] | undefined {
 /** A block of reasoning that is still open. */
 type OpenBlock = { index: number; text: string; id: string; signature: string; encryptedContent: string }
 
-const callsMax = 256
-
 class ChatReader implements AnswerReader {
   readonly #target: UpstreamTarget
   readonly #events: AnswerEvents
   #block: OpenBlock | null = null
-  /** Calls by the provider's index; `current` is the last one. */
-  readonly #calls = new Map<number, OpenCall>()
-  #current = -1
+  readonly #calls: ChatCalls
   #finish: string | null = null
   /** The stop text, which vLLM names. */
   #stopText: string | undefined
 
-  constructor(target: UpstreamTarget, events: AnswerEvents) {
+  /** @param offered the names of the tools that were offered. */
+  constructor(target: UpstreamTarget, events: AnswerEvents, offered: ReadonlySet<string>) {
     this.#target = target
     this.#events = events
+    this.#calls = new ChatCalls(target, events, offered)
   }
 
   event(data: string): void {
     if (data === '[DONE]') {
-      if (this.#finish === null && !this.#events.hasContent && this.#calls.size === 0)
+      if (this.#finish === null && !this.#events.hasContent && !this.#calls.areAny)
         throw brokenAnswer(this.#target, 'ended without an answer')
       return this.#end()
     }
     const chunk = objectOf(parseJson(this.#target, data))
     if (!chunk) throw brokenAnswer(this.#target, 'sent something that is not an answer')
     const choice = objectOf(listOf(chunk['choices'])[0])
-    if (choice) this.#choice(choice, objectOf(choice['delta']))
+    if (choice) this.#choice(choice, objectOf(choice['delta']) ?? this.#lateMessage(choice), chunk['error'])
     else if (!chunk['choices']) {
       const error = errorIn(chunk)
       if (error) throw refusedInAnswer(this.#target, error)
     }
     if (chunk['error']) throw refusedInAnswer(this.#target, chunk['error'])
-    const usage = objectOf(chunk['usage'])
-    if (usage) this.#usage(usage)
+    this.#usageOf(chunk, choice)
   }
 
   whole(body: Values): void {
     const choice = objectOf(listOf(body['choices'])[0])
     const message = objectOf(choice?.['message'])
     if (!choice || !message) throw brokenAnswer(this.#target, 'sent something that is not an answer')
-    this.#choice(choice, message)
-    const usage = objectOf(body['usage'])
-    if (usage) this.#usage(usage)
+    this.#choice(choice, message, body['error'])
+    this.#usageOf(body, choice)
     this.#end()
   }
 
@@ -101,22 +112,29 @@ class ChatReader implements AnswerReader {
     if (this.#finish !== null) this.#end()
   }
 
-  #choice(choice: Values, delta: Values | null): void {
+  /** A stream may have a whole message in place of its pieces; beside them it only repeats them. */
+  #lateMessage(choice: Values): Values | null {
+    return this.#events.hasContent || this.#calls.areAny ? null : objectOf(choice['message'])
+  }
+
+  #choice(choice: Values, delta: Values | null, error: unknown): void {
     if (delta) this.#delta(delta, objectOf(choice['logprobs']))
     const finish = choice['finish_reason']
     if (typeof finish !== 'string' || finish === '') return
-    if (finish === 'error') throw refusedInAnswer(this.#target, choice['error'])
+    const failure = failures[finish]
+    if (failure) throw refusedInAnswer(this.#target, choice['error'] ?? error ?? failure)
     this.#finish = finish
-    this.#stopText = textOf(choice['stop_reason'])
+    this.#stopText = textOf(choice['stop_reason']) ?? textOf(choice['matched_stop']) ?? this.#stopText
   }
 
   #delta(delta: Values, logprobs: Values | null): void {
-    const details = listOf(delta['reasoning_details'])
-    if (details.length > 0) for (const detail of details) this.#reasoningDetail(objectOf(detail))
-    else {
+    const details = listOf(delta['reasoning_details']).map(objectOf)
+    // Details repeat the text, unless they only have what replays it.
+    if (!details.some((detail) => textOf(detail?.['text']) || textOf(detail?.['summary']))) {
       const reasoning = textOf(delta['reasoning_content']) || textOf(delta['reasoning'])
       if (reasoning) this.#reasoning(reasoning)
     }
+    for (const detail of details) this.#reasoningDetail(detail)
     const { content } = delta
     const text = typeof content === 'string' ? content : Array.isArray(content) ? this.#parts(content) : ''
     const refusal = textOf(delta['refusal']) ?? ''
@@ -127,16 +145,19 @@ class ChatReader implements AnswerReader {
       this.#events.text(text, ofText)
       this.#events.refusal(refusal, ofRefusal)
     }
-    const calls = delta['tool_calls']
-    if (Array.isArray(calls))
-      for (const [position, call] of listOf(calls).entries()) this.#call(objectOf(call), position)
+    const calls = listOf(delta['tool_calls'])
+    if (calls.length > 0) {
+      this.#closeBlock()
+      this.#calls.take(calls)
+    }
   }
 
   /** Mistral's way: content is a list of parts, of which some are reasoning. @returns the text of the others. */
   #parts(content: readonly unknown[]): string {
     let text = ''
     for (const part of content.map(objectOf)) {
-      for (const thought of listOf(part?.['thinking'])) {
+      const thinking = part?.['thinking']
+      for (const thought of typeof thinking === 'string' ? [{ text: thinking }] : listOf(thinking)) {
         const piece = textOf(objectOf(thought)?.['text'])
         if (piece) this.#reasoning(piece)
       }
@@ -182,65 +203,40 @@ class ChatReader implements AnswerReader {
     })
   }
 
-  #call(call: Values | null, position: number): void {
-    if (!call) return
-    this.#closeBlock()
-    const called = objectOf(call['function']) ?? {}
-    const id = textOf(call['id'])
-    const name = textOf(called['name']) ?? ''
-    const index = this.#indexOf(call, id, name, position)
-    let open = this.#calls.get(index)
-    if (!open) {
-      if (this.#calls.size >= callsMax) throw brokenAnswer(this.#target, `called more than ${callsMax} tools`)
-      const last = this.#calls.get(this.#current)
-      if (last) this.#events.tellCall(last)
-      this.#calls.set(index, (open = this.#events.openCall(id, name)))
-    } else if (open.number === null && name !== open.name) open.name += name
-    this.#current = index
-    const given = called['arguments']
-    const value = objectOf(given)
-    if (value) this.#events.argumentValue(open, value)
-    else this.#events.arguments(open, textOf(given) ?? '')
-  }
-
-  /** If a call has no index, a new id or name starts a new call, and anything else continues the last one. */
-  #indexOf(call: Values, id: string | undefined, name: string, position: number): number {
-    const index = countOf(call['index'])
-    if (index !== undefined) return index
-    const current = this.#calls.get(this.#current)
-    const isNew = !current || position > 0 || (id ? id !== current.id : name !== '' && current.hasArguments)
-    return isNew ? this.#calls.size : this.#current
-  }
-
-  #usage(usage: Values): void {
-    const input = objectOf(usage['prompt_tokens_details'])
-    const inputTokens = countOf(usage['prompt_tokens'])
-    const reasoningTokens = countOf(objectOf(usage['completion_tokens_details'])?.['reasoning_tokens'])
-    this.#events.usage({
-      inputTokens,
-      outputTokens: outputTokens(usage, inputTokens, reasoningTokens),
-      cacheReadTokens: countOf(input?.['cached_tokens']) ?? countOf(usage['prompt_cache_hit_tokens']),
-      cacheWriteTokens: countOf(input?.['cache_write_tokens']),
-      reasoningTokens,
-    })
+  /** The usage, which Groq has under a name of its own, and Moonshot in the choice. */
+  #usageOf(answer: Values, choice: Values | null): void {
+    const usage =
+      objectOf(answer['usage']) ?? objectOf(objectOf(answer['x_groq'])?.['usage']) ?? objectOf(choice?.['usage'])
+    if (usage) this.#events.usage(usageFrom(usage))
   }
 
   #end(): void {
     this.#closeBlock()
-    for (const call of this.#calls.values()) this.#events.closeCall(call)
-    const reason = finishReasons[this.#finish?.toLowerCase() ?? ''] ?? 'stop'
-    this.#events.end(reason === 'stop' && this.#events.hasCalls ? 'tool_calls' : reason, this.#stopText)
+    this.#calls.close()
+    const said = this.#finish?.toLowerCase().split(':', 1)[0] ?? ''
+    const reason = finishReasons[said] ?? 'stop'
+    const hasStopped = reason === 'stop' || reason === 'tool_calls' // some say the one, and mean the other
+    this.#events.end(hasStopped ? (this.#events.hasCalls ? 'tool_calls' : 'stop') : reason, this.#stopText)
   }
 }
 
-/** xAI counts reasoning beside the other output and not within it, which only its total says. */
-function outputTokens(
-  usage: Values,
-  inputTokens: number | undefined,
-  reasoningTokens: number | undefined,
-): number | undefined {
+function usageFrom(usage: Values): { [Name in keyof Usage]?: number | undefined } {
+  const input = objectOf(usage['prompt_tokens_details'])
+  const inputTokens = countOf(usage['prompt_tokens'])
   const said = countOf(usage['completion_tokens'])
-  if (said === undefined || inputTokens === undefined || reasoningTokens === undefined) return said
-  const all = said + reasoningTokens
-  return usage['total_tokens'] === inputTokens + all ? all : said
+  const thought = countOf(objectOf(usage['completion_tokens_details'])?.['reasoning_tokens'])
+  const beside = countOf(Number(usage['total_tokens']) - (inputTokens ?? NaN) - (said ?? NaN)) ?? 0
+  // xAI and Gemini count thinking beside the other output and not within it, which only the total says; Gemini names no count.
+  const isBeside = beside > 0 && (thought ?? beside) === beside
+  return {
+    inputTokens,
+    outputTokens: said !== undefined && isBeside ? said + beside : said,
+    cacheReadTokens:
+      countOf(input?.['cached_tokens']) ??
+      countOf(usage['prompt_cache_hit_tokens']) ??
+      countOf(usage['cached_tokens']) ??
+      countOf(usage['cache_read_input_tokens']),
+    cacheWriteTokens: countOf(input?.['cache_write_tokens']) ?? countOf(usage['cache_creation_input_tokens']),
+    reasoningTokens: isBeside ? beside : thought,
+  }
 }

@@ -23,9 +23,12 @@ export const askResponses: AskUpstream = (target, request, signal) =>
 
 /** An output item that is still open. */
 type OpenItem =
-  | { type: 'message'; hasText: boolean }
-  | { type: 'reasoning'; index: number; text: string }
+  /** `heard`: the parts, by their number, of which something has arrived. */
+  | { type: 'message'; heard: Set<number> }
+  | { type: 'reasoning'; index: number; text: string; encryptedContent: string | undefined }
   | { type: 'call'; call: OpenCall }
+  /** Of tools that run at the provider: they are never requested. */
+  | { type: 'ignored' }
 
 const itemsMax = 1_024
 
@@ -46,6 +49,8 @@ class ResponsesReader implements AnswerReader {
   readonly #events: AnswerEvents
   /** Open items by the provider's output index. */
   readonly #items = new Map<unknown, OpenItem>()
+  /** How many were opened. */
+  #opened = 0
   #isRefusal = false
 
   constructor(target: UpstreamTarget, events: AnswerEvents) {
@@ -56,12 +61,20 @@ class ResponsesReader implements AnswerReader {
   event(data: string): void {
     const event = objectOf(parseJson(this.#target, data))
     if (!event) throw brokenAnswer(this.#target, 'sent something that is not an answer')
-    const item = this.#items.get(event['output_index'])
+    const index = event['output_index']
+    const item = this.#items.get(index)
     switch (event['type']) {
       case 'response.output_text.delta':
-        return this.#text(item, textOf(event['delta']) ?? '', event['logprobs'])
       case 'response.refusal.delta':
-        return this.#refusal(item, textOf(event['delta']) ?? '')
+        return this.#piece(index, event, textOf(event['delta']))
+      // These have what did not come in pieces, and otherwise repeat it.
+      case 'response.output_text.done':
+        return this.#part(index, event, event)
+      case 'response.refusal.done':
+        return this.#part(index, event, { ...event, type: 'refusal' })
+      case 'response.content_part.added':
+      case 'response.content_part.done':
+        return this.#part(index, event, objectOf(event['part']) ?? {})
       case 'response.reasoning_summary_part.added':
         return this.#reasoning(item, item?.type === 'reasoning' && item.text !== '' ? '\n\n' : '')
       case 'response.reasoning_summary_text.delta':
@@ -70,10 +83,12 @@ class ResponsesReader implements AnswerReader {
       case 'response.function_call_arguments.delta':
         if (item?.type === 'call') this.#events.arguments(item.call, textOf(event['delta']) ?? '')
         return
+      case 'response.function_call_arguments.done':
+        return this.#called(item, event)
       case 'response.output_item.added':
-        return void this.#open(event['output_index'], objectOf(event['item']) ?? {})
+        return void this.#open(index, objectOf(event['item']) ?? {})
       case 'response.output_item.done':
-        return this.#close(event['output_index'], objectOf(event['item']) ?? {})
+        return this.#close(index, objectOf(event['item']) ?? {})
       case 'response.completed':
       case 'response.incomplete':
         return this.#end(objectOf(event['response']) ?? {})
@@ -89,7 +104,6 @@ class ResponsesReader implements AnswerReader {
     if (response['status'] === 'failed' || !Array.isArray(response['output']))
       throw brokenAnswer(this.#target, 'sent something that is not an answer')
     if (response['output'].length > itemsMax) throw brokenAnswer(this.#target, `sent more than ${itemsMax} items`)
-    for (const [index, value] of listOf(response['output']).entries()) this.#close(index, objectOf(value) ?? {})
     this.#end(response)
   }
 
@@ -97,29 +111,70 @@ class ResponsesReader implements AnswerReader {
     // Only the last event says how an answer ended; without it, the answer was cut off.
   }
 
-  #open(index: unknown, item: Values): OpenItem | undefined {
-    if (this.#items.size >= itemsMax) throw brokenAnswer(this.#target, `opened more than ${itemsMax} items`)
-    const open: OpenItem | undefined =
-      item['type'] === 'message'
-        ? { type: 'message', hasText: false }
-        : item['type'] === 'reasoning'
-          ? { type: 'reasoning', index: this.#events.openReasoning(), text: '' }
-          : item['type'] === 'function_call'
-            ? { type: 'call', call: this.#events.openCall(textOf(item['call_id']), textOf(item['name']) ?? '') }
-            : undefined
-    if (open) this.#items.set(index, open)
+  #open(index: unknown, item: Values): OpenItem {
+    this.#close(index, {})
+    if (this.#opened++ >= itemsMax) throw brokenAnswer(this.#target, `opened more than ${itemsMax} items`)
+    const open = this.#openItem(item)
+    this.#items.set(index, open)
     return open
   }
 
-  #text(item: OpenItem | undefined, text: string, logprobs: unknown): void {
-    if (item?.type === 'message') item.hasText = true
+  #openItem(item: Values): OpenItem {
+    switch (item['type']) {
+      case 'message':
+        return { type: 'message', heard: new Set() }
+      case 'reasoning': {
+        const encryptedContent = textOf(item['encrypted_content'])
+        return { type: 'reasoning', index: this.#events.openReasoning(), text: '', encryptedContent }
+      }
+      case 'function_call':
+        return { type: 'call', call: this.#events.openCall(textOf(item['call_id']), textOf(item['name']) ?? '') }
+      default:
+        return { type: 'ignored' }
+    }
+  }
+
+  /** A piece of a message, also of one whose start never came. */
+  #piece(index: unknown, event: Values, text: string | undefined): void {
+    const item = this.#items.get(index) ?? this.#open(index, { type: 'message' })
+    if (item.type !== 'message') return
+    item.heard.add(placeOf(event))
+    if (event['type'] === 'response.refusal.delta') this.#refusal(text ?? '')
+    else this.#text(text ?? '', event['logprobs'])
+  }
+
+  /** A part of a message that is whole: emits it, unless it has arrived in pieces. */
+  #part(index: unknown, event: Values, part: Values): void {
+    const item = this.#items.get(index) ?? this.#open(index, { type: 'message' })
+    if (item.type === 'message') this.#say(item.heard, placeOf(event), part)
+  }
+
+  #say(heard: Set<number>, place: number, part: Values): void {
+    const refusal = part['type'] === 'refusal' ? textOf(part['refusal']) : undefined
+    const text = refusal ?? textOf(part['text'])
+    if (!text || heard.has(place)) return
+    heard.add(place)
+    if (refusal) this.#refusal(refusal)
+    else this.#text(text, part['logprobs'])
+  }
+
+  #text(text: string, logprobs: unknown): void {
     this.#events.text(text, Array.isArray(logprobs) && logprobs.length > 0 ? logprobs.map(chatToken) : undefined)
   }
 
-  #refusal(item: OpenItem | undefined, text: string): void {
-    if (item?.type === 'message') item.hasText = true
+  #refusal(text: string): void {
     this.#isRefusal = true
     this.#events.refusal(text)
+  }
+
+  /** The name and the arguments of a call that did not come before. */
+  #called(item: OpenItem | undefined, { name, arguments: given }: Values): void {
+    if (item?.type !== 'call') return
+    item.call.name ||= textOf(name) ?? ''
+    if (item.call.hasArguments) return
+    const value = objectOf(given)
+    if (value) this.#events.argumentValue(item.call, value)
+    else this.#events.arguments(item.call, textOf(given) ?? '')
   }
 
   #reasoning(item: OpenItem | undefined, text: string): void {
@@ -128,35 +183,37 @@ class ResponsesReader implements AnswerReader {
     this.#events.reasoning(item.index, text)
   }
 
-  /** A complete item: emits what did not arrive in pieces. */
+  /** A complete item: emits what did not arrive in pieces. Without a type, it is one that nobody has completed. */
   #close(index: unknown, item: Values): void {
-    const open = this.#items.get(index) ?? this.#open(index, item)
+    const open = this.#items.get(index) ?? (item['type'] === undefined ? undefined : this.#open(index, item))
     this.#items.delete(index)
-    if (open?.type === 'message' && !open.hasText) {
-      for (const part of listOf(item['content']).map(objectOf)) {
-        if (part?.['type'] === 'refusal') this.#refusal(open, textOf(part['refusal']) ?? '')
-        else this.#text(open, textOf(part?.['text']) ?? '', part?.['logprobs'])
-      }
-    } else if (open?.type === 'reasoning') {
-      if (open.text === '')
-        this.#reasoning(
-          open,
-          listOf(item['summary'])
-            .map((part) => textOf(objectOf(part)?.['text']) ?? '')
-            .join('\n\n'),
-        )
+    if (open?.type === 'message')
+      for (const [place, part] of listOf(item['content']).entries()) this.#say(open.heard, place, objectOf(part) ?? {})
+    else if (open?.type === 'reasoning') {
+      if (open.text === '') this.#reasoning(open, thoughtIn(item))
       this.#events.closeReasoning(open.index, {
         id: textOf(item['id']),
         text: open.text,
-        encryptedContent: textOf(item['encrypted_content']),
+        encryptedContent: textOf(item['encrypted_content']) ?? open.encryptedContent,
       })
     } else if (open?.type === 'call') {
-      if (!open.call.hasArguments) this.#events.arguments(open.call, textOf(item['arguments']) ?? '')
+      this.#called(open, item)
       this.#events.closeCall(open.call)
     }
   }
 
+  /** The items that only the last event has, and those that no event has closed. */
+  #closeAll(output: readonly unknown[]): void {
+    const seen = this.#opened
+    for (const [at, value] of output.entries()) {
+      const item = objectOf(value) ?? {}
+      if (at >= seen || this.#items.has(at)) this.#close(at, item)
+    }
+    for (const index of this.#items.keys()) this.#close(index, {})
+  }
+
   #end(response: Values): void {
+    this.#closeAll(listOf(response['output']))
     const usage = objectOf(response['usage'])
     const input = objectOf(usage?.['input_tokens_details'])
     this.#events.usage({
@@ -170,4 +227,18 @@ class ResponsesReader implements AnswerReader {
     if (response['status'] === 'incomplete') this.#events.end(reason === 'content_filter' ? 'content_filter' : 'length')
     else this.#events.end(this.#events.hasCalls ? 'tool_calls' : this.#isRefusal ? 'content_filter' : 'stop')
   }
+}
+
+/** The text of an item of reasoning: its summary, or what open models tell of all of it. */
+function thoughtIn(item: Values): string {
+  const texts = (parts: unknown): string =>
+    listOf(parts)
+      .map((part) => textOf(objectOf(part)?.['text']) ?? '')
+      .join('\n\n')
+  return texts(item['summary']) || texts(item['content'])
+}
+
+/** Which part of its message an event is about; the first, if it does not say. */
+function placeOf(event: Values): number {
+  return countOf(event['content_index']) ?? 0
 }

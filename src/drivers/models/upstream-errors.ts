@@ -35,7 +35,8 @@ export function refusedByStatus(
   headers: IncomingHttpHeaders,
   body: string,
 ): BerthError {
-  const reported = objectOf(jsonOf(body))
+  const said = jsonOf(body)
+  const reported = objectOf(Array.isArray(said) ? said[0] : said) // Gemini sends a list of one
   return describe(target, status, reported && errorIn(reported), headers)
 }
 

@@ -224,12 +224,12 @@ test('an upstream that requires its reasoning back gets it unchanged, and never 
 /** Tool calls as servers write them, and what they all mean. */
 const callOf = (
   index: number | undefined,
-  id: string | undefined,
-  name: string | undefined,
+  id: string | null | undefined,
+  name: string | null | undefined,
   text: string | object,
 ): object => ({
   ...(index !== undefined && { index }),
-  ...(id && { id }),
+  ...(id !== undefined && { id }),
   function: { ...(name !== undefined && { name }), arguments: text },
 })
 const dialects: Readonly<Record<string, object[]>> = {
@@ -289,6 +289,61 @@ test.each(Object.entries(dialects))('tools are called %s', async (_name, deltas)
     texts: ['{"place":"A"}', '{}'],
   })
   expect(events.at(-1)).toMatchObject({ finishReason: 'tool_calls' })
+})
+
+const indexes = ['numbered', 'from five', 'all zero', 'none'] as const
+const ids = ['once', 'in each piece', 'changing', 'shared', 'null', 'none'] as const
+const cuts: readonly ((text: string) => string[])[] = [
+  (text) => [text],
+  (text) => ['', text],
+  (text) => [text.slice(0, 1), text.slice(1)],
+  (text) => ['', ...text.split('')],
+]
+const pairs = [
+  [
+    { name: 'weather', text: '{"a":["}{",1]}' },
+    { name: 'time', text: '{}' },
+  ],
+  [
+    { name: 'weather', text: '{"a":1}' },
+    { name: 'weather', text: '{"a":2}' },
+  ],
+]
+
+test.each(indexes)('two calls stay two however they are told, with indexes %s', async (index) => {
+  for (const id of ids)
+    for (const isNamedInEach of [false, true])
+      for (const cut of cuts)
+        for (const calls of pairs) {
+          if (id === 'changing' && isNamedInEach) continue // each piece is as the first of another call
+          const deltas = calls.flatMap(({ name, text }, number) =>
+            cut(text).map((piece, at) => {
+              const said = { once: at === 0 ? `c${number}` : undefined, 'in each piece': `c${number}`, shared: 'c' }
+              const others = { changing: `c${number}.${at}`, null: at === 0 ? `c${number}` : null, none: undefined }
+              return {
+                tool_calls: [
+                  callOf(
+                    { numbered: number, 'from five': number + 5, 'all zero': 0, none: undefined }[index],
+                    { ...said, ...others }[id],
+                    at === 0 || isNamedInEach ? name : id === 'null' ? null : undefined,
+                    piece,
+                  ),
+                ],
+              }
+            }),
+          )
+          script(deltas)
+          const events = await askAll(kind, targetOf(mock), requestOf({ tools: [weatherTool] }))
+          const told = events.flatMap((event) => (event.type === 'tool' ? [event] : []))
+          expect(
+            told.map(({ name, index: at }) => ({
+              name,
+              text: events.flatMap((one) => (one.type === 'arguments' && one.index === at ? [one.text] : [])).join(''),
+            })),
+            JSON.stringify(deltas),
+          ).toEqual(calls)
+          expect(new Set(told.map((one) => one.id)).size).toBe(2)
+        }
 })
 
 test('a call without an id gets one, and an answer that calls tools has that as its reason, whatever is said', async () => {
