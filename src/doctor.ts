@@ -5,7 +5,7 @@
 import './start/node-version.ts'
 import { fileURLToPath } from 'node:url'
 import { readFlags, tellError } from './platform/command-line.ts'
-import { ConfigError, readConfig } from './platform/config.ts'
+import { ConfigError, readConfig, type Config } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { checkAcme } from './start/acme-checks.ts'
 import { checkHost, type Check } from './start/checks.ts'
@@ -13,6 +13,7 @@ import { checkEdge } from './start/edge-checks.ts'
 import { checkConnectors } from './start/connector-checks.ts'
 import { checkModels } from './start/model-checks.ts'
 import { findRun } from './start/run-file.ts'
+import { environmentOf } from './start/running-settings.ts'
 import { checkVms } from './start/vm-checks.ts'
 import { checkWebhooks } from './start/webhook-checks.ts'
 
@@ -32,8 +33,7 @@ async function main(): Promise<number> {
     process.stdout.write(redact(`${marks[verdict]} ${what}\n${remedy && verdict !== 'works' ? `    ${remedy}\n` : ''}`))
   }
   try {
-    const config = readConfig()
-    show({ verdict: 'works', what: 'settings' })
+    const config = settingsToCheck(show)
     for (const check of await checkHost(config)) show(check)
     for (const check of await checkVms(config)) show(check)
     for (const check of await checkEdge(config, findRun(config.dataDir) !== null)) show(check)
@@ -51,6 +51,21 @@ async function main(): Promise<number> {
       : `${failures} ${failures === 1 ? 'thing needs' : 'things need'} your attention.\n`,
   )
   return failures === 0 ? 0 : 1
+}
+
+/** The settings of the Berth that runs, or else those of this shell. @throws ConfigError */
+function settingsToCheck(show: (check: Check) => void): Config {
+  const here = readConfig()
+  const run = findRun(here.dataDir)
+  const environment = run && environmentOf(run, here.dataDir)
+  if (run && !environment)
+    show({
+      verdict: 'neither',
+      what: 'settings: those of this shell, which need not be those of the Berth that runs',
+      remedy: 'Call the doctor as root, or as the user who started it.',
+    })
+  else show({ verdict: 'works', what: run ? 'settings, those of the Berth that runs' : 'settings' })
+  return environment ? readConfig(environment) : here
 }
 
 process.exit(await main().catch(tellError))

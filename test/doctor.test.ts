@@ -1,10 +1,13 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '#src/platform/config.ts'
+import { markProcess } from '#src/platform/locks/process-marks.ts'
 import { checkWebhooks } from '../src/start/webhook-checks.ts'
 import { startCommand } from './support/command.ts'
 import { startNameServer } from './support/name-server.ts'
@@ -41,6 +44,32 @@ test('the doctor finds a database at its newest migration, and never shows its p
   expect(text).toMatch(/^✓ migrations$/m)
   expect(text).toMatch(/^✓ port \d+ of 127\.0\.0\.1 is free$/m)
   expect(text).not.toContain(/:([^:@/]+)@/.exec(database.url)![1]!)
+})
+
+test('the doctor looks at the settings of the Berth that runs, not at those of its own shell', async () => {
+  const dataDir = join(folder, 'running')
+  mkdirSync(dataDir)
+  const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+    env: {
+      GITHUB_WEBHOOK_SECRET: 'a-secret-of-the-one-that-runs',
+      DATABASE_URL: database.url,
+      BERTH_DATA_DIR: 'elsewhere',
+    },
+  })
+  await once(other, 'spawn')
+  const starter = markProcess(other.pid ?? 0)
+  const port = await freePort()
+  const ports = { port, webMetricsPort: port, workerMetricsPort: port, edgeMetricsPort: port, postgresPort: port }
+  writeFileSync(join(dataDir, 'run.json'), JSON.stringify({ starter, processes: {}, ...ports }))
+  const running = await doctor({ BERTH_DATA_DIR: dataDir })
+  expect(running.text).toMatch(/^✓ settings, those of the Berth that runs$/m)
+  expect(running.text).toMatch(/events of GitHub, which fire triggers: taken at/)
+  expect(running.text).not.toContain('a-secret')
+  other.kill()
+  await once(other, 'exit')
+  const ended = await doctor({ BERTH_DATA_DIR: dataDir })
+  expect(ended.text).toMatch(/^✓ settings$/m)
+  expect(ended.text).toMatch(/events of GitHub, which fire triggers: not set up/)
 })
 
 test('the doctor says whether the port for clients of Postgres is free', async () => {

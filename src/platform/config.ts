@@ -47,7 +47,8 @@ export class ConfigError extends Error {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+/** Environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Reads the settings from the environment.
