@@ -14,6 +14,7 @@ export const limits = {
   socketMessageParts: 20_000, // commas, colons and brackets of one web socket message outside of texts
   jsonKeys: 20_000, // keys of one object
   jsonNumbers: 300_000, // numbers and other values of one body
+  unusualNumbers: 50_000, // numbers of one body or answer that a double would change; in memory one has 150 bytes
   answerParts: 1_000_000, // objects, lists, keys and texts of an upstream's whole answer; log probabilities need many
   answerNumbers: 1_000_000, // numbers and other values of one
   answerDepth: 256, // nesting of what other services answer

@@ -1,7 +1,7 @@
 /** Issuers of a database: their tokens let clients in to it and to no other, on the wire and by POST /sql. */
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from 'jose'
+import { CompactSign, exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -107,6 +107,18 @@ describe('an issuer of a database', () => {
     })
     expect(await answer.json()).toMatchObject({ rows: [{ sub: 'user-3' }] })
     expect(fetched).toBe(1)
+  })
+
+  test('shows policies its claims with every digit of their numbers', async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const payload = `{"iss":"${issuer}","aud":"${audience}","exp":${now + 300},"sub":"user-1","tenant":9007199254740993}`
+    const exact = await new CompactSign(Buffer.from(payload))
+      .setProtectedHeader({ alg: 'ES256', kid: 'one', typ: 'JWT' })
+      .sign(key)
+    const client = await world.client({ user: 'authenticated', password: exact, host: world.known.host })
+    const { rows } = await client.query("select auth.claims() ->> 'tenant' as tenant")
+    await client.end()
+    expect(rows).toEqual([{ tenant: '9007199254740993' }])
   })
 
   test('lets nobody in with another audience, an ended token, another key, without a subject, or elsewhere', async () => {

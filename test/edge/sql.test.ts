@@ -42,6 +42,27 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
+test('numbers reach Postgres with every digit, as parameters and in them', async () => {
+  const answer = await fetch(`${world.berth.url}/sql`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${world.known.token}`,
+      'neon-connection-string': urlWith(world.known.row.pgUser),
+    },
+    body: `{"query": "select $1::numeric::text as one, $2::numeric[]::text as list, $3::json::text as document",
+      "params": [9007199254740993, [0.1000000000000000055, 12345678901234567890], {"big": 1e400, "b": -0}]}`,
+  })
+  expect(await answer.json()).toMatchObject({
+    rows: [
+      {
+        one: '9007199254740993',
+        list: '{0.1000000000000000055,12345678901234567890}',
+        document: '{"big":1e400,"b":-0}',
+      },
+    ],
+  })
+})
+
 test('JSON is answered as Postgres has it, with every digit and however deep', async () => {
   const answer = await fetch(`${world.berth.url}/sql`, {
     method: 'POST',

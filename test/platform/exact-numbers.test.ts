@@ -77,12 +77,17 @@ test('whoever wants an object, a text or a usual number refuses the others, and 
   expect(isLargeJson(Array.from({ length: 300 }, () => new ExactNumber('1'.repeat(1_000))))).toBe(true)
 })
 
-test('many numbers that are the same are one in memory, and too many others in one event are refused', () => {
+test('many numbers that are the same are one in memory, and too many others are refused, but not in what was stored', async () => {
   const same = parseExactly(`[${'-0,'.repeat(1_000)}-0]`) as unknown[] // of this text
   expect(new Set(same).size).toBe(1)
   const others = Array.from({ length: 20_001 }, (_, at) => `1.${at}e400`)
   expect(() => readInlineAnswer(`[${others.join()}]`)).toThrow('more values than may be read')
   expect(readInlineAnswer(`[${others.slice(1).join()}]`)).toHaveLength(20_000)
+  const body = `[${Array.from({ length: 50_001 }, (_, at) => `1.${at}e400`).join()}]`
+  await expect(readInPieces(Buffer.from(body), most)).rejects.toThrow(
+    'more than 50000 numbers that a double would change',
+  )
+  expect(await readStored(body)).toHaveLength(50_001)
 })
 
 test('a number that is longer than any that is kept is refused in words, in small and large bodies', async () => {

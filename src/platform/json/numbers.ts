@@ -2,6 +2,7 @@
  * The numbers of JSON that Berth only passes on. A double changes some of them: integers above 2⁵³, more than 17 digits,
  * `1e400`, `-0`. Those are kept as they were written; all others are usual numbers.
  */
+import { limits } from '#src/platform/limits.ts'
 import { notJson, numberTooLong, tooMany } from './refusals.ts'
 
 /** The longest number that is kept as it was written. Unit: characters. */
@@ -52,6 +53,8 @@ export class ExactNumber extends Carrier {
   }
 }
 
+/** Up to so many digits every decimal number within 1e±300 is the same as its double. */
+const digitsSafe = 15
 /** How many unusual numbers of one text are remembered: where many are the same, they are one in memory. */
 const rememberedMax = 1_000
 
@@ -61,8 +64,8 @@ export class NumberReader {
   readonly #most: number
   #kept = 0
 
-  /** @param most how many a double may change: each of them takes ten times as long as a usual one. */
-  constructor(most = Infinity) {
+  /** @param most how many a double may change: each of them takes more memory, and ten times as long, as a usual one. */
+  constructor(most: number = limits.unusualNumbers) {
     this.#most = most
   }
 
@@ -79,6 +82,8 @@ export class NumberReader {
 
   /** What is to be used instead of a double that was read from this text: itself, if it is the same number. */
   keep(value: number, text: string): number | ExactNumber {
+    const size = Math.abs(value)
+    if (text.length <= digitsSafe && size > 1e-300 && size < 1e300) return value
     if (String(value) === text) return value
     if (Number.isFinite(value) && !Object.is(value, -0) && isSame(String(value), text)) return value
     if (++this.#kept > this.#most) throw tooMany('numbers that a double would change', this.#most)

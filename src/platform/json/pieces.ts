@@ -16,7 +16,7 @@ export type Json = null | boolean | number | ExactNumber | string | Json[] | { [
  * @property refusesUnknownKeys a key `__proto__` is refused instead of dropped.
  * @property keys how many one object may have; as many as one of a body unless said.
  * @property depth how deep they may be nested; 64 levels unless said.
- * @property unusualNumbers how many numbers may be such that a double would change them; any number unless said.
+ * @property unusualNumbers how many numbers may be such that a double would change them; as many as of one body unless said.
  * @property anyText texts may hold what cannot be stored: NUL and halves of surrogate pairs.
  */
 export type JsonLimits = {

@@ -8,6 +8,7 @@ const unlimited: JsonLimits = {
   numbers: Infinity,
   keys: Infinity,
   depth: Infinity,
+  unusualNumbers: Infinity,
   anyText: true,
 }
 
