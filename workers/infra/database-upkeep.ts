@@ -3,6 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { encodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { findUnmeasured, findWatched, storeMetrics, watchedTopic } from '#src/resources/infra/databases/metrics.ts'
+import { enqueueSetup } from '#src/resources/infra/databases/jobs.ts'
+import { askForFaults, faultsReason } from '#src/resources/infra/databases/server-faults.ts'
+import { explainDatabase } from '#src/resources/infra/databases/states.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { askForRest, findIdleDatabases, putToSleep } from '#src/resources/infra/databases/sleep.ts'
 import { runSql } from '#src/drivers/compute/guest/postgres.ts'
@@ -35,10 +38,26 @@ export async function sleepIdleDatabases(work: VmWork): Promise<void> {
   })
 }
 
-/** Measures this node's databases whose last measurement is older than a minute. */
+/** Measures this node's databases whose last measurement is older than a minute, and looks whether their servers are as they were set up. */
 export async function measureDatabases(work: VmWork): Promise<void> {
   const due = await findUnmeasured(work.services.db, work.nodeId)
-  await forEach(due, 'measured', (database) => measure(work, database))
+  await forEach(due, 'measured', async (database) => {
+    await measure(work, database)
+    await checkServer(work, database)
+  })
+}
+
+/** Has a server set up again that is not as it was set up, and says so where its database is shown, until it is right. */
+async function checkServer({ services, compute }: VmWork, database: Database): Promise<void> {
+  const machine = database.vmId === null ? undefined : compute.find(machineId({ id: database.vmId }))
+  if (!machine) return
+  const said = await runSql(machine, { database: 'postgres', sql: askForFaults(database), timeoutMs: queryTimeoutMs })
+  const faults = said.split('\n').filter(Boolean)
+  const reason = faults.length > 0 ? `${faultsReason}${faults.join(', ')}.` : null
+  const isSaid = database.statusReason?.startsWith(faultsReason) ?? false
+  if (reason !== null) await enqueueSetup(services, database.id)
+  if (isSaid ? database.statusReason !== reason : reason !== null && database.statusReason === null)
+    await explainDatabase(services.db, database, reason)
 }
 
 /** Measures a database every few seconds for as long as somebody watches it. */

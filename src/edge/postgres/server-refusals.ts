@@ -18,17 +18,18 @@ export class ServerRefused extends Error {
 /** The login is another connection's: another one is to be tried. */
 export class LoginTaken extends Error {}
 
-/** The role or the password of the proxy is not right any more: that is nothing for the client. */
+/** The server does not let the proxy in any more as it was set up: that is nothing for the client. */
 export class LoginLost extends Error {}
 
-/** The class of SQLSTATEs of a login that is not right. */
-const loginClass = '28'
-/** The limit of a role, which the server tells from its own by its words only. */
-const rolesLimit = /^too many connections for role /
+/** A login that is not right; a database that takes nobody, has another name, or that the role may not use: so the owner may have made it. */
+const lostStates = /^(?:28...|55000|3D000|42501)$/
+/** The limits of a role and of a database, which the server tells from its own by its words only. */
+const limitOf = { role: /^too many connections for role /, database: /^too many connections for database / }
 
 /** What an error of the server's during a login means. */
 export function loginFailure(content: Buffer): LoginLost | LoginTaken | ServerRefused {
   const said = errorField(content, 'M') ?? 'login refused'
-  if (rolesLimit.test(said)) return new LoginTaken(said)
-  return errorField(content, 'C')?.startsWith(loginClass) ? new LoginLost(said) : new ServerRefused(content)
+  if (limitOf.role.test(said)) return new LoginTaken(said)
+  const isLost = limitOf.database.test(said) || lostStates.test(errorField(content, 'C') ?? '')
+  return isLost ? new LoginLost(said) : new ServerRefused(content)
 }

@@ -1,7 +1,7 @@
 /** What a database's server is given by Berth: roles, passwords, rights and settings. Running it again changes nothing. */
 import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { randomToken } from '#src/platform/ids.ts'
-import type { Sealer } from '#src/platform/secrets.ts'
+import { sha256, type Sealer } from '#src/platform/secrets.ts'
 import type { Database } from './rows.ts'
 import { clientSettings, ownLoginParts, ownLoginSetup } from './own-logins.ts'
 import { createRole, joinStatements, makeOrdinaryLogin, quoteName, quoteText } from './sql-text.ts'
@@ -132,8 +132,15 @@ function settingsOf({ pgDatabase, settings }: Database): string[] {
  * The statements for the database itself. Policies read the claims of the client's token by `auth.claims()`: the row is
  * written by the proxy alone, while `request.jwt.claims` may be set by every client.
  */
-export function databaseSetup({ pgUser }: Pick<Database, 'pgUser'>): string {
+export function databaseSetup(database: Pick<Database, 'pgUser'>): string {
   return joinStatements([
+    ...statementsInside(database),
+    `comment on role ${loginUsers.claims} is ${quoteText(setupMark)}`, // the last one: then all is done
+  ])
+}
+
+function statementsInside({ pgUser }: Pick<Database, 'pgUser'>): string[] {
+  return [
     // Its owner may have dropped it.
     `do $$ begin if exists (select from pg_catalog.pg_namespace where nspname = 'public') then
       alter schema public owner to ${quoteName(pgUser)}; revoke create on schema public from public; end if; end $$`,
@@ -154,7 +161,7 @@ export function databaseSetup({ pgUser }: Pick<Database, 'pgUser'>): string {
     ...['claims', 'user_id', 'role'].map((name) => `alter function auth.${name}() owner to postgres`),
     ...ownLoginSetup,
     ownParts,
-  ])
+  ]
 }
 
 /**
@@ -175,3 +182,10 @@ const ownParts = `do $$ declare part text; begin
       end;
     end loop;
   end $$`
+
+/** What a server bears that was set up by these very statements; where it bears another mark it is set up again. */
+export const setupMark = `set up by ${sha256(
+  joinStatements([...statementsInside({ pgUser: '' }), ...rightsOfOwner('')]),
+)
+  .toString('hex')
+  .slice(0, 16)}`

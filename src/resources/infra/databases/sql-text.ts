@@ -7,7 +7,7 @@ export function createRole(name: string): string {
 
 /** A statement that lets a role log in, and takes every power over the server from it. A password may follow. */
 export function makeOrdinaryLogin(role: string): string {
-  return `alter role ${quoteName(role)} with login nosuperuser nocreatedb nocreaterole noreplication nobypassrls`
+  return `alter role ${quoteName(role)} with login nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit -1 valid until 'infinity'`
 }
 
 /** Statements as one text. */
