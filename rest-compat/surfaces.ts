@@ -4,6 +4,7 @@ import { keepText, sendKept } from '#src/platform/compression.ts'
 import { wireSchema } from '#schema/schema.ts'
 import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { agentsOwn, gatewaysOwn } from './anthropic.ts'
 import { memoryStoresAbsent } from './agents/memories.ts'
 import { agentsHandlers, agentsRoutes } from './agents/routes.ts'
 import { infraHandlers, infraRoutes } from './infra/routes.ts'
@@ -55,7 +56,7 @@ export const surfaces: readonly Surface[] = [
     prefix: '/agents',
     openapiPath: '/agents/openapi.json',
     routes: agentsRoutes,
-    absent: memoryStoresAbsent,
+    absent: { ...memoryStoresAbsent, ...gatewaysOwn },
     handlers: agentsHandlers, // files as streams, and bodies that are signed: each says why it is answered by hand
     bodyBytes: limits.agentsBodyBytes,
     takesUnknownKeys: false,
@@ -75,7 +76,7 @@ export const surfaces: readonly Surface[] = [
     prefix: '/llm',
     openapiPath: '/llm/openapi.json',
     routes: llmRoutes,
-    absent: { ...messageBatchesAbsent, ...responsesAbsent },
+    absent: { ...messageBatchesAbsent, ...responsesAbsent, ...agentsOwn },
     bodyBytes: limits.gatewayBodyBytes,
     takesUnknownKeys: true,
     handlers: llmHandlers, // the answers of models: each says why it is answered by hand

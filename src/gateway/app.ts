@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyReply, type onResponseHookHandler } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
+import { servedAt } from '#rest-compat/anthropic.ts'
 import { errorBodyAt } from '#rest-compat/surfaces.ts'
 import { createAuthenticator, type Authenticator } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
@@ -98,6 +99,7 @@ function createServer(origins: ReadonlySet<string>): FastifyInstance {
   return fastify({
     logger: false,
     trustProxy: false,
+    rewriteUrl: ({ url = '/' }) => servedAt(url),
     genReqId: () => newId('request'),
     requestIdHeader: false, // a caller cannot choose the id
     requestTimeout: receiveFileTimeoutMs,

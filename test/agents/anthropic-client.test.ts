@@ -8,7 +8,7 @@ let client: Anthropic
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   client = new Anthropic({
-    baseURL: `${berth.url}/agents`,
+    baseURL: `${berth.url}/anthropic`,
     apiKey: null,
     authToken: await berth.token(),
     maxRetries: 0,

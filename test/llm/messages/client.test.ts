@@ -13,7 +13,7 @@ afterAll(() => world.stop())
 afterEach(() => world.mock.forget())
 
 const clientWith = (options: ConstructorParameters<typeof Anthropic>[0]): Anthropic =>
-  new Anthropic({ baseURL: `${world.berth.url}/llm`, apiKey: null, authToken: null, maxRetries: 0, ...options })
+  new Anthropic({ baseURL: `${world.berth.url}/anthropic`, apiKey: null, authToken: null, maxRetries: 0, ...options })
 
 type Input = Anthropic.MessageParam
 const demo = { model: 'berth/demo', max_tokens: 4096 }
@@ -23,6 +23,24 @@ const tools: Anthropic.Tool[] = [
 ]
 const thinking = { type: 'enabled', budget_tokens: 1024 } as const
 const models = ['test/signed', 'test/sealed', 'test/plain'] // Anthropic's format, OpenAI's responses, chat completions
+
+test('one client with one base URL has messages, models and agents, and the other addresses name it', async () => {
+  const person = clientWith({ authToken: await world.berth.token() })
+  const agent = await person.beta.agents.create({ name: 'One', model: 'berth/demo' })
+  const answer = await person.messages.create({ ...demo, messages: ask('!say both') })
+  expect(answer.content).toMatchObject([{ text: expect.stringContaining('both') }])
+  expect((await person.beta.agents.retrieve(agent.id)).id).toBe(agent.id)
+  expect((await person.models.list()).data.map(({ id }) => id)).toContain('berth/demo')
+  expect((await client.models.list()).data.map(({ id }) => id)).toContain('berth/demo')
+  for (const [at, asked, named] of [
+    ['agents', (one: Anthropic) => one.messages.create({ ...demo, messages: ask('x') }), '/llm/v1/messages'],
+    ['llm', (one: Anthropic) => one.beta.agents.retrieve(agent.id), '/agents/v1/agents'],
+    ['llm', (one: Anthropic) => one.beta.files.list().then(() => null), '/agents/v1/files'],
+  ] as const) {
+    const elsewhere = clientWith({ authToken: await world.berth.token(), baseURL: `${world.berth.url}/${at}` })
+    await expect(asked(elsewhere)).rejects.toThrow(new RegExp(`404.*${named}; with the base URL /anthropic`))
+  }
+})
 
 describe('an answer', () => {
   test('is whole', async () => {
