@@ -3,6 +3,7 @@
  * path is a line of a table: what is sent along it, and what arrives.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { MockAnswer } from '../../support/mock-upstream.ts'
 import { startChatWorld, type ChatWorld } from '../../llm/chat-world.ts'
 import { canonical, holds, sent } from './texts.ts'
 
@@ -100,84 +101,137 @@ test.each(there)('%s passes on %s with the same numbers', async (path, _name, bo
   expect(countIn(world.mock.requests[0]?.bodyText ?? '')).toEqual({ values, texts })
 })
 
-const usage = '"usage":{"input_tokens":1,"output_tokens":1}'
-const messageOf = (input: string, rest = ''): string =>
-  `{"id":"m","type":"message","role":"assistant","model":"m","stop_reason":"tool_use","content":[{"type":"tool_use","id":"c1","name":"order","input":${input}}],${usage}${rest}}`
 /** The arguments in pieces: no number of them is a piece of its own. */
 const pieces = Array.from({ length: Math.ceil(sent.length / 7) }, (_, at) => sent.slice(at * 7, at * 7 + 7))
+const oneLine = sent.replaceAll(/[\n\t]/g, ' ')
+const usage = '"usage":{"input_tokens":1,"output_tokens":1}'
+const toolUse = (input: string): string => `{"type":"tool_use","id":"c1","name":"order","input":${input}}`
+const message1 = `"id":"m","type":"message","role":"assistant","model":"m"`
+const events = (...data: readonly string[]): MockAnswer => ({
+  status: 200,
+  headers: { 'content-type': 'text/event-stream' },
+  body: data.map((one) => `data: ${one}\n\n`).join(''),
+})
+const whole = (body: string): MockAnswer => ({ status: 200, headers: { 'content-type': 'application/json' }, body })
+const called = (given: string): string =>
+  `"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"order","arguments":${given}}}]`
 
-/** From the upstream: who is asked how, what the upstream answers, and where in the answer it arrives. */
-const back: readonly (readonly [
-  path: string,
-  name: string,
-  body: string,
-  isStreamed: boolean,
-  arrives: (answer: string) => string,
-])[] = [
-  [
-    '/v1/chat/completions',
-    'of Anthropic',
-    chat('test/signed', chatTools),
-    true,
-    (answer) => joined(answer, /"arguments":("(?:[^"\\]|\\.)*")/g),
-  ],
-  [
-    '/v1/chat/completions',
-    'of chat completions',
-    chat('test/plain', chatTools),
-    true,
-    (answer) => joined(answer, /"arguments":("(?:[^"\\]|\\.)*")/g),
-  ],
-  ['/v1/chat', 'of Anthropic', afterCall.ui('test/signed').replace('{', `{${chatTools},`), true, (answer) => answer],
-  [
-    '/v1/chat',
-    'of chat completions',
-    afterCall.ui('test/plain').replace('{', `{${chatTools},`),
-    true,
-    (answer) => answer,
-  ],
-  ['/v1/messages', 'of Anthropic', message('test/signed', messageTools), false, (answer) => answer],
-  ['/v1/messages', 'of chat completions', message('test/plain', messageTools), false, (answer) => answer],
-  [
-    '/v1/messages',
-    'of Anthropic in a stream',
-    message('test/signed', `"stream":true,${messageTools}`),
-    true,
-    (answer) => joined(answer, /"partial_json":("(?:[^"\\]|\\.)*")/g),
-  ],
-  [
-    '/v1/messages',
-    'of chat completions in a stream',
-    message('test/plain', `"stream":true,${messageTools}`),
-    true,
-    (answer) => joined(answer, /"partial_json":("(?:[^"\\]|\\.)*")/g),
-  ],
-  [
-    '/v1/responses',
-    'of Anthropic',
-    response('test/signed', responseTools),
-    false,
-    (answer) => joined(answer, /"arguments":("(?:[^"\\]|\\.)*")/g),
-  ],
-  [
-    '/v1/responses',
-    'of responses',
-    response('test/sealed', responseTools),
-    false,
-    (answer) => joined(answer, /"arguments":("(?:[^"\\]|\\.)*")/g),
-  ],
-]
+/** What an upstream answers, by the model that it serves: whole, and streamed in each way in which servers do. */
+const answers: Readonly<Record<string, { whole: Record<string, MockAnswer>; streamed: Record<string, MockAnswer> }>> = {
+  'test/signed': {
+    whole: {
+      'Anthropic’s message': whole(`{${message1},"stop_reason":"tool_use","content":[${toolUse(sent)}],${usage}}`),
+    },
+    streamed: {
+      'Anthropic’s pieces': { parts: [{ tool: 'order', id: 'c1', arguments: pieces }] },
+      'Anthropic’s start of a block': events(
+        `{"type":"message_start","message":{${message1},"content":[],${usage}}}`,
+        `{"type":"content_block_start","index":0,"content_block":${toolUse(oneLine)}}`,
+        `{"type":"content_block_stop","index":0}`,
+        `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`,
+        '{"type":"message_stop"}',
+      ),
+    },
+  },
+  'test/plain': {
+    whole: {
+      'a completion’s text': { parts: [{ tool: 'order', id: 'c1', arguments: sent }] },
+      'a completion’s object': whole(
+        `{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":"",${called(sent)}}}]}`,
+      ),
+    },
+    streamed: {
+      'a completion’s pieces': { parts: [{ tool: 'order', id: 'c1', arguments: pieces }] },
+      'a completion’s object in one piece': events(
+        `{"choices":[{"index":0,"delta":{${called(oneLine)}}}]}`,
+        '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}',
+        '[DONE]',
+      ),
+    },
+  },
+  'test/sealed': {
+    whole: { 'a response’s text': { parts: [{ tool: 'order', id: 'c1', arguments: sent }] } },
+    streamed: { 'a response’s pieces': { parts: [{ tool: 'order', id: 'c1', arguments: pieces }] } },
+  },
+}
 const joined = (answer: string, pattern: RegExp): string =>
   [...answer.matchAll(pattern)].map(([, one = '""']) => JSON.parse(one) as string).join('')
+const argumentsIn = (answer: string): string => joined(answer, /"arguments":("(?:[^"\\]|\\.)*")/g)
 
-test.each(back)('%s brings a call %s back with the same numbers', async (path, _name, body, isStreamed, arrives) => {
-  const isWhole = body.includes('"test/signed"') && !isStreamed
+/** How an answer is asked for, whether its upstream streams then, and where in it the call is. */
+const asked: Readonly<
+  Record<
+    string,
+    { path: string; body: (model: string) => string; isStreamed: boolean; callIn: (answer: string) => string }
+  >
+> = {
+  'a stream of chat completions': {
+    path: '/v1/chat/completions',
+    body: (model) => chat(model, chatTools),
+    isStreamed: true,
+    callIn: argumentsIn,
+  },
+  'a UI message stream': {
+    path: '/v1/chat',
+    body: (model) => afterCall.ui(model).replace('{', `{${chatTools},`),
+    isStreamed: true,
+    callIn: (answer) => answer,
+  },
+  'a message': {
+    path: '/v1/messages',
+    body: (model) => message(model, messageTools),
+    isStreamed: false,
+    callIn: (answer) => answer,
+  },
+  'a stream of a message': {
+    path: '/v1/messages',
+    body: (model) => message(model, `"stream":true,${messageTools}`),
+    isStreamed: true,
+    callIn: (answer) => joined(answer, /"partial_json":("(?:[^"\\]|\\.)*")/g),
+  },
+  'a response': {
+    path: '/v1/responses',
+    body: (model) => response(model, responseTools),
+    isStreamed: false,
+    callIn: argumentsIn,
+  },
+  'a stream of a response': {
+    path: '/v1/responses',
+    body: (model) => response(model, `"stream":true,${responseTools}`),
+    isStreamed: true,
+    callIn: (answer) =>
+      joined(answer, /"type":"response.function_call_arguments.done"[^}]*?"arguments":("(?:[^"\\]|\\.)*")/g),
+  },
+}
+const back = Object.entries(asked).flatMap(([form, { isStreamed }]) =>
+  Object.entries(answers).flatMap(([model, of]) =>
+    Object.keys(isStreamed ? of.streamed : of.whole).map((from) => [form, from, model] as const),
+  ),
+)
+
+test.each(back)('%s brings back %s with the same numbers', async (form, from, model) => {
+  const { path, body, isStreamed, callIn } = asked[form]! // of its own keys, as the two below
+  world.mock.script(answers[model]![isStreamed ? 'streamed' : 'whole'][from]!)
+  const answer = await ask(path, body(model))
+  expect(holds(callIn(answer)), answer.slice(0, 500)).toBe(true)
+})
+
+test('log probabilities are passed on with every digit', async () => {
+  const token =
+    '{"token":"a","logprob":-0.1000000000000000055,"bytes":[97],"top_logprobs":[{"token":"b","logprob":-1e400,"bytes":null}]}'
+  const body = '{"model":"test/plain","logprobs":true,"messages":[{"role":"user","content":"hi"}]'
   world.mock.script(
-    isWhole
-      ? { status: 200, headers: { 'content-type': 'application/json' }, body: messageOf(sent) }
-      : { parts: [{ tool: 'order', id: 'c1', arguments: pieces }] },
+    whole(
+      `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a"},"logprobs":{"content":[${token}]}}]}`,
+    ),
+    events(
+      `{"choices":[{"index":0,"delta":{"content":"a"},"logprobs":{"content":[${token}]}}]}`,
+      '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+      '[DONE]',
+    ),
   )
-  expect(holds(arrives(await ask(path, body)))).toBe(true)
+  expect(holds(await ask('/v1/chat/completions', `${body}}`), token)).toBe(true)
+  expect(holds(await ask('/v1/chat/completions', `${body},"stream":true}`), token)).toBe(true)
 })
 
 /** Fields that Berth reads itself: each says what it must be, and nothing is sent. */
