@@ -5,6 +5,7 @@ import { readAnswer, readInlineAnswer } from '#src/platform/json/answers.ts'
 import { parseJson } from '#src/platform/json/body.ts'
 import {
   ExactNumber,
+  isSameJson,
   mayHaveUnusualNumbers,
   NumberReader,
   parseExactly,
@@ -75,6 +76,14 @@ test('whoever wants an object, a text or a usual number refuses the others, and 
   expect(withDoubles({ ...value, b: ['x', new ExactNumber('1e400')] })).toEqual({ a: 2 ** 53, b: ['x', Infinity] })
   expect(() => structuredClone(value)).toThrow() // instead of sending something else to another thread
   expect(isLargeJson(Array.from({ length: 300 }, () => new ExactNumber('1'.repeat(1_000))))).toBe(true)
+})
+
+test('two values are the same JSON when their numbers are, in any order of keys', () => {
+  const same = (one: string, other: string): boolean => isSameJson(parseExactly(one), parseExactly(other))
+  expect(same('{"a":9007199254740993,"b":[1]}', '{"b":[1.0],"a":9007199254740993}')).toBe(true)
+  expect(same('[9007199254740993]', '[9007199254740992]')).toBe(false)
+  expect(same('[9007199254740993]', '[9007199254740995]')).toBe(false)
+  expect(same('[9007199254740993]', '["9007199254740993"]')).toBe(false)
 })
 
 test('many numbers that are the same are one in memory, and too many others are refused, but not in what was stored', async () => {

@@ -2,6 +2,7 @@
  * The numbers of JSON that Berth only passes on. A double changes some of them: integers above 2⁵³, more than 17 digits,
  * `1e400`, `-0`. Those are kept as they were written; all others are usual numbers.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { limits } from '#src/platform/limits.ts'
 import { notJson, numberTooLong, tooMany } from './refusals.ts'
 
@@ -116,10 +117,20 @@ export function isOfNumber(byte: number): boolean {
 
 /** A copy with the nearest doubles, for what cannot know more than those: checks against a schema, other threads. */
 export function withDoubles(value: unknown): unknown {
-  if (value instanceof ExactNumber) return value.toNumber()
-  if (Array.isArray(value)) return value.map(withDoubles)
+  return replaceExact(value, (number) => number.toNumber())
+}
+
+/** Whether two values are the same JSON, whatever the order of their keys. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  const comparable = (value: unknown): unknown => replaceExact(value, (number) => [ExactNumber, String(number)]) // unlike any JSON
+  return isDeepStrictEqual(comparable(one), comparable(other))
+}
+
+function replaceExact(value: unknown, replace: (number: ExactNumber) => unknown): unknown {
+  if (value instanceof ExactNumber) return replace(value)
+  if (Array.isArray(value)) return value.map((one) => replaceExact(one, replace))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withDoubles(one)]))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaceExact(one, replace)]))
 }
 
 /** What a number in JSON that may be unusual has: an exponent or 16 digits; `-0`. Most texts do not even have this. */

@@ -172,6 +172,11 @@ test('the schema of a custom tool is kept as it was written, however an agent is
     ),
     'a batch': await ask(`{ agent(id: "${id}") { wireTools } }`, '{}', 'batch'),
     'a socket': await follow(`{ agent(id: "${id}") { tools { ${inputOf} } } }`, '{}'),
+    'the same again, which is no new version': await call(
+      'POST',
+      `/agents/${id}`,
+      `{"version":1,"tools":[${customTool},${toolset}]}`,
+    ),
     'its session': await call('POST', '/sessions', `{"agent":"${id}"}`),
     'a change': await call('POST', `/agents/${id}`, `{"version":1,"tools":[${customTool}],"mcp_servers":[]}`),
   }

@@ -1,9 +1,9 @@
 /** Definitions of agents: read from a create request or changed by an update, complete with every default filled in. */
-import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Config } from '#src/platform/config.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { isSameJson } from '#src/platform/json/numbers.ts'
 import { limits } from '#src/platform/limits.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { readAgentModel } from './models.ts'
@@ -108,7 +108,7 @@ export function changeDefinition(config: Config, before: AgentDefinition, given:
 
 /** Whether two definitions are equal, whatever the order of their keys. */
 export function sameDefinition(one: AgentDefinition, other: AgentDefinition): boolean {
-  return isDeepStrictEqual(one, other)
+  return isSameJson(one, other)
 }
 
 function readServers(config: Config, given: unknown): McpServer[] {
