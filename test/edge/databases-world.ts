@@ -17,7 +17,7 @@ import { transaction } from '#src/platform/postgres.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf } from '../support/makers.ts'
 import { until } from '../support/until.ts'
-import { asAdmin, startTestPostgres } from '../support/postgres.ts'
+import { asAdmin, startTestPostgres, type TestPostgres } from '../support/postgres.ts'
 import { serverSockets } from './server-sockets.ts'
 
 /** A database as its owner knows it. */
@@ -31,7 +31,7 @@ export type DatabasesWorld = {
   databases: EdgeDatabases
   /** The database that has a server. */
   known: KnownDatabase
-  /** Another organization's, without one. */
+  /** Another organization's, without one unless the world has a neighbour. */
   foreign: KnownDatabase
   /** How often the server was reached. */
   reached: number
@@ -51,26 +51,29 @@ export type DatabasesWorld = {
 /** Postgres 15, which stands in for the one in a VM, does not know how a membership may be limited. */
 const withoutLimits = (text: string): string => text.replaceAll(/ with admin (?:true|false)[^;']*/g, '')
 
-/** Opens one. */
+/** Opens one. `neighbour`: the other organization's database has a server of its own; `alone`: outside of a run of tests, which has a Postgres for Berth. */
 export async function openDatabasesWorld(
   settings: Record<string, string> = {},
-  { workMs }: { workMs?: number } = {},
+  { workMs, neighbour = false, alone = false }: { workMs?: number; neighbour?: boolean; alone?: boolean } = {},
 ): Promise<DatabasesWorld> {
   const server = await startTestPostgres()
-  const berth = await startBerth({ settings })
+  const berth = await startBerth({ settings, ...(alone ? { on: server } : {}) })
   const { services } = berth
   const known = await makeDatabase(berth, await berth.token('alice', 'acme'))
   const foreign = await makeDatabase(berth, await berth.token('mallory', 'other'))
-  await asAdmin(server.address, async (admin) => {
-    await admin.query('create database app')
-  })
   const sockets = serverSockets(server.address.adminUrl)
+  const other = neighbour ? await startTestPostgres() : null
+  const otherSockets = other && serverSockets(other.address.adminUrl)
+  for (const { address } of [server, ...(other ? [other] : [])])
+    await asAdmin(address, async (admin) => {
+      await admin.query('create database app')
+    })
   const edgeId = newUuid()
   await sql`insert into edge_processes (id) values (${edgeId})`.execute(services.db)
   const checkToken = createTokenCheck(services)
-  const reach = async (): Promise<Duplex> => {
+  const reach = async (id: string): Promise<Duplex> => {
     world.reached++
-    return sockets.connect()
+    return (id === foreign.row.id && otherSockets ? otherSockets : sockets).connect()
   }
   const databases = openDatabases(services, { reach, checkToken, edgeId, workMs })
   const proxy = await openProxy({
@@ -82,6 +85,14 @@ export async function openDatabasesWorld(
   })
   const door = await openSqlDoor({ databases, checkToken, proxy, socketPath: sqlDoorPlace(services.config.runDir) })
   let closing: Promise<void> | undefined
+  const setUp = async (on: TestPostgres, row: Database): Promise<void> => {
+    await asAdmin(on.address, async (admin) => {
+      await admin.query(withoutLimits(await serverSetup(services.sealer, row)))
+    })
+    const inside = await superuserOf(on)
+    await inside.query(withoutLimits(databaseSetup(row)))
+    await inside.end()
+  }
   const world: DatabasesWorld = {
     berth,
     edgeId,
@@ -106,18 +117,10 @@ export async function openDatabasesWorld(
       await client.connect()
       return client
     },
-    async superuser() {
-      const client = new pg.Client({ connectionString: server.address.adminUrl.replace('/postgres?', '/app?') })
-      await client.connect()
-      return client
-    },
+    superuser: () => superuserOf(server),
     async setUp() {
-      await asAdmin(server.address, async (admin) => {
-        await admin.query(withoutLimits(await serverSetup(services.sealer, known.row)))
-      })
-      const inside = await world.superuser()
-      await inside.query(withoutLimits(databaseSetup(known.row)))
-      await inside.end()
+      await setUp(server, known.row)
+      if (other) await setUp(other, foreign.row)
     },
     async change(database, set) {
       database.row = await transaction(services.db, async (tx) => {
@@ -144,12 +147,20 @@ export async function openDatabasesWorld(
       await proxy.close(100)
       databases.close()
       sockets.cut()
+      otherSockets?.cut()
       await berth.stop()
       await server.stop()
+      await other?.stop()
     },
   }
   await world.setUp()
   return world
+}
+
+async function superuserOf({ address }: TestPostgres): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: address.adminUrl.replace('/postgres?', '/app?') })
+  await client.connect()
+  return client
 }
 
 async function makeDatabase({ services }: Berth, token: string): Promise<KnownDatabase> {

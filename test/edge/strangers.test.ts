@@ -3,17 +3,23 @@ import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '#src/platform/postgres.ts'
 import { openDatabasesWorld, type DatabasesWorld } from './databases-world.ts'
+import { tryAll } from './strangers-crowd.ts'
 
 let world: DatabasesWorld
 let token: string
 beforeAll(async () => {
-  world = await openDatabasesWorld()
+  world = await openDatabasesWorld({}, { neighbour: true })
   token = await world.berth.token('bob', 'acme', 'viewer')
   await world.change(world.known, sql`client_mode_enabled = true`)
-  const owner = await world.client()
-  await owner.query(`create table shared (word text); insert into shared values ('for all');
-    grant usage on schema public to anon, authenticated; grant select on shared to anon, authenticated`)
-  await owner.end()
+  const { foreign } = world
+  for (const owner of [
+    await world.client(),
+    await world.client({ host: foreign.host, user: foreign.row.pgUser, password: foreign.token }),
+  ]) {
+    await owner.query(`create table shared (word text); insert into shared values ('for all');
+      grant usage on schema public to anon, authenticated; grant select on shared to anon, authenticated`)
+    await owner.end()
+  }
 })
 afterAll(() => world.close())
 
@@ -149,4 +155,33 @@ test('more clients than there are logins find all of them put right that others 
   const client = await enter('anon')
   expect(await look(client)).toEqual(asBegun('anon'))
   await client.end()
+})
+
+test('beside a crowd that tries all of it, the owner and a neighbour lose no statement and no server connection', async () => {
+  const [owner, neighbour] = [
+    await world.client(),
+    await world.client({ host: world.foreign.host, user: world.foreign.row.pgUser, password: world.foreign.token }),
+  ]
+  const processOf = async (client: pg.Client): Promise<unknown> =>
+    (await client.query('select pg_backend_pid() as pid, auth.role() as role')).rows
+  const before = [await processOf(owner), await processOf(neighbour)]
+  let isOver = false
+  const working = [owner, neighbour].map(async (client) => {
+    let statements = 0
+    for (; !isOver; statements++) await client.query('select word from shared')
+    return statements
+  })
+  const crowd = Array.from({ length: 20 }, () =>
+    tryAll(
+      (options) => world.client(options),
+      world.known.row.pgUser,
+      () => Promise.resolve(),
+    ),
+  )
+  expect(await Promise.all(crowd)).toEqual(crowd.map(() => 0))
+  isOver = true
+  for (const statements of await Promise.all(working)) expect(statements).toBeGreaterThan(0)
+  expect([await processOf(owner), await processOf(neighbour)]).toEqual(before)
+  for (const client of [owner, neighbour]) await client.end()
+  await (await world.client()).end() // the right password, beside the wrong ones
 })
