@@ -364,6 +364,26 @@ describe('the nearest key', () => {
       `Unknown field ${key}. Did you mean ${near}? Correct it or leave it out.`,
     )
   })
+  test.each([
+    ['display_name', ['name', 'memory_mb'], 'name'],
+    ['title', ['name', 'tools'], 'name'],
+    ['cwd', ['command', 'working_dir'], 'working_dir'],
+    ['workdir', ['command', 'workingDir'], 'workingDir'],
+    ['prompt', ['agent', 'kickoff', 'cron'], 'kickoff'],
+    ['prompt', ['model', 'system', 'name'], 'system'],
+    ['ram', ['vcpu_count', 'memory_mb'], 'memory_mb'],
+    ['cores', ['vcpuCount', 'memoryMb'], 'vcpuCount'],
+    ['repository', ['repo_url', 'git_ref'], 'repo_url'],
+    ['schedule', ['cron', 'timezone'], 'cron'],
+    ['tz', ['cron', 'timezone'], 'timezone'],
+    ['page_size', ['limit', 'after'], 'limit'],
+    ['team_id', ['org_id', 'name'], 'org_id'],
+  ])('to %s, of %j, is %s: the usual word for it', (key, names, near) => {
+    expect(unknownKeySentence('field', key, names)).toBe(
+      `Unknown field ${key}. Did you mean ${near}? Correct it or leave it out.`,
+    )
+  })
+
   test.each(['x', 'colour', 'timeout', ''])('to %j is none', (key) => {
     expect(unknownKeySentence('field', key, known)).toMatch(/^Unknown field .*\. Leave it out\.$/)
   })

@@ -3,6 +3,8 @@
  * restriction that someone relies on.
  */
 
+import { areSynonyms } from './synonyms.ts'
+
 const shownLength = 64
 /** Longer keys are not compared: a caller's key may have a megabyte. */
 const comparedLength = 64
@@ -31,7 +33,7 @@ export function unknownKeySentence(kind: string, key: string, known: Iterable<st
   return `Unknown ${kind} ${place}${shownKey(key)}. ${near === undefined ? 'Leave it out' : `Did you mean ${place}${near}? Correct it or leave it out`}.`
 }
 
-/** The known key or name that was probably intended: a similar spelling, the same beginning, or a word of it written out. */
+/** The known key or name that was probably intended: a similar spelling, the same beginning, a word of it written out, or a usual synonym. */
 export function nearestKey(key: string, known: Iterable<string>): string | undefined {
   if (key.length > comparedLength) return undefined
   const bareKey = bare(key)
@@ -41,7 +43,7 @@ export function nearestKey(key: string, known: Iterable<string>): string | undef
     const distance =
       candidate === bareKey
         ? 0
-        : beginAlike(bareKey, candidate) || haveAlikeWords(key, name)
+        : areSynonyms(bareKey, candidate) || beginAlike(bareKey, candidate) || haveAlikeWords(key, name)
           ? 1
           : editDistance(bareKey, candidate)
     if (
