@@ -13,7 +13,7 @@ import {
   type IntValueNode,
 } from 'graphql'
 import { Parser } from 'graphql/language/parser.js'
-import { findWrongVariable } from '#schema/variables.ts'
+import { findWrongVariable, type WrongVariable } from '#schema/variables.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { checkText } from '#src/platform/json/body.ts'
 import { prototypeKey, tooDeep } from '#src/platform/json/refusals.ts'
@@ -137,12 +137,14 @@ export function wrongVariable({
   if (operation?.kind !== 'OperationDefinition') return undefined // graphql says what is wrong
   const wrong = findWrongVariable(schema, operation.variableDefinitions ?? [], variableValues ?? {})
   if (!wrong) return undefined
-  const { definition, name, at, fault, near } = wrong
-  const place =
-    at === name ? '' : fault === 'unknown' ? `, which has no "${at.slice(name.length + 1)}"` : `; look at "${at}"`
+  const { definition, at, near } = wrong
   const meant = near === undefined ? '' : ` Did you mean "${near}"?`
-  return new GraphQLError(`Variable "$${name}" must be ${print(definition.type)}${place}.${meant}`, {
-    nodes: definition,
-    extensions: { field: at },
-  })
+  return new GraphQLError(`${faultOf(wrong)}.${meant}`, { nodes: definition, extensions: { field: at } })
+}
+
+function faultOf({ definition, name, at, fault, type }: WrongVariable): string {
+  const whole = `Variable "$${name}" must be ${print(definition.type)}`
+  if (at === name) return fault === 'absent' ? `${whole}, and was not provided` : whole
+  if (fault === 'unknown') return `${whole}, which has no "${at.slice(name.length + 1)}"`
+  return `${whole}: "${at}" ${fault === 'absent' ? `of the type ${String(type)} was not provided` : `must be ${String(type)}`}`
 }

@@ -55,7 +55,14 @@ test.each<[what: string, query: string, variables: unknown, field: string | unde
 
 test('a word of a variable that is near no value is not quoted', async () => {
   const { message } = await firstError(list, { filter: { lifecycle: ['top-secret'] } })
-  expect(message).toBe('Variable "$filter" must be ModelFilter; look at "filter.lifecycle[0]".')
+  expect(message).toBe('Variable "$filter" must be ModelFilter: "filter.lifecycle[0]" must be ModelLifecycle!.')
+})
+
+test('a field that is missing in a variable is said to be missing, with its type', async () => {
+  const { message } = await firstError(create, { input: {} })
+  expect(message).toMatch(
+    /^Variable "\$input" must be \w+!: "input\.displayName" of the type String! was not provided\.$/,
+  )
 })
 
 const createVm = 'mutation ($input: CreateVmInput!) { createVm(input: $input) { vm { id } } }'

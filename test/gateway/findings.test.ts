@@ -40,7 +40,9 @@ describe('a finding', () => {
     expect(await messageOf('query ($n: Int) { items(first: $n) { nodes { id } } }', { n: 'top-secret' })).toBe(
       'Variable "$n" must be Int.',
     )
-    expect(await messageOf('query ($n: String!) { echo(text: $n) }')).toBe('Variable "$n" must be String!.')
+    expect(await messageOf('query ($n: String!) { echo(text: $n) }')).toBe(
+      'Variable "$n" must be String!, and was not provided.',
+    )
     expect(await messageOf('query ($n: String) { echo(text: $n) }', { n: { 'top-secret': '; at "x"' } })).toBe(
       'Variable "$n" must be String.',
     )
