@@ -133,14 +133,20 @@ function replaceExact(value: unknown, replace: (number: ExactNumber) => unknown)
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaceExact(one, replace)]))
 }
 
-/** What a number in JSON that may be unusual has: an exponent or 16 digits; `-0`. Most texts do not even have this. */
+/** What an unusual number has, whatever it is: an exponent, 16 digits, or the sign of zero. Long texts mostly do not even have this. */
 const unusualDigits = /\d(?:[eE]|[\d.]{15})|-0/
-/** The same where numbers are in JSON: at its beginning, and behind a colon, a comma, a bracket or a space. */
-const unusualNumber = /(?:^|[\s:,[])(?:-?\d(?:[\d.]{15}|[\d.]*[eE])|-0(?:\.0+)?(?![\d.]))/
+/** The same where numbers are in JSON: behind a colon, a comma, a bracket or a space. */
+const unusualNumber = /[:,[ \n\r\t](?:-?\d(?:[\d.]{15}|[\d.]*[eE])|-0(?:\.0+)?(?![\d.]))/
+/** A shorter text is looked through once. Unit: characters. */
+const longLength = 1024
 
-/** Whether a text of JSON may have a number that a double would change. It may also be a text that looks like one. */
+/**
+ * Whether a text of JSON may have a number that a double would change. It may also be a text that looks like one. In the
+ * time of a stream's chunk this is a fiftieth.
+ */
 export function mayHaveUnusualNumbers(text: string): boolean {
-  return unusualDigits.test(text) && unusualNumber.test(text)
+  if (/^[-\d]/.test(text)) return true
+  return (text.length < longLength || unusualDigits.test(text)) && unusualNumber.test(text)
 }
 
 /** Whether two texts are the same decimal number: `1.50`, `15e-1` and `1.5` are. */
