@@ -216,6 +216,23 @@ test.each(back)('%s brings back %s with the same numbers', async (form, from, mo
   expect(holds(callIn(answer)), answer.slice(0, 500)).toBe(true)
 })
 
+test('a count of tokens, and a chat by GraphQL, pass on schemas with the same numbers', async () => {
+  await ask(
+    '/v1/messages/count_tokens',
+    `{"model":"test/signed","messages":[{"role":"user","content":"hi"}],${messageTools}}`,
+  )
+  const input = `{"model":"test/plain","messages":[{"user":{"content":{"text":"hi"}}}],"tools":[{"name":"order","parameters":${schema}}],"responseFormat":{"jsonSchema":{"name":"n","schema":${schema}}}}`
+  const query = `subscription ($input: ChatCompletionEventsInput!) { chatCompletionEvents(input: $input) { ... on ChatCompletionEvent { toolCall { arguments } } } }`
+  world.mock.script({ parts: [{ tool: 'order', id: 'c1', arguments: pieces }] })
+  const answer = await fetch(`${world.berth.url}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: `{"query":"${query}","variables":{"input":${input}}}`,
+  })
+  expect(holds(argumentsIn(await answer.text()))).toBe(true)
+  expect(world.mock.requests.map(({ bodyText }) => countIn(bodyText).values)).toEqual([1, 2])
+})
+
 test('log probabilities are passed on with every digit', async () => {
   const token =
     '{"token":"a","logprob":-0.1000000000000000055,"bytes":[97],"top_logprobs":[{"token":"b","logprob":-1e400,"bytes":null}]}'
