@@ -227,6 +227,55 @@ describe('a value', () => {
   })
 })
 
+const values: [string, object, Record<keyof typeof models, object | RegExp>][] = [
+  [
+    'temperature above 1',
+    { temperature: 1.5 },
+    {
+      chat: { temperature: 1.5 },
+      responses: { temperature: 1.5 },
+      messages: /^temperature of this value is not supported: test\/signed takes 1 at most\. Change it/,
+    },
+  ],
+  [
+    'temperature and top_p',
+    { temperature: 0.5, top_p: 0.25 },
+    {
+      chat: { temperature: 0.5, top_p: 0.25 },
+      responses: { temperature: 0.5, top_p: 0.25 },
+      messages: { temperature: 0.5, top_p: 0.25 },
+    },
+  ],
+  [
+    'few tokens',
+    { max_completion_tokens: 15 },
+    {
+      chat: { max_tokens: 15 },
+      responses: /^max_tokens of this value is not supported: test\/sealed takes 16 at least/,
+      messages: { max_tokens: 15 },
+    },
+  ],
+  [
+    'the fewest tokens of all',
+    { max_tokens: 16 },
+    { chat: { max_tokens: 16 }, responses: { max_output_tokens: 16 }, messages: { max_tokens: 16 } },
+  ],
+]
+describe.each(values)('%s', (_name, given, fates) => {
+  test.each(Object.entries(models))('at an upstream of %s, as written or refused', async (format, model) => {
+    const fate = fates[format as keyof typeof models] // the entries are of that object
+    const { status, body } = await ask({ model, ...given })
+    if (fate instanceof RegExp) {
+      expect([status, body.error?.code]).toEqual([400, 'unsupported_parameter'])
+      expect(body.error?.message).toMatch(fate)
+      expect(world.mock.requests).toEqual([])
+    } else {
+      expect([status, body.error]).toEqual([200, undefined])
+      expect(world.mock.requests[0]?.body).toMatchObject(fate)
+    }
+  })
+})
+
 test('a parameter that OpenAI does not document is ignored', async () => {
   expect((await ask({ model: models.chat, chat_template_kwargs: { a: 1 }, top_k: 5, extra: true })).status).toBe(200)
   expect(world.mock.requests[0]?.body).not.toHaveProperty('top_k')

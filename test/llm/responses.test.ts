@@ -59,7 +59,7 @@ describe('the description', () => {
     tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'weather' }] },
     text: { format: { type: 'text' } },
     metadata: { a: 'b' },
-    max_output_tokens: 100,
+    max_output_tokens: 2_000,
     store: false,
     include: ['reasoning.encrypted_content'],
     input: [

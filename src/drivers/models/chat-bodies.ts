@@ -1,6 +1,7 @@
 /** A request as chat completions want it. */
 import {
   shownBy,
+  toldText,
   type Message,
   type ModelRequest,
   type ReasoningBlock,
@@ -72,7 +73,7 @@ function chatMessage(target: UpstreamTarget, message: Message): object {
     case 'user':
       return { role: 'user', content: userContent(message.parts), name: message.name ?? undefined }
     case 'tool':
-      return { role: 'tool', tool_call_id: message.toolCallId, content: message.text }
+      return { role: 'tool', tool_call_id: message.toolCallId, content: toldText(message) }
     case 'assistant': {
       const calls = message.toolCalls.map(({ id, name, arguments: text }) => ({
         id,

@@ -2,15 +2,23 @@
  * Which upstreams support which of OpenAI's parameters. They are passed on in OpenAI's shape. A parameter that changes
  * the answer is never dropped: an upstream that does not support it is not used.
  */
-import type { ModelRequest, UpstreamKind } from './model.ts'
+import { upstreamKinds, type ModelRequest, type UpstreamKind } from './model.ts'
 import { passedParameters, type PassedParameter, type PassedValues, type SelectiveParameter } from './parameters.ts'
 
 type Knows = true | ((value: unknown) => boolean)
 
+/** The highest temperature at Anthropic, and the fewest tokens of an answer at OpenAI. */
+const anthropicTemperatureMax = 1
+const openaiOutputTokensMin = 16
+
 /** The parameters of each wire format. A function checks the value if a format supports only some values. */
 const known: Readonly<Record<UpstreamKind, Readonly<Partial<Record<SelectiveParameter, Knows>>>>> = {
-  'openai-compatible': Object.fromEntries([...passedParameters, 'seed', 'stop'].map((name) => [name, true])),
+  'openai-compatible': Object.fromEntries(
+    [...passedParameters, 'seed', 'stop', 'temperature', 'max_tokens'].map((name) => [name, true]),
+  ),
   openai: {
+    temperature: true,
+    max_tokens: (value) => typeof value === 'number' && value >= openaiOutputTokensMin,
     logprobs: true,
     top_logprobs: true,
     metadata: true,
@@ -22,19 +30,55 @@ const known: Readonly<Record<UpstreamKind, Readonly<Partial<Record<SelectivePara
     safety_identifier: true,
   },
   anthropic: {
+    temperature: (value) => typeof value === 'number' && value <= anthropicTemperatureMax,
+    max_tokens: true,
     stop: true,
     metadata: (value) => isObject(value) && Object.keys(value).every((key) => key === 'user_id'),
     service_tier: isUsualTier,
     safety_identifier: true,
   },
   // Its answers are deterministic, so every seed is honoured; metadata and names do not change them.
-  demo: { seed: true, stop: true, metadata: true, service_tier: isUsualTier, safety_identifier: true },
+  demo: {
+    temperature: true,
+    max_tokens: true,
+    seed: true,
+    stop: true,
+    metadata: true,
+    service_tier: isUsualTier,
+    safety_identifier: true,
+  },
 }
 
 /** Whether an upstream of this kind supports a parameter with this value. */
 export function knowsParameter(kind: UpstreamKind, name: SelectiveParameter, value: unknown): boolean {
   const knows = known[kind][name] ?? false
   return typeof knows === 'function' ? knows(value) : knows
+}
+
+/**
+ * The parameters with a field of their own whose value some upstream does not support; undefined if there are none.
+ * @param needed those that are needed besides.
+ */
+export function neededOf({
+  needed = [],
+  seed,
+  stop,
+  temperature,
+  maxTokens,
+}: Pick<ModelRequest, 'needed' | 'seed' | 'stop' | 'temperature' | 'maxTokens'>): ModelRequest['needed'] {
+  const own = [
+    { name: 'seed', value: seed },
+    { name: 'stop', value: stop.length === 0 ? null : stop },
+    { name: 'temperature', value: temperature },
+    { name: 'max_tokens', value: maxTokens },
+  ] as const
+  const all = [
+    ...needed,
+    ...own.filter(
+      ({ name, value }) => value !== null && upstreamKinds.some((kind) => !knowsParameter(kind, name, value)),
+    ),
+  ]
+  return all.length > 0 ? all : undefined
 }
 
 /** Whether an upstream of this kind supports everything that the request needs. */

@@ -32,7 +32,6 @@ const thinkingTokensMin = 1_024
 const answerTokensMin = 1_024
 /** With thinking, Anthropic accepts no smaller value. */
 const topPMinThinking = 0.95
-const temperatureMax = 1
 
 /**
  * The body of the request; what is undefined is not sent.
@@ -41,9 +40,8 @@ const temperatureMax = 1
 export function messagesBody(target: UpstreamTarget, request: ModelRequest): object {
   if (request.native?.kind === 'anthropic') return { ...request.native.body, model: target.upstreamModel }
   const thinking = thinkingBudget(target, request)
-  const topP = thinking !== null && (request.topP ?? 1) < topPMinThinking ? null : request.topP
-  // Anthropic refuses both together; the temperature is the one that matters to people.
-  const temperature = thinking === null ? request.temperature : null
+  const { temperature, topP } = request
+  if (thinking !== null) refuseSampling(target, request)
   return {
     model: target.upstreamModel,
     max_tokens: maxTokens(target, request, thinking),
@@ -54,9 +52,10 @@ export function messagesBody(target: UpstreamTarget, request: ModelRequest): obj
     tools: request.tools.length > 0 ? request.tools.map(toolOf) : undefined,
     tool_choice: request.tools.length > 0 ? toolChoice(request) : undefined,
     stop_sequences: request.stop.length > 0 ? request.stop : undefined,
-    temperature: temperature === null ? undefined : Math.min(temperature, temperatureMax),
-    top_p: topP === null || temperature !== null ? undefined : topP,
-    output_config: outputConfig(request),
+    temperature: temperature ?? undefined,
+    // Newer models refuse both together, also where the one has no effect.
+    top_p: topP === null || (topP === 1 && temperature !== null) ? undefined : topP,
+    output_config: outputConfig(request.responseFormat),
     ...passedOn(request),
   }
 }
@@ -71,12 +70,29 @@ function passedOn({ user, passed }: ModelRequest): Block {
   }
 }
 
+/** @throws BerthError invalid_parameter for what Anthropic does not take while a model thinks. */
+function refuseSampling(target: UpstreamTarget, { temperature, topP }: ModelRequest): void {
+  const name = (temperature ?? 1) !== 1 ? 'temperature' : (topP ?? 1) < topPMinThinking ? 'top_p' : null
+  if (name !== null)
+    throw upstreamError(
+      target,
+      'invalid_parameter',
+      `${name} must be ${name === 'top_p' ? `${topPMinThinking} or more` : '1'} while the model thinks at the upstream ${target.slug}. Leave it out, or send reasoning_effort: none.`,
+    )
+}
+
 /**
- * The thinking budget is reduced to fit the caller's limit; only if the minimum does not fit is the limit raised
- * (`maxTokens`).
+ * The thinking budget is reduced to fit the caller's limit.
+ * @throws BerthError invalid_parameter if the least does not fit.
  */
 function thinkingBudget(target: UpstreamTarget, { reasoningEffort, maxTokens: most }: ModelRequest): number | null {
   if (reasoningEffort === null || reasoningEffort === 'none') return null
+  if (most !== null && most <= thinkingTokensMin)
+    throw upstreamError(
+      target,
+      'invalid_parameter',
+      `max_tokens must be more than ${thinkingTokensMin} for the model to think at the upstream ${target.slug}. Raise it, or send reasoning_effort: none.`,
+    )
   const room = (most ?? target.maxOutputTokens) - answerTokensMin
   return Math.max(thinkingTokensMin, Math.min(thinkingTokens[reasoningEffort], room))
 }
@@ -94,13 +110,17 @@ function systemBlocks({ messages, tools, responseFormat }: ModelRequest): Block[
   const blocks: Block[] = messages.flatMap((message) =>
     message.role === 'system' && message.text !== '' ? [{ type: 'text', text: message.text }] : [],
   )
-  if (responseFormat?.['type'] === 'json_object') blocks.push({ type: 'text', text: jsonOnly })
+  if (responseFormat && !outputConfig(responseFormat)) blocks.push({ type: 'text', text: jsonOnly })
   const last = blocks.at(-1)
   if (last && tools.length > 0) last['cache_control'] = { type: 'ephemeral' }
   return last ? blocks : undefined
 }
 
-/** Alternating turns: neighbours of the same role are merged, and tool results belong to the user. */
+/**
+ * Alternating turns: neighbours of the same role are merged, and tool results belong to the user. Anthropic refuses blanks
+ * at the end of an answer that the model is to continue, so they are left out.
+ * @throws BerthError invalid_messages without any.
+ */
 function turnsOf(target: UpstreamTarget, messages: readonly Message[]): Turn[] {
   const turns: Turn[] = []
   for (const message of messages) {
@@ -112,7 +132,23 @@ function turnsOf(target: UpstreamTarget, messages: readonly Message[]): Turn[] {
     if (last?.role === role) last.content.push(...content)
     else turns.push({ role, content })
   }
+  trimEnd(turns)
+  if (turns.length === 0)
+    throw upstreamError(
+      target,
+      'invalid_messages',
+      `The upstream ${target.slug} needs a message besides those of the role system. Send one of the user that is not empty.`,
+    )
   return turns
+}
+
+function trimEnd(turns: Turn[]): void {
+  const last = turns.at(-1)
+  const block = last?.content.at(-1)
+  if (last?.role !== 'assistant' || typeof block?.['text'] !== 'string') return
+  block['text'] = block['text'].trimEnd()
+  if (block['text'] === '') last.content.pop()
+  if (last.content.length === 0) turns.pop()
 }
 
 function contentOf(target: UpstreamTarget, message: Exclude<Message, { role: 'system' }>): Block[] {
@@ -207,8 +243,9 @@ function inputOf({ arguments: text }: ToolCall): unknown {
   return objectOf(jsonOf(text || '{}')) ?? { invalid_arguments: text }
 }
 
-function toolOf({ name, description, parameters }: Tool): Block {
-  return { name, ...(description !== null && { description }), input_schema: { type: 'object', ...parameters } }
+function toolOf({ name, description, parameters, strict }: Tool): Block {
+  const input = { type: 'object', ...parameters }
+  return { name, ...(description !== null && { description }), input_schema: input, ...(strict && { strict }) }
 }
 
 function toolChoice({ toolChoice: choice, parallelToolCalls }: ModelRequest): Block | undefined {
@@ -219,8 +256,8 @@ function toolChoice({ toolChoice: choice, parallelToolCalls }: ModelRequest): Bl
   return choice === 'auto' || parallelToolCalls === false ? { type: 'auto', ...alone } : undefined
 }
 
-/** Only a schema can be requested; for `json_object` see systemBlocks. */
-function outputConfig({ responseFormat }: ModelRequest): Block | undefined {
+/** Only a schema can be requested; for JSON without one see systemBlocks. */
+function outputConfig(responseFormat: ModelRequest['responseFormat']): Block | undefined {
   const jsonSchema = responseFormat?.['json_schema'] as { schema?: unknown } | undefined // in OpenAI's form; what is absent stays undefined
   return responseFormat?.['type'] === 'json_schema' && jsonSchema?.schema
     ? { format: { type: 'json_schema', schema: jsonSchema.schema } }

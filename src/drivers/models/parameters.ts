@@ -1,7 +1,7 @@
 /** OpenAI parameters that not every upstream supports; known-parameters.ts says which do. */
 
 /**
- * The parameters that are passed on unchanged, by OpenAI's names; `seed`, `stop` and `user` have fields of their own in
+ * The parameters that are passed on unchanged, by OpenAI's names; `seed`, `stop`, `temperature`, `max_tokens` and `user` have fields of their own in
  * a request.
  */
 export const passedParameters = [
@@ -23,7 +23,7 @@ export const passedParameters = [
 export type PassedParameter = (typeof passedParameters)[number]
 
 /** A parameter that only some upstreams support. */
-export type SelectiveParameter = PassedParameter | 'seed' | 'stop'
+export type SelectiveParameter = PassedParameter | 'seed' | 'stop' | 'temperature' | 'max_tokens'
 
 /** The values that are passed on, each checked for its type. */
 export type PassedValues = Readonly<Partial<Record<PassedParameter, unknown>>>

@@ -1,6 +1,7 @@
 /** A request in the format of OpenAI's responses. */
 import {
   shownBy,
+  toldText,
   type Message,
   type ModelRequest,
   type ReasoningBlock,
@@ -12,9 +13,6 @@ import { upstreamError } from './upstream-errors.ts'
 import { cannotListen } from './wire-formats.ts'
 
 type Item = Record<string, unknown>
-
-/** OpenAI accepts no smaller number. */
-const outputTokensMin = 16
 
 /**
  * The body of the request; what is undefined is not sent. Nothing is stored at OpenAI: reasoning comes back encrypted.
@@ -41,7 +39,7 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
     stream: request.stream,
     store: false,
     include: include.length > 0 ? include : undefined,
-    reasoning: reasons ? reasoningSettings(request) : undefined,
+    reasoning: reasons || request.reasoningEffort !== null ? reasoningSettings(request) : undefined,
     // If omitted, `strict` would be true here, unlike in chat completions.
     tools: hasTools
       ? request.tools.map(({ name, description, parameters, strict }) => ({
@@ -54,7 +52,7 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
       : undefined,
     tool_choice: hasTools ? toolChoice(request) : undefined,
     parallel_tool_calls: hasTools ? (request.parallelToolCalls ?? undefined) : undefined,
-    max_output_tokens: request.maxTokens === null ? undefined : Math.max(request.maxTokens, outputTokensMin),
+    max_output_tokens: request.maxTokens ?? undefined,
     temperature: request.temperature ?? undefined,
     top_p: request.topP ?? undefined,
     text: textSettings(request, verbosity),
@@ -96,8 +94,8 @@ function itemsOf(target: UpstreamTarget, message: Message): Item[] {
           call_id: message.toolCallId,
           output:
             shown.length > 0
-              ? [{ type: 'input_text', text: message.text }, ...shown.map((part) => partOf(target, part))]
-              : message.text,
+              ? [{ type: 'input_text', text: toldText(message) }, ...shown.map((part) => partOf(target, part))]
+              : toldText(message),
         },
       ]
     }

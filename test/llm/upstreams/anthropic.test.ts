@@ -45,13 +45,14 @@ test('a request is in Anthropic’s format, and has nothing that was not request
     headers: { 'x-api-key': secretKey, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
   })
   expect(
-    await bodyOf({ maxTokens: 5, temperature: 1.7, topP: 0.5, stop: ['END'], user: 'u1', seed: 3, stream: false }),
+    await bodyOf({ maxTokens: 5, temperature: 0.7, topP: 0.5, stop: ['END'], user: 'u1', seed: 3, stream: false }),
   ).toEqual({
     model: 'mock',
     max_tokens: 5,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello there' }] }],
     stream: false,
-    temperature: 1,
+    temperature: 0.7,
+    top_p: 0.5,
     stop_sequences: ['END'],
     metadata: { user_id: 'u1' },
   })
@@ -176,7 +177,7 @@ test('tools and the choice among them', async () => {
   ])
 })
 
-test('a level of reasoning is a budget that fits below max_tokens, and takes the temperature away', async () => {
+test('a level of reasoning is a budget that fits below max_tokens, and what does not go with it is refused', async () => {
   const thinking = async (changes: Partial<ModelRequest>): Promise<unknown[]> => {
     const body = await bodyOf(changes)
     return [
@@ -187,16 +188,20 @@ test('a level of reasoning is a budget that fits below max_tokens, and takes the
     ]
   }
   expect(await thinking({ reasoningEffort: 'none', temperature: 0.5 })).toEqual([undefined, 32_000, 0.5, undefined])
-  expect(await thinking({ reasoningEffort: 'high', temperature: 0.5, topP: 0.5 })).toEqual([
-    24_576,
-    32_000,
-    undefined,
-    undefined,
-  ])
+  expect(await thinking({ reasoningEffort: 'high', temperature: 1, topP: 1 })).toEqual([24_576, 32_000, 1, undefined])
   expect(await thinking({ reasoningEffort: 'low', topP: 0.97 })).toEqual([4_096, 32_000, undefined, 0.97])
   expect(await thinking({ reasoningEffort: 'max' })).toEqual([30_976, 32_000, undefined, undefined])
   expect(await thinking({ reasoningEffort: 'high', maxTokens: 4_000 })).toEqual([2_976, 4_000, undefined, undefined])
-  expect(await thinking({ reasoningEffort: 'high', maxTokens: 100 })).toEqual([1_024, 1_124, undefined, undefined])
+  const before = mock.requests.length
+  for (const [changes, says] of [
+    [{ temperature: 0.5 }, /^temperature must be 1 while the model thinks/],
+    [{ topP: 0.5 }, /^top_p must be 0.95 or more while the model thinks/],
+    [{ maxTokens: 1_024 }, /^max_tokens must be more than 1024 for the model to think/],
+  ] as const)
+    expect(
+      (await askUntilError(kind, targetOf(mock), requestOf({ reasoningEffort: 'high', ...changes }))).error,
+    ).toMatchObject({ code: 'invalid_parameter', message: expect.stringMatching(says) })
+  expect(mock.requests.length).toBe(before)
 })
 
 test.each([true, false])(
@@ -318,4 +323,34 @@ test('the start of the message may come again; that of another one ends the answ
   const { events, error } = await askUntilError(kind, targetOf(mock))
   expect(summary(events)).toMatchObject([{ text: 'one' }])
   expect(error).toMatchObject({ code: 'upstream_error', message: expect.stringContaining('began another message') })
+})
+
+test('an answer to continue is sent without blanks at its end, and a chat of system messages only is refused', async () => {
+  const said = (text: string): Message => ({ role: 'assistant', reasoning: [], text, toolCalls: [] })
+  const turns = async (...messages: Message[]): Promise<unknown> => (await bodyOf({ messages }))['messages']
+  const hello = { role: 'user', content: [{ type: 'text', text: 'Hello ' }] }
+  expect(await turns(userSays('Hello '), said('It is \n\t '))).toEqual([
+    hello,
+    { role: 'assistant', content: [{ type: 'text', text: 'It is' }] },
+  ])
+  expect(await turns(userSays('Hello '), said(' \n'))).toEqual([hello])
+  expect(await turns(userSays('Hello '), said('a '), userSays('b'))).toMatchObject([
+    {},
+    { content: [{ text: 'a ' }] },
+    {},
+  ])
+  const before = mock.requests.length
+  for (const messages of [[{ role: 'system', text: 'Be short.' } as const], [userSays('')], [said(' ')]])
+    expect((await askUntilError(kind, targetOf(mock), requestOf({ messages }))).error).toMatchObject({
+      code: 'invalid_messages',
+      message: expect.stringContaining('Send one of the user that is not empty.'),
+    })
+  expect(mock.requests.length).toBe(before)
+})
+
+test('a tool’s strictness and a schema’s absence are told', async () => {
+  const tools = [{ ...weatherTool, strict: true }]
+  expect((await bodyOf({ tools }))['tools']).toMatchObject([{ strict: true }])
+  const responseFormat = { type: 'json_schema', json_schema: { name: 'x' } }
+  expect((await bodyOf({ responseFormat }))['system']).toMatchObject([{ text: expect.stringContaining('JSON object') }])
 })

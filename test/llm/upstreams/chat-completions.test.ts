@@ -1,5 +1,6 @@
 /** Chat completions as an upstream: what is sent, and what every dialect of the answer becomes. */
 import { expect, test } from 'vitest'
+import type { Message } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import { mockOfFile, type MockPart } from '../../support/mock-upstream.ts'
 import {
@@ -464,4 +465,17 @@ test('a character that is split between two writes arrives whole', async () => {
     ],
   })
   expect(summary(await askAll(kind, targetOf(mock)))[0]).toEqual({ type: 'text', text: 'ü👋漢' })
+})
+
+test('that a tool failed is said in its text', async () => {
+  const result = (text: string, isError: boolean): Message => ({ role: 'tool', toolCallId: 'c', text, isError })
+  for (const [text, isError, told] of [
+    ['no such file', true, 'Error: no such file'],
+    ['', true, 'Error'],
+    ['ERROR: it is away', true, 'ERROR: it is away'],
+    ['no such file', false, 'no such file'],
+  ] as const) {
+    await askAll(kind, targetOf(mock), requestOf({ messages: [userSays('a'), result(text, isError)] }))
+    expect(Object.values(lastBody(mock)['messages'] as object).at(-1)).toMatchObject({ content: told })
+  }
 })

@@ -1,5 +1,6 @@
 /** OpenAI's responses as an upstream: stateless, with reasoning that comes sealed and goes back sealed. */
 import { expect, test } from 'vitest'
+import type { Message } from '#src/drivers/models/model.ts'
 import { mockOfFile } from '../../support/mock-upstream.ts'
 import {
   askAll,
@@ -69,7 +70,7 @@ test('every message, tool and setting goes where it belongs', async () => {
       tools: [weatherTool],
       toolChoice: { name: 'weather' },
       parallelToolCalls: false,
-      maxTokens: 5,
+      maxTokens: 16,
       temperature: 0.5,
       topP: 0.9,
       user: 'u1',
@@ -257,4 +258,17 @@ test('a response that failed says why, before anything or in the middle', async 
   })
   mock.script({ parts: [{ error: { type: 'failed', code: 'server_error', message: 'sorry' } }] })
   expect(await askUntilError(kind, targetOf(mock))).toMatchObject({ events: [], error: { code: 'upstream_error' } })
+})
+
+test('that a tool failed is said in its text', async () => {
+  const result = (text: string, isError: boolean): Message => ({ role: 'tool', toolCallId: 'c', text, isError })
+  for (const [text, isError, told] of [
+    ['no such file', true, 'Error: no such file'],
+    ['', true, 'Error'],
+    ['ERROR: it is away', true, 'ERROR: it is away'],
+    ['no such file', false, 'no such file'],
+  ] as const) {
+    await askAll(kind, targetOf(mock), requestOf({ messages: [userSays('a'), result(text, isError)] }))
+    expect(Object.values(lastBody(mock)['input'] as object).at(-1)).toMatchObject({ output: told })
+  }
 })

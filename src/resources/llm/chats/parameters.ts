@@ -1,5 +1,6 @@
 /** The plain parameters of both chat routes besides the messages: numbers, texts, switches. */
 import { reasoningLevels, type ModelRequest, type ReasoningLevel } from '#src/drivers/models/model.ts'
+import { neededOf } from '#src/drivers/models/known-parameters.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Fields } from './message-shapes.ts'
@@ -39,19 +40,6 @@ export function readParameters(body: Fields, model: Model): Parameters {
   if (!needed) return parameters
   checkUpstreams(model, { needed })
   return { ...parameters, needed }
-}
-
-/**
- * The parameters that not every upstream supports, including those with fields of their own; undefined if there are
- * none.
- */
-function neededOf({ needed = [], seed, stop }: Parameters): NonNullable<ModelRequest['needed']> | undefined {
-  const all = [
-    ...needed,
-    ...(seed === null ? [] : [{ name: 'seed' as const, value: seed }]),
-    ...(stop.length === 0 ? [] : [{ name: 'stop' as const, value: stop }]),
-  ]
-  return all.length > 0 ? all : undefined
 }
 
 /** The maximum length of the answer: the newer parameter takes precedence. It is capped at the model's maximum. */

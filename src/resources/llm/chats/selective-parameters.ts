@@ -117,6 +117,12 @@ export function readSelective(body: Fields): Pick<ModelRequest, 'passed' | 'need
   return { ...(passed ? { passed } : {}), ...(needed ? { needed } : {}) }
 }
 
+/** What upstreams take of parameters that all of them know. */
+const bounds: Readonly<Record<string, string>> = {
+  temperature: '1 at most.',
+  max_tokens: '16 at least, also as max_completion_tokens and max_output_tokens.',
+}
+
 /**
  * Refuses parameters that none of the model's upstreams supports; if some do, only those are tried.
  * @throws BerthError unsupported_parameter naming the first of them.
@@ -127,7 +133,13 @@ export function checkUpstreams({ id, upstreams }: Model, request: Pick<ModelRequ
     ({ name, value }) => !upstreams.some(({ kind }) => knowsParameter(kind, name, value)),
   )
   const name = unknown?.name ?? request.needed.map((one) => one.name).join(' together with ')
-  throw unsupported(name, `no upstream of ${id} supports it. Leave it out, or choose another model.`)
+  const bound = bounds[name]
+  throw bound
+    ? new BerthError(
+        'unsupported_parameter',
+        `${name} of this value is not supported: ${id} takes ${bound} Change it, or choose another model.`,
+      )
+    : unsupported(name, `no upstream of ${id} supports it. Leave it out, or choose another model.`)
 }
 
 /** The 400 for a parameter that would change the answer, and that no upstream would honour. */

@@ -2,7 +2,7 @@
  * The bodies of `POST /v1/messages` and `POST /v1/messages/count_tokens`, parsed into model requests. Every refusal
  * happens here, before anything is sent. Upstreams of Anthropic's format get the caller's own body.
  */
-import { knowsAll } from '#src/drivers/models/known-parameters.ts'
+import { knowsAll, neededOf } from '#src/drivers/models/known-parameters.ts'
 import type { Message, ModelRequest, NativeRequest } from '#src/drivers/models/model.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -11,7 +11,7 @@ import { messagesLimits } from '#src/platform/limits/messages.ts'
 import type { Fields } from '../chats/message-shapes.ts'
 import { switchFrom, wrongParameter } from '../chats/parameters.ts'
 import { readBody, type ChatRequest } from '../chats/requests.ts'
-import { unsupported } from '../chats/selective-parameters.ts'
+import { checkUpstreams, unsupported } from '../chats/selective-parameters.ts'
 import { readModel } from '../models/named.ts'
 import type { Model } from '../models/rows.ts'
 import { readConversation, readSystem } from './conversations.ts'
@@ -72,12 +72,16 @@ export function readMessagesRequest(config: Config, body: unknown): ChatRequest 
   const reading = startReading(config, fields)
   const { model } = reading
   const maxTokens = Math.min(readMaxTokens(fields['max_tokens']), model.maxOutputTokens)
+  const stop = readStops(reading, fields['stop_sequences'])
+  const temperature = numberFrom(fields, 'temperature')
+  const needed = neededOf({ seed: null, stop, temperature, maxTokens })
   const request: ModelRequest = {
     ...readShared(reading, fields, maxTokens),
     maxTokens,
-    temperature: numberFrom(fields, 'temperature'),
+    temperature,
     topP: numberFrom(fields, 'top_p'),
-    ...readStops(reading, fields['stop_sequences']),
+    stop,
+    ...(needed ? { needed } : {}),
     user: readUser(fields),
     seed: null,
     stream: switchFrom(fields, 'stream') ?? false,
@@ -155,6 +159,7 @@ function nativeOf(
 /** The request, if one of the model's upstreams can do all of it. @throws BerthError unsupported_parameter. */
 function finish({ model, only }: Reading, request: ModelRequest): ChatRequest {
   if (model.upstreams.some(({ kind }) => knowsAll(kind, request))) return { model, request }
+  checkUpstreams(model, { needed: request.needed?.filter(({ name }) => name !== 'stop') })
   if (only === null || isAnthropics(model)) throw unsupportedBy(model, 'stop_sequences')
   throw unsupportedBy(model, only)
 }
@@ -188,8 +193,8 @@ function readTopK(value: unknown): number | null {
   return value
 }
 
-function readStops(reading: Reading, value: unknown): Pick<ModelRequest, 'stop' | 'needed'> {
-  if (isAbsent(value)) return { stop: [] }
+function readStops(reading: Reading, value: unknown): ModelRequest['stop'] {
+  if (isAbsent(value)) return []
   const most = messagesLimits.stopSequencesMax
   const isRight = (stop: unknown): stop is string =>
     typeof stop === 'string' && stop !== '' && stop.length <= limits.chatStopLength
@@ -198,9 +203,8 @@ function readStops(reading: Reading, value: unknown): Pick<ModelRequest, 'stop' 
       'stop_sequences',
       `must be a list of at most ${most} strings, each of 1 to ${limits.chatStopLength} characters.`,
     )
-  if (value.length === 0) return { stop: [] }
   if (value.length > limits.chatStopsMax) needsAnthropic(reading, 'stop_sequences')
-  return { stop: value, needed: [{ name: 'stop', value }] }
+  return value
 }
 
 const metadataKeys: ReadonlySet<string> = new Set(['user_id'])
