@@ -137,6 +137,10 @@ const serviceTools = builder.objectRef<McpServiceTools>('McpServiceTools').imple
         'The names of those that the caller’s agents are not offered; it may have names that it does not have.',
       resolve: ({ disabledTools }) => [...disabledTools],
     }),
+    error: t.exposeString('leftOut', {
+      nullable: true,
+      description: 'Which tools were left out and why, as a sentence.',
+    }),
   }),
 })
 

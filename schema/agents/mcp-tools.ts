@@ -2,7 +2,7 @@
 import { builder } from '../builder.ts'
 import { jsonObject } from '../words.ts'
 import { enumOf } from '../enums.ts'
-import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
+import type { McpTool } from '#src/drivers/mcp/tools.ts'
 import { listMcpTools, type McpServerTools } from '#src/resources/agents/mcp-tools.ts'
 
 const mcpServerStatus = enumOf('McpServerStatus', 'The outcome of asking a tool server for its tools.', {
@@ -32,7 +32,10 @@ const mcpServerTools = builder.objectRef<McpServerTools>('McpServerTools').imple
     }),
     url: t.exposeString('url', { description: 'Its address; empty for a connector that is no longer offered here.' }),
     status: t.field({ type: mcpServerStatus, description: 'The outcome.', resolve: ({ status }) => status }),
-    error: t.exposeString('error', { nullable: true, description: 'What went wrong, as a sentence.' }),
+    error: t.exposeString('error', {
+      nullable: true,
+      description: 'What went wrong, as a sentence; with the status OK, which of its tools were left out and why.',
+    }),
     tools: t.field({ type: [mcpTool], description: 'Its tools.', resolve: ({ tools }) => tools }),
   }),
 })

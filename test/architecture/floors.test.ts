@@ -106,6 +106,12 @@ describe('the floors', () => {
     expect(needed.sort()).toEqual(Object.keys(exceptions).sort())
   })
 
+  test('the library of the Model Context Protocol is used by the module that owns connections to tool servers only', () => {
+    const users = sources.filter(({ text }) => text.includes('@modelcontextprotocol/')).map(({ path }) => path)
+    expect(users.length).toBeGreaterThan(3)
+    expect(users.filter((path) => !path.startsWith('src/drivers/mcp/'))).toEqual([])
+  })
+
   test('no file imports itself by way of others', () => {
     expect(circles(sources)).toEqual([])
   })

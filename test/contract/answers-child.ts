@@ -10,7 +10,7 @@ import { readConfig } from '#src/platform/config.ts'
 import { createMasker } from '#src/platform/masking.ts'
 import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
-import { mcpToolResult, type McpResult } from '#src/resources/agents/mcp/results.ts'
+import { mcpToolResult } from '#src/resources/agents/mcp/results.ts'
 import { askMcpServer, listServerTools } from '#src/resources/agents/mcp/servers.ts'
 import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 import { searchWeb } from '#src/resources/agents/tools/web.ts'
@@ -36,10 +36,11 @@ async function callTool(name: string): Promise<string> {
   const outcome = await askMcpServer(
     services,
     { url: `${origin}/${name}`, bearer: async () => null, limitMs: 60_000 },
-    (client, signal) => client.callTool({ name: 'show', arguments: {} }, { signal }),
+    (connection) => connection.callTool('show', {}),
   )
   if (outcome.status !== 'ok') return outcome.error
-  const result = mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult)
+  if ('error' in outcome.result) return outcome.result.error
+  const result = await mcpToolResult(await maskedValue(masker, outcome.result.result, false))
   return `${result.text.slice(0, 100)} ${result.content?.length ?? 0}`
 }
 
@@ -52,7 +53,7 @@ async function work(name: string): Promise<string> {
   if (who === 'tool') return callTool(name)
   if (who === 'tools') {
     const outcome = await listServerTools(services, { url: `${origin}/${name}`, bearer: async () => null })
-    return outcome.status === 'ok' ? `${outcome.result.length} tools` : outcome.error
+    return outcome.status === 'ok' ? `${outcome.result.tools.length} tools` : outcome.error
   }
   return askModel(who as UpstreamKind, name, how.startsWith('stream'))
 }

@@ -2,6 +2,7 @@
  * Connectors: services with tool servers that the operator lists, which people connect by signing in to them, and which
  * their agents then use.
  */
+import type { McpTool } from '#src/drivers/mcp/tools.ts'
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { readPageBy, type Cursors, type Page, type PageWindow } from '#src/platform/pages.ts'
@@ -14,10 +15,9 @@ import { connectorOwner } from './mcp-services/people.ts'
 import { connectionRows, type McpConnection } from './mcp-services/rows.ts'
 import { getEntry, serviceOf, servicesOf, type McpService } from './mcp-services/services.ts'
 import { listServiceTools, notConnectedSentence } from './mcp-services/tools.ts'
-import type { McpTool } from './mcp/servers.ts'
 
 /** The tools of a service now, and those that the person does not want. */
-export type McpServiceTools = { tools: McpTool[]; disabledTools: readonly string[] }
+export type McpServiceTools = { tools: McpTool[]; disabledTools: readonly string[]; leftOut: string | null }
 
 /** The services of the catalog, in its order, for the caller. @throws BerthError invalid_request. */
 export async function pageServices(call: Call, window: PageWindow): Promise<Page<McpService>> {
@@ -62,7 +62,7 @@ export async function listToolsOfService(call: Call, id: string): Promise<McpSer
   if (!service.connected) throw new BerthError('provider_not_connected', notConnectedSentence(service))
   await spendRequest(call, owner)
   const outcome = await listServiceTools(call, owner, service)
-  if (outcome.status === 'ok') return { tools: outcome.result, disabledTools: service.disabledTools }
+  if (outcome.status === 'ok') return { ...outcome.result, disabledTools: service.disabledTools }
   throw new BerthError(
     outcome.status === 'auth_required' ? 'provider_not_connected' : 'service_unavailable',
     outcome.error,

@@ -1,14 +1,14 @@
 /** The tools that an agent's tool servers and connectors offer now (`GET …/mcp-tools`). */
+import type { McpTool } from '#src/drivers/mcp/tools.ts'
 import { allow, type Scope } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { readAgent } from './agents/rows.ts'
-import type { McpTool } from './mcp/servers.ts'
 import { listSourceTools, sourcesOf } from './mcp/sources.ts'
 
-/** The answer of one server. `error` is a sentence when the status is not `ok`. */
+/** The answer of one server. `error`: a sentence when the status is not `ok`, or about tools that were left out. */
 export type McpServerTools = {
   serverName: string
   url: string
@@ -40,8 +40,8 @@ export async function listMcpTools(call: Call, agentId: string): Promise<McpServ
         serverName: source.name,
         url: source.url,
         status: outcome.status,
-        error: ok ? null : outcome.error,
-        tools: ok ? outcome.result : [],
+        error: ok ? outcome.result.leftOut : outcome.error,
+        tools: ok ? outcome.result.tools : [],
       }
     }),
   )

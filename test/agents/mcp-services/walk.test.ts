@@ -38,7 +38,7 @@ test('a service is connected, chosen from, used by an agent and disconnected, as
   })
   expect(JSON.parse(completed ?? '')).toEqual({ id: 'linear', connected: true })
   expect(tools).toMatch(
-    /"name":"show".*"disabled_tools":\[\]\}.*\{"id":"linear","disabled_tools":\["delete_issue"\]\}/s,
+    /"name":"show".*"disabled_tools":\[\],"error":null\}.*\{"id":"linear","disabled_tools":\["delete_issue"\]\}/s,
   )
   expect(streamed).toContain('from the service')
   expect(streamed).toContain('"text":"Done."')

@@ -377,11 +377,11 @@ describe('tool servers', () => {
     expect(JSON.stringify(blind.asked)).not.toContain(pdf)
   })
 
-  test('show no document that is cut short, which a model would refuse in every later request too', () => {
+  test('show no document that is cut short, which a model would refuse in every later request too', async () => {
     const blob = Buffer.from('%PDF-1.7\n').toString('base64')
     const resource = { uri: 'file:///cut.pdf', mimeType: 'application/pdf', blob }
     const text = '[The resource file:///cut.pdf of the type application/pdf and 9 bytes, which cannot be shown here.]'
-    expect(mcpToolResult({ content: [{ type: 'resource', resource }] })).toEqual(answered(text))
+    expect(await mcpToolResult({ content: [{ type: 'resource', resource }] })).toEqual(answered(text))
   })
 
   test('show documents in chat completions after the results of the round', () => {

@@ -2,10 +2,10 @@
  * The command that the conformance suite of the Model Context Protocol runs as a client: the functions by which Berth
  * signs in to tool servers and calls their tools, and a person who consents to everything.
  */
-import { beginSignIn, finishSignIn } from '#src/drivers/mcp-sign-in.ts'
-import { findClient, identityOf } from '#src/drivers/mcp-sign-in/clients.ts'
-import { findSignInPlace, missingScopeOf, scopesTogether, type SignInReach } from '#src/drivers/mcp-sign-in/places.ts'
-import { withMcp } from '#src/drivers/mcp.ts'
+import { beginSignIn, finishSignIn } from '#src/drivers/mcp/sign-in.ts'
+import { findClient, identityOf } from '#src/drivers/mcp/sign-in/clients.ts'
+import { findSignInPlace, missingScopeOf, scopesTogether, type SignInReach } from '#src/drivers/mcp/sign-in/places.ts'
+import { withMcp } from '#src/drivers/mcp/connection.ts'
 
 const url = process.argv.at(-1) ?? ''
 const given = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
@@ -54,10 +54,9 @@ async function signIn(more: string | null): Promise<{ token: string; scope: stri
 
 /** Lists the tools and calls each, with what the suite's servers expect. */
 async function useTools(token: string | null): Promise<void> {
-  await withMcp({ url, token, fetch: reach.fetch, limitMs: 10_000 }, async (client) => {
-    const { tools } = await client.listTools()
-    for (const { name } of tools)
-      await client.callTool({ name, arguments: name === 'add_numbers' ? { a: 5, b: 3 } : {} })
+  await withMcp({ url, token, fetch: reach.fetch, limitMs: 10_000 }, async (connection) => {
+    const { tools } = await connection.listTools()
+    for (const { name } of tools) await connection.callTool(name, name === 'add_numbers' ? { a: 5, b: 3 } : {})
   })
 }
 

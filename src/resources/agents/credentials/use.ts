@@ -94,6 +94,7 @@ export async function vaultBearer(
 
 function bearerOf(services: RefreshServices, credential: BearerCredential): Bearer {
   return {
+    of: credential.credentialId,
     token: credential.token,
     async renew() {
       const newer = await refreshBearer(services, credential)

@@ -5,9 +5,10 @@
 import { allow } from '#src/platform/access.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
 import { createMasker } from '#src/platform/masking.ts'
 import type { Call } from '#src/platform/services.ts'
-import { withMcp } from '#src/drivers/mcp.ts'
+import { withMcp } from '#src/drivers/mcp/connection.ts'
 import type { HttpAnswer } from '#src/drivers/oauth-tokens.ts'
 import { outboundFetch, readBeginning, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { openSecrets, readCredential, type Credential, type McpOauthAuth, type McpOauthSecrets } from './rows.ts'
@@ -85,11 +86,12 @@ async function probe(call: Call, auth: McpOauthAuth, token: string, ...secrets: 
         token,
         fetch: capture.fetch,
         limitMs: probeLimitMs,
+        bytesMax: limits.mcpListingBytes,
         signal: AbortSignal.timeout(2 * probeLimitMs),
       },
-      async (client) => {
+      async (connection) => {
         method = 'tools/list'
-        if (client.getServerCapabilities()?.tools) await client.listTools(undefined, { timeout: probeLimitMs })
+        await connection.listTools()
       },
     )
     return { verdict: 'valid', failure: null }

@@ -1,6 +1,6 @@
 /** Sign-ins that a person has begun: their state comes back through the browser, and is good once, and for them alone. */
-import type { SignInClient } from '#src/drivers/mcp-sign-in/clients.ts'
-import type { SignInPlace } from '#src/drivers/mcp-sign-in/places.ts'
+import type { SignInClient } from '#src/drivers/mcp/sign-in/clients.ts'
+import type { SignInPlace } from '#src/drivers/mcp/sign-in/places.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { change, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'

@@ -1,5 +1,5 @@
 /** Browsers that come back from signing in to a service: they pass by Berth, and go on to the application that began. */
-import { registrationOf } from '#src/drivers/mcp-sign-in/clients.ts'
+import { registrationOf } from '#src/drivers/mcp/sign-in/clients.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'

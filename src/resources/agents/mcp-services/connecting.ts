@@ -1,7 +1,7 @@
 /** Connecting a service, and disconnecting it. */
-import { beginSignIn, finishSignIn, type SignInTokens } from '#src/drivers/mcp-sign-in.ts'
-import { SignInError } from '#src/drivers/mcp-sign-in/errors.ts'
-import { findSignInPlace, scopesTogether, tokenEndpointOf, type SignInReach } from '#src/drivers/mcp-sign-in/places.ts'
+import { beginSignIn, finishSignIn, type SignInTokens } from '#src/drivers/mcp/sign-in.ts'
+import { SignInError } from '#src/drivers/mcp/sign-in/errors.ts'
+import { findSignInPlace, scopesTogether, tokenEndpointOf, type SignInReach } from '#src/drivers/mcp/sign-in/places.ts'
 import { mayBeAsked, outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { allow } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'

@@ -1,5 +1,5 @@
 /** A connection's token for its service, refreshed before it ends or when it is refused, once for all who ask. */
-import { revokeAt } from '#src/drivers/mcp-sign-in.ts'
+import { revokeAt } from '#src/drivers/mcp/sign-in.ts'
 import { outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
@@ -45,6 +45,7 @@ function bearerOf(
   tokenGeneration: number,
 ): Bearer {
   return {
+    of: connection.id,
     token,
     async renew() {
       const now = await findConnectionRow(services.db, connection.id)

@@ -2,17 +2,20 @@
  * The tools of an agent's tool servers and connectors within a session: listed once in a turn, called with the
  * credentials of the session and its owner's connections.
  */
+import type { McpCallAnswer } from '#src/drivers/mcp/connection.ts'
+import { McpAnswerError } from '#src/drivers/mcp/faults.ts'
+import type { McpTool } from '#src/drivers/mcp/tools.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
 import { isAgentOf } from '#src/resources/agents/agents/rows.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
-import { askMcpServer, type McpOutcome, type McpTool } from './servers.ts'
+import { askMcpServer, type McpOutcome } from './servers.ts'
 import { listSourceTools, sourcesOf, type ToolSource } from './sources.ts'
 import type { RefreshServices } from './refreshing.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { errorEvent } from '#src/resources/agents/turns/step-events.ts'
-import { mcpToolResult, type McpResult } from './results.ts'
+import { mcpToolResult } from './results.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 
 /**
@@ -57,8 +60,10 @@ export async function listSessionTools(
   await Promise.all(
     (await sourcesIn(services, session)).map(async (source) => {
       const outcome = await listSourceTools(source, signal)
-      if (outcome.status === 'ok') tools.set(source.name, outcome.result)
-      else errors.push(failure(outcome, source))
+      if (outcome.status !== 'ok') return void errors.push(failure(outcome, source))
+      tools.set(source.name, outcome.result.tools)
+      const { leftOut } = outcome.result
+      if (leftOut !== null) errors.push(connectionError(leftOut, 'exhausted', source))
     }),
   )
   const askedFirst = await askedFirstIn(services, session)
@@ -80,26 +85,29 @@ export async function callMcpTool(
   const { url, bearer, missing } = source
   if (source.disabled.has(call.name)) return { result: failed('This tool is disabled.'), errors: [] }
   if (missing !== null) return { result: failed(missing.error), errors: [failure(missing, source)] }
-  const asked = await askMcpServer(services, { url, bearer, limitMs: callMs, signal }, (client, over) =>
-    client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(
-      (result): McpResult => result as McpResult,
-      (error: unknown): McpResult => {
-        // the client has validated its shape
-        // Errors that the server itself returned are for the model; errors in reaching it are not.
-        if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000)
-          return { content: [{ type: 'text', text: error.message }], isError: true }
-        throw error
-      },
-    ),
-  )
+  const asked = await askMcpServer(services, { url, bearer, limitMs: callMs, signal }, async (connection) => {
+    try {
+      return await connection.callTool(call.name, call.input)
+    } catch (error) {
+      // It answered, so the tool ran: the model hears of it, and is not made to believe that nobody could be reached.
+      if (error instanceof McpAnswerError) return { error: `${error.message} The call was made.` }
+      throw error
+    }
+  })
   signal.throwIfAborted()
   const outcome = await source.told(asked)
-  if (outcome.status === 'ok')
-    return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // masked before it is truncated: a part of a secret would not be recognized
+  if (outcome.status === 'ok') return { result: await readResult(outcome.result, masker), errors: [] }
   return {
     result: failed(`${outcome.error} The call may have been made.`),
     errors: [failure(outcome, source)],
   }
+}
+
+/** Masked before it is truncated: a part of a secret would not be recognized. */
+async function readResult(answer: McpCallAnswer, masker: Masker): Promise<ToolResult> {
+  return 'error' in answer
+    ? failed((await maskedValue(masker, answer.error, false)) as string) // of a text
+    : mcpToolResult(await maskedValue(masker, answer.result, false))
 }
 
 /** The sources of a session's tools. A connection is a person's, so a VM's token, which others may hold, uses none. */
@@ -126,16 +134,19 @@ async function askedFirstIn(
 }
 
 /** Asking again helps with a server that did not answer; with one that wants to be connected somebody has to act. */
-function failure(
-  { status, error }: Exclude<McpOutcome<never>, { status: 'ok' }>,
-  { name, missing }: ToolSource,
+function failure({ status, error }: Exclude<McpOutcome<never>, { status: 'ok' }>, source: ToolSource): NewEvent {
+  const isHopeless = status === 'auth_required' || source.missing !== null
+  return connectionError(error, isHopeless ? 'exhausted' : 'retrying', source, status)
+}
+
+function connectionError(
+  sentence: string,
+  retry: 'retrying' | 'exhausted',
+  { name }: ToolSource,
+  status: 'auth_required' | 'unreachable' = 'unreachable',
 ): NewEvent {
-  return errorEvent(
-    status === 'auth_required' ? 'mcp_authentication_failed_error' : 'mcp_connection_failed_error',
-    error,
-    status === 'auth_required' || missing !== null ? 'exhausted' : 'retrying',
-    { mcp_server_name: name },
-  )
+  const type = status === 'auth_required' ? 'mcp_authentication_failed_error' : 'mcp_connection_failed_error'
+  return errorEvent(type, sentence, retry, { mcp_server_name: name })
 }
 
 function sourceNames({ agentDefinition: { mcp_servers, mcp_services }, usedByVm }: McpSession): string[] {

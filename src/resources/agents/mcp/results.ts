@@ -3,7 +3,9 @@
  * of anything else.
  */
 import { isUtf8 } from 'node:buffer'
+import { fieldsOf } from '#src/drivers/mcp/messages.ts'
 import { isBase64 } from '#src/platform/json/base64.ts'
+import { bodyText, isLargeJson } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
   answered,
@@ -14,21 +16,8 @@ import {
   type ToolResult,
 } from '#src/resources/agents/tools/results.ts'
 
-/** A result in the Model Context Protocol; servers may omit any of it. */
-export type McpResult = { content?: readonly McpContent[]; structuredContent?: unknown; isError?: boolean | undefined }
-
-type McpContent = {
-  type: string
-  text?: unknown
-  data?: unknown
-  mimeType?: unknown
-  uri?: unknown
-  name?: unknown
-  title?: unknown
-  description?: unknown
-  size?: unknown
-  resource?: { uri?: unknown; mimeType?: unknown; text?: unknown; blob?: unknown } | undefined
-}
+/** A block of a result, of which nothing is certain. */
+type McpContent = Readonly<Record<string, unknown>>
 
 /**
  * The first bytes of images. A server's media type is not trusted: a model would refuse an invalid image, in this
@@ -46,34 +35,78 @@ const pdfEndBytes = 1024
 /** How many characters of a name or a URL are shown. */
 const nameCharacters = 300
 const descriptionCharacters = 2_000
+/** A block that is not known is given as JSON up to this length. */
+const unknownCharacters = 2_000
 
-/** The result as it is logged and sent to the model. */
-export function mcpToolResult({ content = [], structuredContent, isError }: McpResult): ToolResult {
-  const blocks = bounded(content.map(blockOf))
-  const first = structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent)
+/**
+ * The result as it is logged and sent to the model. What is understood is shown, and the rest told in words: the tool ran,
+ * so a result that is lost would make the model run it again.
+ */
+export async function mcpToolResult(given: unknown): Promise<ToolResult> {
+  const fields = fieldsOf(given)
+  if (!fields) return answered(await shownJson(given))
+  const { content, structuredContent, isError } = fields
+  const listed = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content]
+  const blocks = bounded([
+    ...listed.map(blockOf),
+    ...(isFlag(isError) ? [] : [textBlock('[The result has an isError that is neither true nor false.]')]),
+  ])
+  const said = structuredContent ?? otherFields(fields)
   const text =
     blocks.length > 0
       ? blocks.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n')
-      : first
+      : said === null
+        ? '(no content)'
+        : await shownJson(said)
   const result = isError === true ? failed(text) : answered(text)
   return blocks.some(({ type }) => type !== 'text') ? { ...result, content: blocks } : result
 }
 
-function blockOf(content: McpContent): ResultBlock {
-  const { type, text, data, mimeType, resource } = content
-  if (type === 'text') return textBlock(String(text))
+const knownFields: ReadonlySet<string> = new Set(['_meta', 'content', 'structuredContent', 'isError', 'resultType'])
+
+/** What a result has that the protocol does not know; null for nothing. */
+function otherFields(fields: McpContent): McpContent | null {
+  const others = Object.entries(fields).filter(([key]) => !knownFields.has(key))
+  return others.length === 0 ? null : Object.fromEntries(others)
+}
+
+/** A text as it is, anything else as JSON. */
+async function shownJson(value: unknown): Promise<string> {
+  return typeof value === 'string' ? value : String(await bodyText(value))
+}
+
+function isFlag(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'boolean'
+}
+
+function blockOf(given: unknown): ResultBlock {
+  if (typeof given === 'string') return textBlock(given)
+  const content = fieldsOf(given)
+  if (!content) return textBlock('[Something that is no block of content.]')
+  const { type, text, data, mimeType } = content
+  const resource = fieldsOf(content['resource'])
+  if (type === 'text' && (typeof text === 'string' || typeof text === 'number' || typeof text === 'boolean'))
+    return textBlock(String(text))
   if (type === 'image') return imageBlock(data) ?? cannotBeShown('An image', mimeType, data)
   if (type === 'audio') return cannotBeShown('A sound', mimeType, data)
   if (type === 'resource_link') return textBlock(linkText(content))
-  if (type !== 'resource' || !resource) return textBlock(`[${shown(type)}]`)
+  if (type !== 'resource' || !resource) return textBlock(unknownText(content))
   const { uri, blob } = resource
-  if (typeof resource.text === 'string') return textBlock(`${shown(uri)}\n${resource.text}`)
+  if (typeof resource['text'] === 'string') return textBlock(`${shown(uri)}\n${resource['text']}`)
   return (
     imageBlock(blob) ??
     documentBlock(blob, shown(uri)) ??
     plainTextBlock(resource) ??
-    cannotBeShown(`The resource ${shown(uri)}`, resource.mimeType, blob)
+    cannotBeShown(`The resource ${shown(uri)}`, resource['mimeType'], blob)
   )
+}
+
+/** A block that is not known: its type, and what it says where that is short. */
+function unknownText({ type, ...rest }: McpContent): string {
+  const name = shown(type)
+  const kind = name === '' ? 'without a type' : `of the type ${name}`
+  const said = isLargeJson(rest, unknownCharacters) ? '' : `: ${JSON.stringify(rest)}`
+  return `[Content ${kind}, which cannot be shown here${said}]`
 }
 
 /** A link in words: what it leads to, and where. */
@@ -96,7 +129,7 @@ function documentBlock(data: unknown, title: string): ResultBlock | null {
 }
 
 /** The text of a resource that was packed although it is one. */
-function plainTextBlock({ uri, mimeType, blob }: NonNullable<McpContent['resource']>): ResultBlock | null {
+function plainTextBlock({ uri, mimeType, blob }: McpContent): ResultBlock | null {
   const isText = /^(?:text\/|application\/(?:json|xml|yaml|javascript)(?:;|$))/.test(shown(mimeType))
   if (!isText || !isPacked(blob)) return null
   const bytes = Buffer.from(blob, 'base64')

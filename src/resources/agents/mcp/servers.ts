@@ -2,10 +2,10 @@
  * Requests to an agent's tool servers: with a credential, which is refreshed once when refused, and with readable
  * errors.
  */
-import type { Client } from '@modelcontextprotocol/client'
-import { readMcpAnswers } from '#src/drivers/mcp-answers.ts'
-import { withMcp } from '#src/drivers/mcp.ts'
-import { missingScopeOf } from '#src/drivers/mcp-sign-in/places.ts'
+import { withMcp, type McpConnection, type McpSessionKeeper } from '#src/drivers/mcp/connection.ts'
+import { McpAnswerError, McpServerError } from '#src/drivers/mcp/faults.ts'
+import type { McpToolList } from '#src/drivers/mcp/tools.ts'
+import { missingScopeOf } from '#src/drivers/mcp/sign-in/places.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -15,11 +15,8 @@ import { isDatabaseAway } from '#src/platform/postgres.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 
-/** A tool as its server describes it; `inputSchema` is JSON Schema. */
-export type McpTool = { name: string; description: string | null; inputSchema: unknown }
-
-/** A token for a server. `renew` gets a newer one after the server refused it; null when there is none. */
-export type Bearer = { token: string; renew: () => Promise<Bearer | null> }
+/** A token for a server. `of`: what it is a token of. `renew` gets a newer one after the server refused it; null when there is none. */
+export type Bearer = { of: string; token: string; renew: () => Promise<Bearer | null> }
 
 /**
  * The outcome of a request to a server. `missingScope`: the scopes that it asks for and the token does not have. `error` is a sentence of ours, because a server's own message may contain
@@ -32,6 +29,7 @@ export type McpOutcome<Result> =
 
 /**
  * A request to a server. `bearer` finds the credential for it; `bytesMax` limits its whole answer, 16 MiB by default.
+ * `keeper` says where the server's session is kept, for a token; without it the session ends with the request.
  */
 export type McpOrder = {
   url: string
@@ -39,9 +37,9 @@ export type McpOrder = {
   limitMs: number
   bytesMax?: number
   signal?: AbortSignal
+  keeper?: (bearer: Bearer | null) => McpSessionKeeper
 }
 
-const toolsMax = 1000 // of one server
 const listMs = limits.mcpDiscoverySeconds * 1000
 
 /**
@@ -50,25 +48,26 @@ const listMs = limits.mcpDiscoverySeconds * 1000
  */
 export async function askMcpServer<Result>(
   services: RefreshServices,
-  { url, bearer, limitMs, bytesMax = limits.mcpAnswerBytes, signal }: McpOrder,
-  work: (client: Client, signal: AbortSignal) => Promise<Result>,
+  { url, bearer, limitMs, bytesMax = limits.mcpAnswerBytes, signal, keeper }: McpOrder,
+  work: (connection: McpConnection) => Promise<Result>,
 ): Promise<McpOutcome<Result>> {
   const late = AbortSignal.timeout(limitMs)
-  const full = new AbortController()
-  const over = AbortSignal.any([late, full.signal, ...(signal ? [signal] : [])])
-  const tooMuch = (error: OutboundError): void => full.abort(error)
-  const noticed = noticing(outboundFetch(services.config, { bytesMax, tooMuch }))
-  const answers = readMcpAnswers(noticed.fetch, tooMuch)
+  const over = signal ? AbortSignal.any([late, signal]) : late
+  const noticed = noticing(outboundFetch(services.config))
   // A server may repeat the token that it received, in a description or in a result.
-  const ask = async (token: string | null): Promise<Result> => {
+  const ask = async (given: Bearer | null): Promise<Result> => {
     noticed.forget()
-    return maskedValue(
-      createMasker(token === null ? [] : [token]),
-      answers.restore(
-        await withMcp({ url, token, fetch: answers.fetch, limitMs, signal: over }, (client) => work(client, over)),
-      ),
-      false,
-    ) as Promise<Result>
+    const target = {
+      url,
+      token: given?.token ?? null,
+      fetch: noticed.fetch,
+      limitMs,
+      bytesMax,
+      signal: over,
+      ...(keeper ? { keeper: keeper(given) } : {}),
+    }
+    const result = await withMcp(target, work)
+    return maskedValue(createMasker(given === null ? [] : [given.token]), result, false) as Promise<Result>
   }
   let credential: Bearer | null = null
   const ours: { fault?: Error } = {}
@@ -78,36 +77,29 @@ export async function askMcpServer<Result>(
       throw error
     })
     try {
-      return { status: 'ok', result: await ask(credential?.token ?? null) }
+      return { status: 'ok', result: await ask(credential) }
     } catch (error) {
       const newer = noticed.refused() && credential ? await credential.renew() : null
       if (!newer) throw error
-      return { status: 'ok', result: await ask(newer.token) }
+      return { status: 'ok', result: await ask(newer) }
     }
-  } catch {
+  } catch (error) {
     if (ours.fault) throw ours.fault // our own faults say nothing about the server
     const refusal = refusalOf(noticed, credential !== null)
     if (refusal) return refusal
-    const why = whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs)
+    const why = whyUnreachable(error, noticed.failure(), late, limitMs)
     log.debug({ reason: why }, 'a tool server could not be asked') // not the server's message, which may contain what it was sent
     return { status: 'unreachable', error: why }
   }
 }
 
-/** Lists all tools of a server, within 10 s and 1 MiB; the client follows the pages, up to its own limit. */
+/** Lists all tools of a server, within 10 s and 1 MiB; the client follows the pages. */
 export function listServerTools(
   services: RefreshServices,
   order: Omit<McpOrder, 'limitMs' | 'bytesMax'>,
-): Promise<McpOutcome<McpTool[]>> {
-  return askMcpServer(
-    services,
-    { ...order, limitMs: listMs, bytesMax: limits.mcpListingBytes },
-    async (client, signal) => {
-      const { tools } = await client.listTools(undefined, { timeout: listMs, signal })
-      return tools
-        .slice(0, toolsMax)
-        .map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
-    },
+): Promise<McpOutcome<McpToolList>> {
+  return askMcpServer(services, { ...order, limitMs: listMs, bytesMax: limits.mcpListingBytes }, (connection) =>
+    connection.listTools(),
   )
 }
 
@@ -173,10 +165,13 @@ function noticing(fetch: OutboundFetch): Noticed {
   }
 }
 
-function whyUnreachable(error: unknown, late: AbortSignal, limitMs: number): string {
+function whyUnreachable(error: unknown, failure: unknown, late: AbortSignal, limitMs: number): string {
   if (late.aborted) return `The server did not answer within ${limitMs / 1000} s.`
-  const outbound = causesOf(error).find((cause) => cause instanceof OutboundError)
-  return outbound
-    ? outbound.message
+  const known = [...causesOf(error), ...causesOf(failure)].find(
+    (cause) => cause instanceof OutboundError || cause instanceof McpAnswerError,
+  )
+  if (known) return known.message
+  return error instanceof McpServerError
+    ? `The server answers with an error (code ${error.code}).`
     : 'The server could not be reached, or does not speak the Model Context Protocol at this address.'
 }

@@ -2,6 +2,7 @@
  * Where an agent's remote tools come from: tool servers, with credentials of vaults, and connectors, with the connection
  * of the person for whom the agent works.
  */
+import type { McpToolList } from '#src/drivers/mcp/tools.ts'
 import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { vaultBearer } from '#src/resources/agents/credentials/use.ts'
 import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
@@ -13,7 +14,7 @@ import {
   serviceOutcome,
 } from '#src/resources/agents/mcp-services/tools.ts'
 import type { RefreshServices } from './refreshing.ts'
-import { listServerTools, type Bearer, type McpOutcome, type McpTool } from './servers.ts'
+import { listServerTools, type Bearer, type McpOutcome } from './servers.ts'
 
 /** Whose tools they are, stored uuids. `userId` null: nobody's, so that no credential and no connector is used. */
 export type SourceOwner = {
@@ -30,7 +31,7 @@ export type ToolSource = {
   bearer: () => Promise<Bearer | null>
   /** The names of its tools that are not offered. */
   disabled: ReadonlySet<string>
-  list: (signal?: AbortSignal) => Promise<McpOutcome<McpTool[]>>
+  list: (signal?: AbortSignal) => Promise<McpOutcome<McpToolList>>
   /** An outcome in terms of what its person can do about it. */
   told: <Result>(outcome: McpOutcome<Result>) => Promise<McpOutcome<Result>>
   /** Why it cannot be asked; null when it can. */
@@ -48,12 +49,12 @@ export async function sourcesOf(services: RefreshServices, owner: SourceOwner): 
 export async function listSourceTools(
   { missing, list, disabled }: ToolSource,
   signal?: AbortSignal,
-): Promise<McpOutcome<McpTool[]>> {
+): Promise<McpOutcome<McpToolList>> {
   if (missing !== null) return missing
   const outcome = await list(signal)
-  return outcome.status === 'ok'
-    ? { status: 'ok', result: outcome.result.filter(({ name }) => !disabled.has(name)) }
-    : outcome
+  if (outcome.status !== 'ok') return outcome
+  const { tools, leftOut } = outcome.result
+  return { status: 'ok', result: { tools: tools.filter(({ name }) => !disabled.has(name)), leftOut } }
 }
 
 function serversOf(

@@ -1,5 +1,5 @@
 /** The check of a tool call's arguments itself, for whichever thread runs it. */
-import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
+import { SchemaChecks } from '#src/drivers/mcp/schema-checks.ts'
 
 /** What is checked. */
 export type Question = { schema: unknown; input: Record<string, unknown> }
@@ -7,7 +7,7 @@ export type Question = { schema: unknown; input: Record<string, unknown> }
 /** What came of it: a match (null), what does not match, or a schema so deep that the stack was full. */
 export type Verdict = null | { mismatch: string } | 'unchecked'
 
-const validators = new CfWorkerJsonSchemaValidator()
+const validators = new SchemaChecks()
 
 /** Checks arguments, for as long as it takes. A schema that cannot be read matches everything. */
 export function checkArguments({ schema, input }: Question): Verdict {

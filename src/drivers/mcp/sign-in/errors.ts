@@ -1,6 +1,6 @@
 /** Why a sign-in to a tool server cannot be, in our own words. */
 import { IssuerMismatchError } from '@modelcontextprotocol/client'
-import { causesOf, OutboundError } from '../outbound.ts'
+import { causesOf, OutboundError } from '../../outbound.ts'
 
 /**
  * A sign-in that cannot be. The message is ours: what servers say may contain anything. `unreachable`: it may work

@@ -12,10 +12,10 @@ import {
 import { z } from 'zod'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
-import { readError } from './mcp-sign-in/errors.ts'
-import { scopeText, type SignInPlace, type SignInReach } from './mcp-sign-in/places.ts'
-import { clientFields, clientHeaders, expiresInShape, tokenText, type ClientIdentity } from './oauth-tokens.ts'
-import type { OutboundFetch } from './outbound-fetch.ts'
+import { readError } from './sign-in/errors.ts'
+import { scopeText, type SignInPlace, type SignInReach } from './sign-in/places.ts'
+import { clientFields, clientHeaders, expiresInShape, tokenText, type ClientIdentity } from '../oauth-tokens.ts'
+import type { OutboundFetch } from '../outbound-fetch.ts'
 
 /** Tokens for a tool server. `refreshToken` and `expiresAt` null: the server gave none. */
 export type SignInTokens = {

@@ -3,9 +3,9 @@ import { selectClientAuthMethod, type AuthorizationServerMetadata } from '@model
 import { z } from 'zod'
 import { timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
-import { jsonOf } from '../models/json-values.ts'
-import { readBeginning } from '../outbound-fetch.ts'
-import { tokenText, type ClientAuth, type ClientIdentity } from '../oauth-tokens.ts'
+import { jsonOf } from '../../models/json-values.ts'
+import { readBeginning } from '../../outbound-fetch.ts'
+import { tokenText, type ClientAuth, type ClientIdentity } from '../../oauth-tokens.ts'
 import { readError, SignInError } from './errors.ts'
 import type { SignInPlace, SignInReach } from './places.ts'
 

@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { limits } from '#src/platform/limits.ts'
-import type { OutboundFetch } from '../outbound-fetch.ts'
+import type { OutboundFetch } from '../../outbound-fetch.ts'
 import { readError, SignInError } from './errors.ts'
 
 /** How a server is reached: `mayOpen` says which addresses may be asked, and opened in a browser. */
