@@ -292,7 +292,7 @@ describe('a request is refused', () => {
         }),
       ),
     ).toBe('413 request_too_large request_too_large gateway')
-    const image = `data:image/png;base64,${'A'.repeat(30 * 1024 * 1024)}`
+    const image = `data:image/png;base64,iVBORw0KGgoA${'A'.repeat(30 * 1024 * 1024)}`
     const large = await world.post('/v1/chat/completions', {
       ...body,
       messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: image } }] }],

@@ -25,7 +25,7 @@ const weather: OpenAI.Responses.FunctionTool = {
   strict: false,
 }
 const tools = [weather]
-const pixel = `data:image/png;base64,${Buffer.from('image').toString('base64')}`
+const pixel = 'data:image/png;base64,iVBORw0KGgo='
 
 /** What came, to be sent back as it is. */
 const itemsOf = ({ output }: OpenAI.Responses.Response): Input => output as Input // the client's type has kinds of items that we never send

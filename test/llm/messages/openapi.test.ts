@@ -42,7 +42,7 @@ const shared = {
       role: 'user',
       content: [
         { type: 'text', text: 'Look' },
-        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } },
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
         { type: 'document', title: 't', source: { type: 'text', media_type: 'text/plain', data: 'x' } },
       ],
     },

@@ -173,7 +173,7 @@ describe('thinking becomes a level of the model', () => {
 
 describe('messages', () => {
   test('of every kind are parsed', () => {
-    const image = { type: 'base64', media_type: 'image/png', data: 'aGk=' }
+    const image = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' }
     expect(
       readAll(
         says(
@@ -215,7 +215,7 @@ describe('messages', () => {
         name: null,
         parts: [
           { type: 'text', text: 'Look' },
-          { type: 'image', url: 'data:image/png;base64,aGk=', detail: null },
+          { type: 'image', url: 'data:image/png;base64,iVBORw0KGgo=', detail: null },
           { type: 'image', url: 'https://example.com/a.png', detail: null },
           { type: 'file', filename: 'a.pdf', mediaType: 'application/pdf', data: 'aGk=' },
           { type: 'text', text: 'T\n\nbody' },
@@ -237,7 +237,7 @@ describe('messages', () => {
         toolCallId: 'c1',
         text: 'a',
         isError: true,
-        images: [{ type: 'image', url: 'data:image/png;base64,aGk=', detail: null }],
+        images: [{ type: 'image', url: 'data:image/png;base64,iVBORw0KGgo=', detail: null }],
       },
       { role: 'user', name: null, parts: [{ type: 'text', text: 'Go on' }] },
       { role: 'system', text: 'Be quick.' },

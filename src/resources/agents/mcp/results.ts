@@ -2,6 +2,7 @@
  * Results of tool servers' tools as content blocks for sessions and models: text, images, documents, and a description
  * of anything else.
  */
+import { imageTypeOf } from '#src/platform/shapes/image-types.ts'
 import { isUtf8 } from 'node:buffer'
 import { fieldsOf } from '#src/drivers/mcp/messages.ts'
 import { isBase64 } from '#src/platform/json/base64.ts'
@@ -19,16 +20,6 @@ import {
 /** A block of a result, of which nothing is certain. */
 type McpContent = Readonly<Record<string, unknown>>
 
-/**
- * The first bytes of images. A server's media type is not trusted: a model would refuse an invalid image, in this
- * request and in every later one.
- */
-const signatures = [
-  { mediaType: 'image/png', begins: /^\x89PNG\r\n\x1a\n/ },
-  { mediaType: 'image/jpeg', begins: /^\xff\xd8\xff/ },
-  { mediaType: 'image/gif', begins: /^GIF8[79]a/ },
-  { mediaType: 'image/webp', begins: /^RIFF[^]{4}WEBP/ },
-] as const
 /** How a PDF begins; a whole one ends with `%%EOF` within its last kibibyte. One that is cut short would be refused too. */
 const pdfBegins = Buffer.from('%PDF-')
 const pdfEndBytes = 1024
@@ -143,9 +134,8 @@ function textBlock(text: string): ResultBlock {
 /** An image block, if the base64 is an image of a kind that models accept, and not too large. */
 function imageBlock(data: unknown): ResultBlock | null {
   if (!isPacked(data) || sizeOf(data) > limits.imageBytes) return null
-  const first = Buffer.from(data.slice(0, 24), 'base64').toString('latin1')
-  const kind = signatures.find(({ begins }) => begins.test(first))
-  return kind ? { type: 'image', source: { type: 'base64', media_type: kind.mediaType, data } } : null
+  const mediaType = imageTypeOf(data) // not the server's: a model would refuse a wrong one, in every later request too
+  return mediaType ? { type: 'image', source: { type: 'base64', media_type: mediaType, data } } : null
 }
 
 function cannotBeShown(what: string, mimeType: unknown, data: unknown): ResultBlock {

@@ -1,6 +1,7 @@
 /** The conversation for the model, made from a session's log: the same log always makes the same conversation. */
 import { messageTokens } from '#src/drivers/models/estimates.ts'
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
+import { imageTypeOf } from '#src/platform/shapes/image-types.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { messageTypes, resultTypes, toolUseTypes } from '#src/resources/agents/sessions/event-types.ts'
 import type { FileContents } from '#src/resources/agents/files/contents.ts'
@@ -183,7 +184,7 @@ function partOf(block: Block, { seesImages, readsPdf, files }: ConversationOrder
       url:
         source?.type === 'url'
           ? String(source.url)
-          : `data:${String(source?.media_type)};base64,${String(source?.data)}`,
+          : `data:${imageTypeOf(String(source?.data)) ?? String(source?.media_type)};base64,${String(source?.data)}`,
     }
   }
   if (source?.type === 'text') return { type: 'text', text: [about, String(source.data)].filter(Boolean).join('\n\n') }

@@ -4,6 +4,7 @@
  */
 import { isOfBase64 } from '#src/platform/json/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { imageTypeOf } from '#src/platform/shapes/image-types.ts'
 import { limits } from '#src/platform/limits.ts'
 import { imageDetails, type ImagePart, type UserPart } from '#src/drivers/models/model.ts'
 
@@ -81,12 +82,22 @@ export function imageAt(url: string, detail: ImagePart['detail'], place: string)
       place,
       `is an address of more than ${limits.chatUrlLength} characters. Send a shorter one, or the image itself as a data URL.`,
     )
-  const isImage = url.startsWith('data:')
-    ? parseDataUrl(url)?.mediaType.startsWith('image/')
-    : url.startsWith('https://') && URL.canParse(url)
-  if (!isImage)
+  const parsed = parseDataUrl(url)
+  if (parsed?.mediaType.startsWith('image/')) return { type: 'image', url: pictureAt(parsed.data, place), detail }
+  if (!url.startsWith('https://') || !URL.canParse(url))
     throw wrongMessage(place, 'must be an https address, or a data URL of an image such as data:image/png;base64,….')
   return { type: 'image', url, detail }
+}
+
+/** The data URL of an image, whose bytes say what kind it is. @throws BerthError invalid_messages for no kind that models accept. */
+export function pictureAt(data: string, place: string): string {
+  const mediaType = imageTypeOf(data)
+  if (!mediaType)
+    throw wrongMessage(
+      place,
+      'is no image that models accept, by its first bytes. Send a PNG, a JPEG, a GIF or a WebP.',
+    )
+  return `data:${mediaType};base64,${data}`
 }
 
 const audioFormats: Readonly<Record<string, string>> = {
@@ -97,9 +108,9 @@ const audioFormats: Readonly<Record<string, string>> = {
   'audio/mp3': 'mp3',
 }
 
-/** A part for bytes of this media type: an image, audio that models accept, or a file. */
-export function partOfBytes(mediaType: string, data: string, filename: string | null): UserPart {
+/** A part for bytes of this media type: an image, audio that models accept, or a file. @throws BerthError invalid_messages. */
+export function partOfBytes(mediaType: string, data: string, filename: string | null, place: string): UserPart {
   const format = audioFormats[mediaType]
-  if (mediaType.startsWith('image/')) return { type: 'image', url: `data:${mediaType};base64,${data}`, detail: null }
+  if (mediaType.startsWith('image/')) return { type: 'image', url: pictureAt(data, place), detail: null }
   return format ? { type: 'audio', format, data } : { type: 'file', filename, mediaType, data }
 }

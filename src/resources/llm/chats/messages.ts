@@ -150,7 +150,7 @@ function readFile(file: Fields, place: string): UserPart {
   const text = textAt(file['file_data'], `${place}.file_data`)
   const parsed = isBase64(text) ? { mediaType: 'application/pdf', data: text } : parseDataUrl(text)
   if (!parsed) throw wrongMessage(`${place}.file_data`, 'must be a data URL such as data:application/pdf;base64,….')
-  return partOfBytes(parsed.mediaType, parsed.data, filename)
+  return partOfBytes(parsed.mediaType, parsed.data, filename, `${place}.file_data`)
 }
 
 /** What an assistant's message may have at OpenAI, and cannot be sent on. */

@@ -96,7 +96,7 @@ function readUserPart({ type, fields, place }: Part): UserPart {
       `${place}.url`,
       'must be a data URL such as data:application/pdf;base64,…; an image may also be an https address.',
     )
-  return partOfBytes(parsed.mediaType, parsed.data, filename)
+  return partOfBytes(parsed.mediaType, parsed.data, filename, `${place}.url`)
 }
 
 /** One assistant message of the UI is several of the model's, one for each step, each followed by its tool results. */

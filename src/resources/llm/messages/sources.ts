@@ -8,6 +8,7 @@ import {
   isBase64,
   listAt,
   optionalTextAt,
+  pictureAt,
   textAt,
   wrongMessage,
   type Fields,
@@ -29,7 +30,7 @@ export function readText(reading: Reading, block: Fields, place: string): string
 }
 
 const imageKeys = keysOf('type', 'source', 'cache_control', 'transformations')
-const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/jpg']
 
 /** An `image` block. @throws BerthError invalid_messages. */
 export function readImage(reading: Reading, block: Fields, place: string): ImagePart {
@@ -42,9 +43,11 @@ export function readImage(reading: Reading, block: Fields, place: string): Image
   switch (source['type']) {
     case 'base64': {
       checkKeys(source, base64Keys, here)
-      const mediaType = imageTypes.find((type) => type === source['media_type'])
-      if (!mediaType) throw wrongMessage(`${here}.media_type`, `must be one of ${imageTypes.join(', ')}.`)
-      return { type: 'image', url: `data:${mediaType};base64,${base64At(source, here)}`, detail: null }
+      if (!imageTypes.some((type) => type === source['media_type']))
+        throw wrongMessage(`${here}.media_type`, `must be one of ${imageTypes.join(', ')}.`)
+      const url = pictureAt(base64At(source, here), `${here}.data`)
+      Object.assign(source, { media_type: url.slice('data:'.length, url.indexOf(';')) }) // Anthropic is sent this body
+      return { type: 'image', url, detail: null }
     }
     case 'url': {
       checkKeys(source, urlKeys, here)

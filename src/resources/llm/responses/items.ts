@@ -165,7 +165,7 @@ function readFile(part: Fields, place: string): UserPart {
   const text = textAt(part['file_data'], `${place}.file_data`)
   const parsed = isBase64(text) ? { mediaType: 'application/pdf', data: text } : parseDataUrl(text)
   if (!parsed) throw wrongMessage(`${place}.file_data`, 'must be a data URL such as data:application/pdf;base64,….')
-  return partOfBytes(parsed.mediaType, parsed.data, filename)
+  return partOfBytes(parsed.mediaType, parsed.data, filename, `${place}.file_data`)
 }
 
 function refuseStored(part: Fields, name: string, place: string, instead: string): void {
