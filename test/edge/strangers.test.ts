@@ -1,7 +1,10 @@
 /** Strangers in a database that takes them: whatever they change of themselves, everybody else works on as before. */
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { roomOf } from '#src/edge/postgres/shares.ts'
+import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { until } from '../support/until.ts'
 import { openDatabasesWorld, type DatabasesWorld } from './databases-world.ts'
 import { tryAll } from './strangers-crowd.ts'
 
@@ -184,4 +187,24 @@ test('beside a crowd that tries all of it, the owner and a neighbour lose no sta
   expect([await processOf(owner), await processOf(neighbour)]).toEqual(before)
   for (const client of [owner, neighbour]) await client.end()
   await (await world.client()).end() // the right password, beside the wrong ones
+})
+
+test('statements that run on when their clients have left leave room for the owner', async () => {
+  const superuser = await world.superuser()
+  const room = roomOf('anonymous', limits.postgresBackendsMax)
+  const ofStrangers = "from pg_stat_activity where usename like 'berth_anonymous%'"
+  for (let crowd = 0; crowd < 2; crowd++) {
+    const tried = await Promise.allSettled(Array.from({ length: 60 }, () => enter('anon')))
+    const inside = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const { rowCount: before } = await superuser.query(`select ${ofStrangers} and wait_event = 'PgSleep'`)
+    for (const client of inside) client.query('select pg_sleep(60)').catch(() => undefined)
+    await until('they are at work', async () => {
+      const { rowCount } = await superuser.query(`select ${ofStrangers} and wait_event = 'PgSleep'`)
+      return (rowCount ?? 0) >= Math.min((before ?? 0) + inside.length, room)
+    })
+    await Promise.all(inside.map((client) => client.end())) // which cuts those that are at work
+  }
+  for (let owners = 0; owners < 5; owners++) await (await world.client({ application_name: `owner ${owners}` })).end()
+  await superuser.query(`select pg_terminate_backend(pid) ${ofStrangers}`)
+  await superuser.end()
 })

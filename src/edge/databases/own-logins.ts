@@ -17,6 +17,7 @@ import type { OwnLogin } from '../postgres/directory.ts'
 import { fromServer, runWith } from '../postgres/protocol/messages.ts'
 import { PostgresRefusal } from '../postgres/refusals.ts'
 import { LoginLost, LoginTaken } from '../postgres/server-refusals.ts'
+import { roomOf } from '../postgres/shares.ts'
 import { WriteFailed, type Writers } from './writers.ts'
 
 /** Takes a login for a connection. @throws LoginTaken when another one is to be tried; LoginLost; PostgresRefusal; Error */
@@ -28,20 +29,33 @@ const yes = 't'.charCodeAt(0)
 /** The class of SQLSTATEs of what is not there or not permitted: the server was not set up by this version. */
 const absentClass = '42'
 
+/** The logins of a database. `taken`: those of connections that are not closed on the server's side, of both kinds together. */
+type Logins = { taken: number; free: Record<OwnLoginKind, number[]>; waiting: (() => void)[] }
+
+/** Such connections leave room for the owner's, those too whose client has gone and whose statement has not ended. */
+const takenMax = roomOf('anonymous', limits.postgresBackendsMax)
+
 /** Begins with all free. Each process begins at another number, so that processes rarely meet. */
 export function createOwnLogins(writers: Pick<Writers, 'write'>): TakeLogin {
-  const freeOf = createBoundedMap<string, number[]>({ entriesMax: databasesMax })
+  const loginsOf = createBoundedMap<string, Logins>({ entriesMax: databasesMax })
   return async (database, kind) => {
-    const name = `${database.id} ${kind}`
-    const free = freeOf.get(name) ?? shuffled(limits.postgresBackendsMax)
-    freeOf.set(name, free)
-    const number = free.shift() // the one that was used longest ago
-    if (number === undefined)
-      throw new PostgresRefusal('too_many_connections', 'too many clients work in this database')
+    const logins = loginsOf.get(database.id) ?? {
+      taken: 0,
+      free: { anonymous: turned(takenMax), authenticated: turned(takenMax) },
+      waiting: [],
+    }
+    loginsOf.set(database.id, logins)
+    const free = logins.free[kind]
+    await takePlace(logins)
+    const number = free.shift() ?? 0 // the one that was used longest ago; there are as many of each kind as may be taken
     let isFree = false
     const release = (): void => {
-      if (!isFree) free.push(number)
+      if (isFree) return
       isFree = true
+      free.push(number)
+      const next = logins.waiting.shift()
+      if (next) next()
+      else logins.taken--
     }
     try {
       await writers.write(database, prepareOwnLogin, [kind, String(number)])
@@ -61,7 +75,30 @@ export function createOwnLogins(writers: Pick<Writers, 'write'>): TakeLogin {
   }
 }
 
-function shuffled(count: number): number[] {
+/** Takes a place, or waits for that of a connection that closes, where too many have not. @throws PostgresRefusal when none does for a while */
+async function takePlace(logins: Logins): Promise<void> {
+  const { waiting } = logins
+  if (logins.taken < takenMax) return void logins.taken++
+  await new Promise<void>((resolve, reject) => {
+    const late = setTimeout(() => {
+      waiting.splice(waiting.indexOf(enter), 1)
+      reject(
+        new PostgresRefusal(
+          'too_many_connections',
+          'statements of clients who have left still run in this database: try again in a moment',
+        ),
+      )
+    }, roomWaitMs).unref()
+    const enter = (): void => {
+      clearTimeout(late)
+      resolve()
+    }
+    waiting.push(enter)
+  })
+}
+const roomWaitMs = 10_000
+
+function turned(count: number): number[] {
   const first = randomInt(count)
   return Array.from({ length: count }, (_, at) => (first + at) % count)
 }
