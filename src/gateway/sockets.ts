@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ExecutionArgs, ExecutionResult } from 'graphql'
 import { CloseCode, handleProtocols, makeServer, type ServerOptions } from 'graphql-ws'
 import { WebSocketServer, type WebSocket } from 'ws'
+import { BerthError } from '#src/platform/errors.ts'
 import { newId, newUuid } from '#src/platform/ids.ts'
 import { isLargeJson } from '#src/platform/json/text.ts'
 import { mayHaveUnusualNumbers, parseExactly } from '#src/platform/json/numbers.ts'
@@ -109,7 +110,9 @@ function attach(
               tooLarge,
               `A message may have at most ${limits.socketMessageParts} values. Send less at once.`,
             )
-          handle(readMessage(String(data))).catch((error: unknown) => {
+          const message = readMessage(String(data))
+          if (message instanceof BerthError) return socket.close(tooLarge, message.message)
+          handle(message).catch((error: unknown) => {
             log.error({ err: error }, 'a web socket message failed')
             socket.close(CloseCode.InternalServerError, 'Something went wrong on our side.')
           })
@@ -127,13 +130,13 @@ function attach(
   })
 }
 
-/** A message as graphql-ws reads it: its text, or what it says where reading would change a number. */
-function readMessage(text: string): string {
+/** A message for graphql-ws: its text, or what it says where that reading would change a number; or why it is refused. */
+function readMessage(text: string): string | BerthError {
   if (!mayHaveUnusualNumbers(text)) return text
   try {
     return parseExactly(text) as string // it parses texts only, and checks the shape of anything
-  } catch {
-    return text // it says what is wrong
+  } catch (error) {
+    return error instanceof BerthError ? error : text // it says what is wrong with JSON
   }
 }
 

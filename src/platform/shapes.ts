@@ -48,5 +48,6 @@ export function sentenceOf({ issues }: z.ZodError, field: string): string {
   const path = (issue?.path ?? []).map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
   const place = field === '' ? path.replace(/^\./, '') : field + path
   if (issue?.code === 'unrecognized_keys') return issue.message.replaceAll(placeMark, place === '' ? '' : `${place}.`)
-  return `${place} is not valid: ${issue?.message ?? 'look at its type'}.`
+  const what = issue?.message.replace('received function', 'received a number that a double would change') // see json/numbers.ts
+  return `${place} is not valid: ${what ?? 'look at its type'}.`
 }

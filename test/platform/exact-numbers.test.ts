@@ -1,6 +1,7 @@
 /** The numbers of JSON: what is read and written again has the same ones, in every way in which Berth reads. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { readAnswer, readInlineAnswer } from '#src/platform/json/answers.ts'
 import { parseJson } from '#src/platform/json/body.ts'
 import {
@@ -13,6 +14,7 @@ import {
 } from '#src/platform/json/numbers.ts'
 import { readAtOnce, readInPieces } from '#src/platform/json/pieces.ts'
 import { readStored } from '#src/platform/json/stored.ts'
+import { sentenceOf } from '#src/platform/shapes.ts'
 import { bodyText, isLargeJson, writeInPieces } from '#src/platform/json/text.ts'
 import { canonical, jsonText, nasty, numberText } from '../contract/numbers/texts.ts'
 
@@ -76,6 +78,13 @@ test('whoever wants an object, a text or a usual number refuses the others, and 
   expect(withDoubles({ ...value, b: ['x', new ExactNumber('1e400')] })).toEqual({ a: 2 ** 53, b: ['x', Infinity] })
   expect(() => structuredClone(value)).toThrow() // instead of sending something else to another thread
   expect(isLargeJson(Array.from({ length: 300 }, () => new ExactNumber('1'.repeat(1_000))))).toBe(true)
+})
+
+test('a shape that wants another number says that it was one', () => {
+  const { error } = z.object({ count: z.int() }).safeParse(parseExactly('{"count":9007199254740993}'))
+  expect(error && sentenceOf(error, 'given')).toBe(
+    'given.count is not valid: Invalid input: expected number, received a number that a double would change.',
+  )
 })
 
 test('two values are the same JSON when their numbers are, in any order of keys', () => {

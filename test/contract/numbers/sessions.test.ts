@@ -134,6 +134,11 @@ async function follow(query: string, variables: string): Promise<string> {
   return heard
 }
 
+test('a message of a web socket with a number that cannot be kept closes it, and says why', async () => {
+  const long = follow('query ($n: JSON) { viewer { user { id } } }', `{"n":${'1'.repeat(1_025)}}`)
+  await expect(long).rejects.toThrow('The JSON has a number of more than 1024 characters.')
+})
+
 /** Everything that a stream says until it says what was sent. */
 async function heard(path: string): Promise<string> {
   const answer = await fetch(berth.url + path, {
@@ -342,5 +347,14 @@ test('a number that a field cannot have is refused in words, as a variable, in a
       body: `{"name":${number},"model":"berth/demo"}`,
     })
     expect([body.status, await body.text()]).toEqual([400, expect.stringContaining('name')])
+    const shaped = await fetch(`${berth.url}/agents/v1/environments`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: `{"name":"x","config":{"type":"vm","vcpu":${number}}}`,
+    })
+    expect([shaped.status, await shaped.text()]).toEqual([
+      400,
+      expect.stringContaining('config.vcpu must be a whole number.'),
+    ])
   }
 })
