@@ -1,19 +1,11 @@
 /**
  * Reads what a target answers: HTTP/1.1 from a server that may be anybody's, so that it is checked strictly, and what does not
- * hold to the protocol is an error. The bytes of a body pass as they came, without being copied.
+ * hold to the protocol is an error. The bytes of a body pass as they came, without being copied; only the chunks of one read
+ * are joined, so that small ones cost as little as large ones.
  */
-import { isHopByHop, namedByConnection } from '#src/drivers/hop-by-hop.ts'
+import { JoinedPieces } from '#src/drivers/joined-pieces.ts'
 import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
-
-/** The beginning of an answer. `headers`: names and values in turn, without those that are for one connection only. */
-export type AnswerHead = {
-  status: number
-  reason: string
-  headers: readonly string[]
-  /** How long the body is: in bytes, as long as its chunks, or until the connection ends. */
-  length: number | 'chunked' | 'close'
-  keepsAlive: boolean
-}
+import { BadAnswer, readHead, type AnswerHead } from './answer-heads.ts'
 
 /** Who takes an answer. */
 export type AnswerTaker = {
@@ -29,15 +21,8 @@ export type AnswerTaker = {
   end(): void
 }
 
-/** A target that does not speak HTTP as it should. */
-export class BadAnswer extends Error {
-  override name = 'BadAnswer'
-}
-
 const headEnd = Buffer.from('\r\n\r\n')
 const [cr, lf] = [13, 10]
-const tokenPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const statusPattern = /^HTTP\/1\.([01]) ([1-5][0-9]{2})(?: |$)/
 const nothing = Buffer.alloc(0)
 
 type State = 'head' | 'length' | 'close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer' | 'done' | 'upgraded'
@@ -47,11 +32,13 @@ export class AnswerReader {
   #state: State = 'done'
   #taker: AnswerTaker | null = null
   #held: Buffer = nothing
+  readonly #chunks = new JoinedPieces()
   #left = 0
   #notices = 0
   #trailerBytes = 0
   #lastText = ''
   #lastHead: AnswerHead | null = null
+  #wantsMore = true
   /** What came behind an answer: bytes of another protocol, or such as nobody asked for. */
   rest: Buffer = nothing
 
@@ -84,25 +71,40 @@ export class AnswerReader {
 
   /** Takes what has come. @returns false when no more is wanted for now. @throws BadAnswer */
   take(bytes: Buffer): boolean {
-    let piece = this.#held.length > 0 ? Buffer.concat([this.#held, bytes]) : bytes
+    const piece = this.#held.length > 0 ? Buffer.concat([this.#held, bytes]) : bytes
     this.#held = nothing
-    let wantsMore = true
-    while (piece.length > 0) {
-      const before = this.#state
-      const used: number = this.#step(piece, (part) => {
-        if (this.#taker?.piece(part) === false) wantsMore = false
-      })
-      if (used < 0) {
-        this.#held = piece
-        return wantsMore
-      }
-      piece = used === piece.length ? nothing : piece.subarray(used)
-      if (this.isDone && piece.length > 0) {
-        this.rest = before === 'done' ? Buffer.concat([this.rest, piece]) : piece
-        return wantsMore
-      }
+    this.#wantsMore = true
+    try {
+      this.#read(piece)
+    } finally {
+      this.#giveChunks()
     }
-    return wantsMore
+    return this.#wantsMore
+  }
+
+  #read(piece: Buffer): void {
+    for (let at = 0; at < piece.length; ) {
+      if (this.isDone) {
+        const rest = piece.subarray(at)
+        this.rest = this.rest.length > 0 ? Buffer.concat([this.rest, rest]) : rest
+        return
+      }
+      const used = this.#step(piece, at)
+      if (used < 0) {
+        this.#held = piece.subarray(at)
+        return
+      }
+      at += used
+    }
+  }
+
+  #give(part: Buffer): void {
+    if (this.#taker?.piece(part) === false) this.#wantsMore = false
+  }
+
+  #giveChunks(): void {
+    const joined = this.#chunks.take()
+    if (joined) this.#give(joined)
   }
 
   /** The connection has ended. @throws BadAnswer when the answer had not */
@@ -111,34 +113,38 @@ export class AnswerReader {
     if (!this.isDone) throw new BadAnswer('the answer broke off')
   }
 
-  /** Reads a part; -1 when it needs more than there is. */
-  #step(piece: Buffer, give: (part: Buffer) => void): number {
+  /** Reads a part that begins there. @returns how many bytes; -1 when it needs more than there are */
+  #step(piece: Buffer, from: number): number {
+    const bytes = piece.length - from
     switch (this.#state) {
       case 'head':
-        return this.#head(piece)
-      case 'length':
+        return this.#head(from === 0 ? piece : piece.subarray(from))
+      case 'length': {
+        const used = Math.min(bytes, this.#left)
+        this.#left -= used
+        this.#give(piece.subarray(from, from + used))
+        if (this.#left === 0) this.#finish()
+        return used
+      }
       case 'chunk': {
-        const part = piece.length <= this.#left ? piece : piece.subarray(0, this.#left)
-        this.#left -= part.length
-        give(part)
-        if (this.#left === 0) {
-          if (this.#state === 'length') this.#finish()
-          else this.#state = 'chunk-end'
-        }
-        return part.length
+        const used = Math.min(bytes, this.#left)
+        this.#left -= used
+        this.#chunks.add(piece, from, from + used)
+        if (this.#left === 0) this.#state = 'chunk-end'
+        return used
       }
       case 'close':
-        give(piece)
-        return piece.length
+        this.#give(piece.subarray(from))
+        return bytes
       case 'chunk-end':
-        if (piece.length < 2) return -1
-        if (piece[0] !== cr || piece[1] !== lf) throw new BadAnswer('a chunk is longer than it says')
+        if (bytes < 2) return -1
+        if (piece[from] !== cr || piece[from + 1] !== lf) throw new BadAnswer('a chunk is longer than it says')
         this.#state = 'chunk-size'
         return 2
       case 'chunk-size':
-        return this.#chunkSize(piece)
+        return this.#chunkSize(piece, from)
       case 'trailer':
-        return this.#trailer(piece)
+        return this.#trailer(piece.subarray(from))
       default:
         return 0
     }
@@ -186,15 +192,18 @@ export class AnswerReader {
     taker.begin(head)
   }
 
-  #chunkSize(piece: Buffer): number {
-    const at = piece.indexOf(lf)
-    if (at > limits.chunkLineBytes || (at < 0 && piece.length > limits.chunkLineBytes))
-      throw new BadAnswer('the size of a chunk is too long')
-    if (at < 0) return -1
-    this.#left = readChunkSize(piece, at)
+  #chunkSize(piece: Buffer, from: number): number {
+    const end = Math.min(piece.length, from + limits.chunkLineBytes + 1)
+    let at = from
+    while (at < end && piece[at] !== lf) at++
+    if (at === end) {
+      if (end - from > limits.chunkLineBytes) throw new BadAnswer('the size of a chunk is too long')
+      return -1
+    }
+    this.#left = readChunkSize(piece, from, at)
     this.#trailerBytes = 0
     this.#state = this.#left === 0 ? 'trailer' : 'chunk'
-    return at + 1
+    return at + 1 - from
   }
 
   /** Trailers are left out. */
@@ -210,6 +219,7 @@ export class AnswerReader {
   }
 
   #finish(): void {
+    this.#giveChunks()
     const taker = this.#taker
     this.#taker = null
     this.#state = 'done'
@@ -217,21 +227,21 @@ export class AnswerReader {
   }
 }
 
-/** The size of a chunk in the line that ends at this byte, without its extensions. */
-function readChunkSize(piece: Buffer, at: number): number {
-  if (piece[at - 1] !== cr) throw new BadAnswer('the size of a chunk does not end as it should')
+/** The size of a chunk in the line between these bytes, without its extensions. */
+function readChunkSize(piece: Buffer, from: number, at: number): number {
+  if (at === from || piece[at - 1] !== cr) throw new BadAnswer('the size of a chunk does not end as it should')
   const digitsMax = 12
   let size = 0
-  let index = 0
+  let index = from
   for (; index < at - 1; index++) {
     const digit = hexDigit(piece[index] ?? 0)
     if (digit < 0) break
-    if (index === digitsMax) throw new BadAnswer('a chunk is too large')
+    if (index - from === digitsMax) throw new BadAnswer('a chunk is too large')
     size = size * 16 + digit
   }
   const next = piece[index]
   const isExtended = next === 0x3b || next === 0x20 || next === 0x09
-  if (index === 0 || (index < at - 1 && !isExtended)) throw new BadAnswer('the size of a chunk is no number')
+  if (index === from || (index < at - 1 && !isExtended)) throw new BadAnswer('the size of a chunk is no number')
   return size
 }
 
@@ -239,59 +249,4 @@ function hexDigit(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30
   const letter = code | 0x20
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
-}
-
-function readHead(text: string): AnswerHead {
-  const lines = text.split('\r\n')
-  const first = lines[0] ?? ''
-  const [begin, minor, status] = statusPattern.exec(first) ?? []
-  if (begin === undefined || hasControls(first)) throw new BadAnswer('this is no HTTP')
-  if (lines.length - 1 > limits.answerHeadersMax) throw new BadAnswer('there are too many headers')
-  const read: HeadParts = { headers: [], length: null, isChunked: false, connection: '' }
-  for (let at = 1; at < lines.length; at++) readLine(lines[at] ?? '', read)
-  if (read.isChunked && (read.length !== null || minor === '0')) throw new BadAnswer('its length is said twice')
-  const connection = read.connection.toLowerCase()
-  const named = namedByConnection(connection)
-  return {
-    status: Number(status),
-    reason: first.slice(begin.length),
-    headers: named ? withoutNamed(read.headers, named) : read.headers,
-    length: read.isChunked ? 'chunked' : (read.length ?? 'close'),
-    keepsAlive: minor === '1' && !/\bclose\b/.test(connection),
-  }
-}
-
-/** Whether a text has characters that no header has; the tabulator is one that it may have. */
-function hasControls(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if ((code < 0x20 && code !== 0x09) || code === 0x7f) return true
-  }
-  return false
-}
-
-type HeadParts = { headers: string[]; length: number | null; isChunked: boolean; connection: string }
-
-function readLine(line: string, read: HeadParts): void {
-  const colon = line.indexOf(':')
-  const name = colon < 0 ? '' : line.slice(0, colon)
-  const value = line.slice(colon + 1).trim()
-  if (!tokenPattern.test(name) || hasControls(value)) throw new BadAnswer('a header is not as it should be')
-  const lower = name.toLowerCase()
-  if (lower === 'content-length') {
-    if (read.length !== null || !/^[0-9]{1,15}$/.test(value)) throw new BadAnswer('its length is no number')
-    read.length = Number(value)
-  } else if (lower === 'transfer-encoding') {
-    if (read.isChunked || value.toLowerCase() !== 'chunked') throw new BadAnswer('its transfer encoding is unknown')
-    read.isChunked = true
-    return
-  } else if (lower === 'connection') {
-    read.connection += `${value},`
-    return
-  } else if (isHopByHop(lower)) return
-  read.headers.push(name, value)
-}
-
-function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {
-  return headers.filter((_, at) => !named.has((headers[at - (at % 2)] ?? '').toLowerCase()))
 }

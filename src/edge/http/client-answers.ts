@@ -1,6 +1,5 @@
 /** How answers are written to clients, over HTTP/1.1 and HTTP/2. */
-import type { IncomingMessage } from 'node:http'
-import { constants, type Http2ServerRequest } from 'node:http2'
+import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
 import type { Incoming, Outgoing } from './messages.ts'
@@ -72,20 +71,22 @@ export function endEarly(request: Incoming, answer: Outgoing): void {
   answer.shouldKeepAlive = false // which sends Connection: close
   if (request instanceof SimpleRequest) return // it has ended
   const { socket } = request
-  socket.destroySoon = () => linger(request, socket)
+  socket.destroySoon = () => linger(socket)
 }
 
 /** Ends our side, and reads on for a while. */
-function linger(request: IncomingMessage | Http2ServerRequest, socket: Socket): void {
+function linger(socket: Socket): void {
   let left = limits.lingerBytes
   const late = setTimeout(() => socket.destroy(), limits.lingerSeconds * 1000).unref()
   socket.once('close', () => clearTimeout(late))
-  request.removeAllListeners('data')
-  request.on('data', (piece: Buffer) => {
+  // As bytes, and not as a request: its pieces would each cost something.
+  socket.removeAllListeners('data')
+  socket.removeAllListeners('resume')
+  socket.on('data', (piece: Buffer) => {
     left -= piece.length
     if (left < 0) socket.destroy()
   })
-  request.once('end', () => socket.destroy())
-  request.resume()
+  socket.once('end', () => socket.destroy())
+  socket.resume()
   socket.end()
 }

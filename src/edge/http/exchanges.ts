@@ -1,7 +1,9 @@
 /** One request and its answer: between a client, over HTTP/1.1 or HTTP/2, and a connection to a target. */
 import type { Duplex } from 'node:stream'
+import { JoinedWrites } from '#src/drivers/joined-pieces.ts'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
-import type { AnswerHead, AnswerTaker } from './answers.ts'
+import type { AnswerHead } from './answer-heads.ts'
+import type { AnswerTaker } from './answers.ts'
 import { endAnswer, endEarly, flushHead, writeHead, writePiece } from './client-answers.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { answerSeconds } from './metrics.ts'
@@ -109,21 +111,26 @@ export class Exchange implements AnswerTaker {
     const { stream } = carrier
     if (request instanceof SimpleRequest) return // it has no body
     this.#windowMs = performance.now()
-    request.on('data', (piece: Buffer) => {
+    const writes = new JoinedWrites((joined) => {
       if (this.#carrier !== carrier || stream.destroyed) return
-      this.#windowBytes += piece.length
       if (body === 'chunked') {
         stream.cork()
-        stream.write(`${piece.length.toString(16)}\r\n`, 'latin1')
-        stream.write(piece)
+        stream.write(`${joined.length.toString(16)}\r\n`, 'latin1')
+        stream.write(joined)
         stream.write('\r\n', 'latin1')
         stream.uncork()
-      } else stream.write(piece)
-      if (!stream.writableNeedDrain) return
+      } else stream.write(joined)
+      if (!stream.writableNeedDrain || this.#isUploaded) return
       request.pause()
       this.#uploadHeldMs = performance.now()
     })
+    request.on('data', (piece: Buffer) => {
+      if (this.#carrier !== carrier) return
+      this.#windowBytes += piece.length
+      writes.add(piece)
+    })
     request.once('end', () => {
+      writes.flush()
       this.#isUploaded = true
       this.#uploadedMs = performance.now()
       if (this.#carrier !== carrier || stream.destroyed) return
@@ -166,7 +173,9 @@ export class Exchange implements AnswerTaker {
       }
     }
     if (writePiece(answer, bytes)) return true
+    const isStalled = this.#stalledMs > 0
     this.#stalledMs = this.#heardMs
+    if (isStalled) return false // more of what was read before
     answer.once('drain', () => {
       this.#stalledMs = 0
       this.#carrier?.stream.resume()

@@ -2,10 +2,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { refused } from './metrics.ts'
 import { pages, rawPage, type Page } from './pages.ts'
+import { createPieceTurns } from './pieces.ts'
 import { createSimpleConnections } from './simple/connections.ts'
 
 /** What is done with connections and their requests. */
@@ -23,10 +25,12 @@ export function createHttp1(
   { admit, serve, upgrade }: Http1Handlers,
 ): Server {
   const server = createNodeServer(limits, everyMs)
+  const turns = createPieceTurns(limits)
   /** The answers that are not over. A request may be read while that to the one before is written. */
   const open = new WeakMap<Duplex, Set<ServerResponse>>()
   const take = (request: IncomingMessage, answer: ServerResponse): void => {
     const { socket } = request
+    turns.watch(request)
     const answers = open.get(socket) ?? new Set()
     open.set(socket, answers.add(answer))
     answer.once('close', () => answers.delete(answer))
@@ -42,8 +46,19 @@ export function createHttp1(
   const simple = createSimpleConnections(
     {
       serve: (socket, request, answer) => serve(request, answer, socket),
-      take(socket) {
-        for (const listener of toNode) listener.call(server, socket)
+      take(socket, bytes) {
+        const cut = (): void => void socket.destroy()
+        socket.on('error', cut)
+        const begin = (): void =>
+          turns.begin(allThatCame(socket, bytes), () => {
+            socket.off('error', cut)
+            if (socket.destroyed) return
+            socket.unshift(bytes)
+            for (const listener of toNode) listener.call(server, socket)
+            socket.resume()
+          })
+        if (socket instanceof TLSSocket) setImmediate(begin)
+        else begin()
       },
       refuse: refuseLate,
     },
@@ -56,6 +71,14 @@ export function createHttp1(
     if (admit(socket)) simple.begin(socket)
   })
   return server
+}
+
+/** These bytes, and those behind them that were read too: TLS gives what came at once in several parts. */
+function allThatCame(socket: Socket, bytes: Buffer): Buffer {
+  const more = socket.readableLength > 0 ? (socket.read() as Buffer | null) : null // no encoding is set
+  if (!more) return bytes
+  socket.unshift(more)
+  return Buffer.concat([bytes, more])
 }
 
 function createNodeServer(limits: typeof ingressLimits, everyMs: number): Server {

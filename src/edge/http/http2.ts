@@ -1,10 +1,12 @@
 /** HTTP/2 towards clients: sessions with limits on everything that a client may have us keep or do. */
 import { constants, createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
+import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { refused } from './metrics.ts'
+import { watchPieces } from './pieces.ts'
 
 /** The limits of sessions; smaller in tests. */
 export type SessionLimits = Pick<
@@ -13,6 +15,8 @@ export type SessionLimits = Pick<
   | 'http2SessionMb'
   | 'http2IdleSeconds'
   | 'http2ControlFramesPerSecond'
+  | 'http2SmallFramesPerSecond'
+  | 'smallPieceBytes'
   | 'stalledSeconds'
   | 'lingerSeconds'
 >
@@ -33,16 +37,34 @@ const windowBytes = 256 * 1024
 const frameBytes = 16 * 1024
 
 /** What is known of a session. `destroyedMs`: since when only its connection is left; 0 while it is open. */
-type State = { socket: TLSSocket; controlFrames: number; windowMs: number; destroyedMs: number }
+type State = { socket: TLSSocket; controlFrames: number; smallFrames: number; windowMs: number; destroyedMs: number }
 
-/** Ends a session that has more PING and SETTINGS than it may: each wants an answer, and there is no reason to send many. */
-function countControlFrame(session: ServerHttp2Session, state: State | undefined, limits: SessionLimits): void {
+function newState(socket: TLSSocket): State {
+  return { socket, controlFrames: 0, smallFrames: 0, windowMs: performance.now(), destroyedMs: 0 }
+}
+
+/**
+ * Ends a session that has more of these frames than it may: each PING and SETTINGS wants an answer, each DATA costs as much as
+ * a large one, and there is no reason to send many.
+ */
+function countFrame(
+  session: ServerHttp2Session,
+  state: State | undefined,
+  kind: 'controlFrames' | 'smallFrames',
+  most: number,
+): void {
   if (!state || session.destroyed) return
   const nowMs = performance.now()
-  if (nowMs - state.windowMs > 1000) Object.assign(state, { windowMs: nowMs, controlFrames: 0 })
-  if (++state.controlFrames <= limits.http2ControlFramesPerSecond) return
-  refused.inc({ reason: 'control-frames' })
+  if (nowMs - state.windowMs > 1000) Object.assign(state, { windowMs: nowMs, controlFrames: 0, smallFrames: 0 })
+  if (++state[kind] <= most) return
+  refused.inc({ reason: kind === 'controlFrames' ? 'control-frames' : 'small-frames' })
   session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+}
+
+function watchFrames(stream: Readable, session: ServerHttp2Session, state: State, limits: SessionLimits): void {
+  watchPieces(stream, (bytes) => {
+    if (bytes < limits.smallPieceBytes) countFrame(session, state, 'smallFrames', limits.http2SmallFramesPerSecond)
+  })
 }
 
 /** A server that listens nowhere: connections are given to it. */
@@ -79,10 +101,12 @@ export function createSessions(
   const server = openServer(limits)
   server.on('session', (session) => {
     if (!beginning) return session.destroy() // `begin` alone begins one
-    open.set(session, { socket: beginning, controlFrames: 0, windowMs: performance.now(), destroyedMs: 0 })
+    const state = newState(beginning)
+    open.set(session, state)
+    const countControl = (): void => countFrame(session, state, 'controlFrames', limits.http2ControlFramesPerSecond)
     session.on('error', (error) => log.debug({ err: error }, 'an HTTP/2 session was cut'))
-    session.on('ping', () => countControlFrame(session, open.get(session), limits))
-    session.on('remoteSettings', () => countControlFrame(session, open.get(session), limits))
+    session.on('ping', countControl)
+    session.on('remoteSettings', countControl)
     session.setTimeout(limits.http2IdleSeconds * 1000, () => session.close())
     session.once('close', () => open.delete(session))
   })
@@ -106,8 +130,10 @@ export function createSessions(
   }, sweepEveryMs).unref()
   const take = (request: Incoming, answer: Outgoing): void => {
     const session = 'stream' in answer ? (answer.stream?.session as ServerHttp2Session | undefined) : undefined // we are a server
-    const socket = session && open.get(session)?.socket
-    if (!socket) return void answer.destroy()
+    const state = session && open.get(session)
+    if (!state || !('stream' in answer) || !answer.stream) return void answer.destroy()
+    const { socket } = state
+    watchFrames(answer.stream, session, state, limits)
     answers.set(answer, { session, endedMs: 0 })
     answer.once('close', () => answers.delete(answer))
     serve(request, answer, socket)

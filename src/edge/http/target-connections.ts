@@ -2,7 +2,8 @@
 import type { Duplex } from 'node:stream'
 import type { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
-import { AnswerReader, BadAnswer } from './answers.ts'
+import { BadAnswer } from './answer-heads.ts'
+import { AnswerReader } from './answers.ts'
 import type { Carrier, Exchange, ExchangeLimits } from './exchanges.ts'
 import { TargetRefusal } from './targets.ts'
 

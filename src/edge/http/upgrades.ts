@@ -6,7 +6,8 @@ import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
 import type { FunctionUse } from '../functions/use.ts'
-import { AnswerReader, type AnswerHead, type AnswerTaker } from './answers.ts'
+import type { AnswerHead } from './answer-heads.ts'
+import { AnswerReader, type AnswerTaker } from './answers.ts'
 import { writeHead } from './client-answers.ts'
 import { countAnswer } from './metrics.ts'
 import { answerPage, pages, type Page } from './pages.ts'
@@ -157,8 +158,9 @@ class Handshake implements AnswerTaker {
   }
 
   piece(bytes: Buffer): boolean {
-    if (this.#asking.answer.write(bytes)) return true
-    this.#asking.answer.once('drain', () => this.#stream.resume())
+    const { answer } = this.#asking
+    if (answer.write(bytes)) return true
+    if (answer.listenerCount('drain') === 0) answer.once('drain', () => this.#stream.resume())
     return false
   }
 

@@ -11,6 +11,13 @@ export const ingressLimits = {
   lingerSeconds: 5, // how long a client may go on sending a body that nobody wants, to read the answer
   lingerBytes: 1024 * 1024,
   pipelinedRequests: 16, // on one connection, sent before the answers to those before them
+  pipelinedPieces: 256, // in which they come
+
+  // Bodies that come in small pieces: chunks, frames and TLS records.
+  smallPieceBytes: 256, // smaller ones count
+  smallPiecesAtOnce: 500, // of a body in a second; one with more waits for its turn
+  smallPiecesPerSecond: 50_000, // of all connections that wait, in one process
+  http2SmallFramesPerSecond: 1_000, // DATA frames smaller than that, of one session; one with more is ended
 
   // Connections of clients.
   idleSeconds: 65, // without a request

@@ -9,13 +9,16 @@ import { SimpleAnswer, type AnswerWays } from './answers.ts'
 import { SimpleReader, type SimpleRequest } from './requests.ts'
 
 /** The limits of these connections; smaller in tests. */
-export type SimpleLimits = Pick<typeof ingressLimits, 'headBytes' | 'headSeconds' | 'idleSeconds' | 'stalledSeconds'>
+export type SimpleLimits = Pick<
+  typeof ingressLimits,
+  'headBytes' | 'headSeconds' | 'idleSeconds' | 'stalledSeconds' | 'pipelinedPieces'
+>
 
 /** Who answers simple requests. */
 export type SimpleServer = {
   serve(socket: Socket, request: SimpleRequest, answer: SimpleAnswer): void
-  /** Takes a connection; its bytes come as if none had been read. */
-  take(socket: Socket): void
+  /** Takes a connection, which is paused, with bytes that are to be read as if none had been. */
+  take(socket: Socket, bytes: Buffer): void
   /** Tells a client that was too slow. */
   refuse(socket: Socket): void
 }
@@ -99,6 +102,10 @@ class SimpleConnection {
   #hold(bytes: Buffer): void {
     this.#held.push(bytes)
     this.#heldBytes += bytes.length
+    if (this.#held.length > this.#around.limits.pipelinedPieces) {
+      refused.inc({ reason: 'too-many-pipelined' })
+      return void this.#socket.destroy() // paused, it would still be read piece by piece
+    }
     if (this.#heldBytes >= this.#around.limits.headBytes) this.#socket.pause()
   }
 
@@ -122,9 +129,7 @@ class SimpleConnection {
     all.delete(this)
     for (const [event, listener] of Object.entries(this.#listeners)) socket.off(event, listener)
     socket.pause()
-    socket.unshift(bytes)
-    server.take(socket)
-    socket.resume()
+    server.take(socket, bytes)
   }
 
   /** Ends what takes too long. */

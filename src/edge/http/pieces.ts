@@ -1,0 +1,147 @@
+/**
+ * Bodies that come in many small pieces: chunks, frames and TLS records of a few bytes. Each piece costs this thread as much as
+ * a large one, so what they cost is limited by their number: who sends many of them waits, one connection after another.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import type { ingressLimits } from '#src/platform/limits/ingress.ts'
+
+/** The limits of small pieces; smaller in tests. */
+export type PieceLimits = Pick<typeof ingressLimits, 'smallPieceBytes' | 'smallPiecesAtOnce' | 'smallPiecesPerSecond'>
+
+/** Has this called with the size of each piece that comes, whether anybody reads it yet or not. Unit: bytes. */
+export function watchPieces(body: Readable, note: (bytes: number) => void): void {
+  const push = body.push.bind(body)
+  body.push = (piece: Buffer | null, encoding) => {
+    if (piece !== null) note(piece.length)
+    return push(piece, encoding)
+  }
+}
+
+/** Who waits because of its small pieces, and how many they were. */
+type Waiting = { pieces: number; goOn(): void }
+
+/** Connections of one process that wait because of their small pieces. */
+export type PieceTurns = {
+  /** Lets a connection whose first bytes were these be read: at once, or when it is its turn. */
+  begin(bytes: Buffer, read: () => void): void
+  /** Watches a request's body, and reads no more of its connection while it has to wait. */
+  watch(request: IncomingMessage): void
+}
+
+/** Begins without any. */
+export function createPieceTurns(limits: PieceLimits): PieceTurns {
+  const waiting = new Set<Waiting>()
+  const msOf = (pieces: number): number => (pieces / limits.smallPiecesPerSecond) * secondMs
+  /** Pieces beyond what each may have at once, of which the time has not passed yet. */
+  let owed = 0
+  let paidMs = 0
+  let isTurning = false
+
+  /** Lets the one with the fewest pieces go on, after the time that those before it take. */
+  function turn(): void {
+    const nowMs = performance.now()
+    owed = Math.max(0, owed - ((nowMs - paidMs) / secondMs) * limits.smallPiecesPerSecond)
+    paidMs = nowMs
+    if (owed >= 1) return void setTimeout(turn, msOf(owed)).unref()
+    let next: Waiting | null = null
+    for (const one of waiting) if (!next || one.pieces < next.pieces) next = one
+    isTurning = next !== null
+    if (!next) return
+    waiting.delete(next)
+    next.goOn()
+    setImmediate(turn) // it is read before
+  }
+  function wait(one: Waiting): void {
+    waiting.add(one)
+    if (isTurning) return
+    isTurning = true
+    paidMs = performance.now()
+    setImmediate(turn)
+  }
+
+  return {
+    begin(bytes, read) {
+      if (hasManyPieces(bytes, limits.smallPiecesAtOnce)) wait({ pieces: 0, goOn: read })
+      else read()
+    },
+    watch(request) {
+      const body = new WatchedBody(request, limits, wait)
+      if (request.headers['transfer-encoding'] !== undefined) body.wait() // so that not many begin within one turn
+      watchPieces(request, (size) => {
+        if (size < limits.smallPieceBytes && body.note()) owed++
+      })
+    },
+  }
+}
+
+const secondMs = 1000
+const [headEnd, lf] = ['\r\n\r\n', 10]
+
+/** Whether a request's first bytes may be more chunks than this. */
+function hasManyPieces(bytes: Buffer, most: number): boolean {
+  let lines = 0
+  for (let at = bytes.indexOf(headEnd); at >= 0 && lines <= most; at = bytes.indexOf(lf, at + 1)) lines++
+  if (lines <= most) return false
+  return bytes.toString('latin1', 0, bytes.indexOf(headEnd)).toLowerCase().includes('transfer-encoding')
+}
+
+/** A body over HTTP/1.1. */
+class WatchedBody implements Waiting {
+  readonly #request: IncomingMessage
+  readonly #socket: Socket
+  readonly #limits: PieceLimits
+  readonly #wait: (body: Waiting) => void
+  readonly #stay = (): void => void this.#socket.pause()
+  /** Small ones, since it went on last, or in this second. */
+  pieces = 0
+  #sinceMs = performance.now()
+  #waits = false
+
+  constructor(request: IncomingMessage, limits: PieceLimits, wait: (body: Waiting) => void) {
+    this.#request = request
+    this.#socket = request.socket
+    this.#limits = limits
+    this.#wait = wait
+  }
+
+  /** A small piece has come. @returns whether it is one too many */
+  note(): boolean {
+    if (++this.pieces <= this.#limits.smallPiecesAtOnce) return false
+    if (this.#waits) return true
+    const nowMs = performance.now()
+    if (nowMs - this.#sinceMs > secondMs) {
+      this.#sinceMs = nowMs
+      this.pieces = 1
+      return false
+    }
+    this.wait()
+    return true
+  }
+
+  /** Reads no more of its connection until it is its turn. */
+  wait(): void {
+    this.#waits = true
+    this.#socket.on('resume', this.#stay) // Node's own wish to read more changes nothing
+    this.#socket.pause()
+    this.#wait(this)
+  }
+
+  goOn(): void {
+    const request = this.#request
+    if (this.#socket.destroyed) return
+    // While nobody reads, what came would be kept piece by piece.
+    if (request.readableFlowing || request.readableEnded || request.destroyed) this.#resume()
+    else request.once('resume', () => this.#resume()).once('close', () => this.#resume())
+  }
+
+  #resume(): void {
+    if (!this.#waits) return
+    this.#waits = false
+    this.pieces = 0
+    this.#sinceMs = performance.now()
+    this.#socket.off('resume', this.#stay)
+    this.#socket.resume()
+  }
+}

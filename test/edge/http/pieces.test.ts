@@ -1,0 +1,153 @@
+/**
+ * Bodies in pieces of one byte, in both directions, as fast as they can be sent: the ingress, in a process of its own, goes on
+ * answering the others. What is measured is the processor time of its thread between two turns of its loop, and its work.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { connect as connectTcp, createServer, type Server, type AddressInfo } from 'node:net'
+import { createServer as createHttpServer, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { endHeaders, frame, requestBlock, types } from './http2-frames.ts'
+
+type Ready = { port: number; securePort: number; ca: string }
+type Measured = { longestMs: number; workedMs: number }
+
+const stallMsMax = 50
+const neighbourAsks = 60
+/** Of the ingress's thread for each answer to the neighbour, attackers' pieces included; undisturbed it is less than one. */
+const workMsPerAnswerMax = 50
+const pieces = Buffer.from('1\r\nx\r\n'.repeat(10_000))
+const frames = Buffer.concat(Array.from({ length: 5000 }, () => frame(types.data, 0, 1, 'x')))
+const servers: Server[] = []
+const sockets = new Set<Duplex>()
+let child: ChildProcess
+let ready: Ready
+
+beforeAll(async () => {
+  const listen = async (server: Server): Promise<number> => {
+    servers.push(server)
+    server.on('connection', keep).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return (server.address() as AddressInfo).port
+  }
+  const fine = createHttpServer((_request, response) => response.end('fine'))
+  const sink = createHttpServer((request, response) => request.resume().once('end', () => response.end()))
+  const spout = createServer((socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      pour(socket, pieces)
+    })
+  })
+  const [finePort, sinkPort, spoutPort] = [await listen(fine), await listen(sink), await listen(spout)]
+  child = fork(new URL('./ingress-child.ts', import.meta.url), [
+    `fine.test=${finePort}`,
+    `sink.test=${sinkPort}`,
+    `spout.test=${spoutPort}`,
+  ])
+  const [message] = (await once(child, 'message')) as [Ready]
+  ready = message
+  for (let time = 0; time < neighbourAsks; time++) await askNeighbour()
+  await once(secured('http/1.1'), 'secureConnect') // its certificate is made once
+})
+afterEach(() => {
+  for (const socket of sockets) socket.destroy()
+})
+afterAll(() => {
+  child.kill('SIGKILL')
+  for (const server of servers) server.close()
+})
+
+function keep<Kept extends Duplex>(socket: Kept): Kept {
+  sockets.add(socket)
+  socket.on('error', () => undefined).once('close', () => sockets.delete(socket))
+  return socket
+}
+
+/** Writes this again and again, as long as anybody takes it. */
+function pour(socket: Duplex, bytes: Buffer): void {
+  const more = (): void => {
+    while (socket.writable && socket.write(bytes));
+  }
+  socket.on('drain', more)
+  more()
+}
+
+async function askNeighbour(): Promise<void> {
+  const asked = httpRequest({ host: '127.0.0.1', port: ready.port, headers: { host: 'fine.test' }, agent: false })
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  await once(answer.resume(), 'end')
+}
+
+async function measure(): Promise<Measured> {
+  child.send('measure')
+  const [measured] = (await once(child, 'message')) as [Measured]
+  return measured
+}
+
+const secured = (protocol: string): Duplex =>
+  keep(
+    connectTls({
+      host: '127.0.0.1',
+      port: ready.securePort,
+      servername: 'sink.test',
+      ca: ready.ca,
+      ALPNProtocols: [protocol],
+    }),
+  )
+const plain = (): Duplex => keep(connectTcp(ready.port, '127.0.0.1'))
+const chunkedHead = (host: string): string => `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n`
+
+/** One client that does its worst; where it is cut, it comes back. */
+const attackers: Readonly<Record<string, () => Duplex>> = {
+  'uploads in chunks of one byte': () => upload(plain(), 'sink.test'),
+  'uploads of one byte to a host that is not there': () => upload(plain(), 'unknown.test'),
+  'uploads in chunks of one byte over TLS': () => upload(secured('http/1.1'), 'sink.test'),
+  'DATA frames of one byte': () => {
+    const socket = secured('h2').resume()
+    const head = requestBlock('sink.test', [[':method', 'POST']])
+    socket.write(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'))
+    socket.write(Buffer.concat([frame(types.settings, 0, 0), frame(types.headers, endHeaders, 1, head)]))
+    pour(socket, frames)
+    return socket
+  },
+  'answers in chunks of one byte': () => {
+    const socket = plain().resume()
+    socket.write('GET / HTTP/1.1\r\nHost: spout.test\r\n\r\n')
+    return socket
+  },
+}
+function upload(socket: Duplex, host: string): Duplex {
+  socket.resume().write(chunkedHead(host))
+  pour(socket, pieces)
+  return socket
+}
+
+test.each([
+  ['uploads in chunks of one byte', 8],
+  ['uploads in chunks of one byte', 40],
+  ['uploads of one byte to a host that is not there', 8],
+  ['uploads in chunks of one byte over TLS', 8],
+  ['DATA frames of one byte', 8],
+  ['answers in chunks of one byte', 1],
+])(
+  '%s, from %i clients, hold nobody else up',
+  async (name, clients) => {
+    let isOver = false
+    const attack = (): void => {
+      if (!isOver) attackers[name]?.().once('close', attack)
+    }
+    const before = await measure()
+    for (let client = 0; client < clients; client++) attack()
+    for (let time = 0; time < neighbourAsks; time++) await askNeighbour()
+    const { longestMs, workedMs } = await measure()
+    isOver = true
+    expect(longestMs).toBeLessThanOrEqual(stallMsMax)
+    // Answers are passed on as fast as their bytes come, in whatever pieces: only what clients send waits.
+    if (!name.startsWith('answers'))
+      expect((workedMs - before.workedMs) / neighbourAsks).toBeLessThanOrEqual(workMsPerAnswerMax)
+  },
+  60_000,
+)
