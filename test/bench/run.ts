@@ -13,6 +13,7 @@ import { databases } from './databases.ts'
 import { jobs } from './jobs.ts'
 import { functions } from './edge/functions.ts'
 import { ingress } from './edge/ingress.ts'
+import { strangers } from './edge/strangers.ts'
 import { graphql } from './graphql.ts'
 import { chatFormats } from './llm/formats.ts'
 import { memories } from './agents/memories.ts'
@@ -44,6 +45,7 @@ const benchmarks: readonly Benchmark[] = [
   chats,
   chatFormats,
   postgres,
+  strangers,
   ingress,
   functions,
 ]

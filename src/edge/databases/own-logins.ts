@@ -2,7 +2,6 @@
  * Gives each connection of a client who is not the owner a role of its own on the server. The server lets one connection in with
  * it at a time, so that two processes never have the same.
  */
-import { randomInt } from 'node:crypto'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
@@ -99,6 +98,6 @@ async function takePlace(logins: Logins): Promise<void> {
 const roomWaitMs = 10_000
 
 function turned(count: number): number[] {
-  const first = randomInt(count)
+  const first = process.pid % count
   return Array.from({ length: count }, (_, at) => (first + at) % count)
 }
