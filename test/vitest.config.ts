@@ -15,6 +15,7 @@ export const slowTests = [
   'test/agents/groups/browser.test.ts', // Chromium
   'test/agents/groups/deaths.test.ts', // a conversation whose worker dies, again and again
   'test/agents/groups/stream-kills.test.ts', // processes that are killed, and started again
+  'test/agents/tool-servers/sessions.test.ts', // workers that are killed, and started again
   'test/agents/tool-servers/odd-answers.test.ts', // hundreds of answers, each asked for twice
   'test/agents/mcp-services/conformance.test.ts', // a client and a server for each scenario
   'test/agents/memories/tools.test.ts', // sessions, one after another

@@ -26,6 +26,7 @@ import { openProjectNetworks } from './infra/project-networks.ts'
 import { keepMemoryVectors } from './agents/memory-vectors.ts'
 import { keepPeers } from './agents/peers.ts'
 import { beginTasks } from './agents/tasks.ts'
+import { endToolServerSessions } from './agents/tool-server-sessions.ts'
 import { deliverWebhooks } from './infra/webhooks.ts'
 import { machineSecrets, type Checkouts } from './infra/machine-secrets.ts'
 import type { VmWork } from './infra/vms.ts'
@@ -118,6 +119,7 @@ async function handleAgents(
   await handleSessionSteps(services, nodeId)
   await handleTriggers(services)
   beginTasks(services)
+  endToolServerSessions(services)
   keepPeers(services)
   keepMemoryVectors(services)
   return { firing: keepFiringSchedules(services, stopping) }

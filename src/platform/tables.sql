@@ -1212,6 +1212,20 @@ create table mcp_people (
 );
 CREATE INDEX mcp_people_owner_user ON public.mcp_people USING btree (owner_user_id);
 
+create table mcp_sessions (
+  id uuid not null,
+  session_id uuid,
+  url text not null,
+  credential_id uuid,
+  sealed_session bytea not null,
+  created_at timestamp with time zone not null default now(),
+  constraint mcp_sessions_pkey PRIMARY KEY (id),
+  constraint mcp_sessions_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE SET NULL,
+  constraint mcp_sessions_url_check CHECK ((octet_length(url) <= 2048))
+);
+CREATE INDEX mcp_sessions_left ON public.mcp_sessions USING btree (id) WHERE (session_id IS NULL);
+CREATE UNIQUE INDEX mcp_sessions_session ON public.mcp_sessions USING btree (session_id, url);
+
 create table memberships (
   id uuid not null,
   organization_id uuid not null,

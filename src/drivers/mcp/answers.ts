@@ -108,7 +108,7 @@ export class McpAnswers {
     const messages = await this.#read(gathered.take(), id)
     if (!this.#waited.get(id)?.outcome)
       throw new McpAnswerError(`The server’s answer to ${method} has no message with the id of the request.`)
-    return new Response(JSON.stringify(messages), { headers: { 'content-type': 'application/json' } })
+    return withBody(response, JSON.stringify(messages))
   }
 
   /** The same events with placeholders. */

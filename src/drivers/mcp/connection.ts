@@ -117,6 +117,13 @@ export async function withMcp<Result>(
   }
 }
 
+/** Ends a session at its server, as far as that answers within 5 s. */
+export async function endMcpSession(target: Omit<McpTarget, 'limitMs'>, session: McpServerSession): Promise<void> {
+  const link = new Link({ ...target, limitMs: endMs }, session)
+  await link.open()
+  await link.close(true)
+}
+
 /** One piece of work: over one link, or another once the server no longer knows the session of the first. */
 class Connecting {
   saidNoTools = false

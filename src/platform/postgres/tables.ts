@@ -266,6 +266,10 @@ export type Tables = {
   mcp_people: {
     id: string; organizationId: string; ownerUserId: string; eventPosition: number
   }
+  mcp_sessions: {
+    id: string; sessionId: string | null; url: string; credentialId: string | null; sealedSession: Buffer
+    createdAt: string
+  }
   memberships: {
     id: string; organizationId: string; userId: string; role: string; createdAt: string; deactivatedAt: string | null
   }

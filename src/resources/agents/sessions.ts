@@ -23,6 +23,7 @@ import { hasNamedFiles } from './files/contents.ts'
 import { readInitialEvents } from './sessions/event-shapes.ts'
 import { mergeMetadata, readShape, readText } from './agents/field-rules.ts'
 import { checkHasVm, readResourceOrders } from './session-resources/orders.ts'
+import { leaveMcpSessions } from './mcp/kept-sessions.ts'
 import { forgetTokens } from './session-resources/rows.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcomes/rows.ts'
 import { tellOfSession } from './sessions/happenings.ts'
@@ -232,6 +233,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
     if (session.environmentId) await discardEnvironment(call, tx, session.environmentId)
     await forgetSessionSecrets(tx, session.id)
     await forgetTokens(tx, session.id)
+    await leaveMcpSessions(tx, session.id)
     await tellOfSession(tx, session, 'session.archived')
     return (
       moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)

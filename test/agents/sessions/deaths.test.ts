@@ -130,6 +130,7 @@ test('a session whose worker dies comes to the same end at whichever statement i
   while (outlived === 0) {
     const together = Array.from({ length: togetherMax }, (_, at) => died + at) // until one has no statement left to die at
     const ends = await Promise.all(together.map(async (at) => [at + 1, await runToEnd(at + 1, at)] as const))
+    await closeMortals() // Postgres has no connections for all of them
     for (const [number, { log, life }] of ends) {
       if (life.sent > life.statements) died++
       else outlived++

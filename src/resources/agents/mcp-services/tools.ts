@@ -1,7 +1,7 @@
 /** The tools of services: asked with the person's connection, which remembers what the service says of it. */
 import type { McpToolList } from '#src/drivers/mcp/tools.ts'
 import { transaction } from '#src/platform/postgres.ts'
-import { listServerTools, type Bearer, type McpOutcome } from '#src/resources/agents/mcp/servers.ts'
+import { listServerTools, type Bearer, type McpOrder, type McpOutcome } from '#src/resources/agents/mcp/servers.ts'
 import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 import { noteToolsCount } from './choices.ts'
 import type { ConnectorOwner } from './people.ts'
@@ -47,12 +47,12 @@ export async function listServiceTools(
   services: RefreshServices,
   owner: ConnectorOwner,
   service: McpService,
-  signal?: AbortSignal,
+  how: Pick<McpOrder, 'keeper' | 'signal'> = {},
 ): Promise<McpOutcome<McpToolList>> {
   const outcome = await listServerTools(services, {
     url: service.url,
     bearer: () => serviceBearer(services, service),
-    ...(signal ? { signal } : {}),
+    ...how,
   })
   if (outcome.status === 'ok' && outcome.result.tools.length !== service.toolsCount)
     await transaction(services.db, (tx) => noteToolsCount(tx, owner, service.id, outcome.result.tools.length))

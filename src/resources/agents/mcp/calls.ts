@@ -7,10 +7,12 @@ import { McpAnswerError } from '#src/drivers/mcp/faults.ts'
 import type { McpTool } from '#src/drivers/mcp/tools.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
+import { transaction } from '#src/platform/postgres.ts'
 import { isAgentOf } from '#src/resources/agents/agents/rows.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { askMcpServer, type McpOutcome } from './servers.ts'
+import { hasOtherMcpSessions, leaveMcpSessions } from './kept-sessions.ts'
 import { listSourceTools, sourcesOf, type ToolSource } from './sources.ts'
 import type { RefreshServices } from './refreshing.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
@@ -57,8 +59,12 @@ export async function listSessionTools(
 ): Promise<McpListing> {
   const tools = new Map<string, readonly McpTool[]>()
   const errors: NewEvent[] = []
+  const sources = await sourcesIn(services, session)
+  const urls = sources.map(({ url }) => url)
+  if (await hasOtherMcpSessions(services.db, session.id, urls))
+    await transaction(services.db, (tx) => leaveMcpSessions(tx, session.id, urls))
   await Promise.all(
-    (await sourcesIn(services, session)).map(async (source) => {
+    sources.map(async (source) => {
       const outcome = await listSourceTools(source, signal)
       if (outcome.status !== 'ok') return void errors.push(failure(outcome, source))
       tools.set(source.name, outcome.result.tools)
@@ -82,18 +88,22 @@ export async function callMcpTool(
 ): Promise<{ result: ToolResult; errors: NewEvent[] }> {
   const source = (await sourcesIn(services, session)).find(({ name }) => name === call.serverName)
   if (!source) return { result: failed('The agent no longer has this tool server.'), errors: [] }
-  const { url, bearer, missing } = source
+  const { url, bearer, missing, keeper } = source
   if (source.disabled.has(call.name)) return { result: failed('This tool is disabled.'), errors: [] }
   if (missing !== null) return { result: failed(missing.error), errors: [failure(missing, source)] }
-  const asked = await askMcpServer(services, { url, bearer, limitMs: callMs, signal }, async (connection) => {
-    try {
-      return await connection.callTool(call.name, call.input)
-    } catch (error) {
-      // It answered, so the tool ran: the model hears of it, and is not made to believe that nobody could be reached.
-      if (error instanceof McpAnswerError) return { error: `${error.message} The call was made.` }
-      throw error
-    }
-  })
+  const asked = await askMcpServer(
+    services,
+    { url, bearer, limitMs: callMs, signal, ...(keeper ? { keeper } : {}) },
+    async (connection) => {
+      try {
+        return await connection.callTool(call.name, call.input)
+      } catch (error) {
+        // It answered, so the tool ran: the model hears of it, and is not made to believe that nobody could be reached.
+        if (error instanceof McpAnswerError) return { error: `${error.message} The call was made.` }
+        throw error
+      }
+    },
+  )
   signal.throwIfAborted()
   const outcome = await source.told(asked)
   if (outcome.status === 'ok') return { result: await readResult(outcome.result, masker), errors: [] }
@@ -113,11 +123,11 @@ async function readResult(answer: McpCallAnswer, masker: Masker): Promise<ToolRe
 /** The sources of a session's tools. A connection is a person's, so a VM's token, which others may hold, uses none. */
 function sourcesIn(
   services: RefreshServices,
-  { agentDefinition, organizationId, ownerUserId: userId, vaultIds, usedByVm }: McpSession,
+  { id: sessionId, agentDefinition, organizationId, ownerUserId: userId, vaultIds, usedByVm }: McpSession,
 ): Promise<ToolSource[]> {
   const { mcp_servers, mcp_services } = agentDefinition
   const definition = { mcp_servers, mcp_services: usedByVm ? [] : mcp_services }
-  return sourcesOf(services, { definition, organizationId, userId, vaultIds })
+  return sourcesOf(services, { sessionId, definition, organizationId, userId, vaultIds })
 }
 
 /**

@@ -40,6 +40,14 @@ export type McpOrder = {
   keeper?: (bearer: Bearer | null) => McpSessionKeeper
 }
 
+/** A failure of our own beside a request, such as of the database: it says nothing about the server. */
+export class OwnFault extends Error {
+  constructor(cause: unknown) {
+    super('A failure of our own.', { cause })
+    this.name = 'OwnFault'
+  }
+}
+
 const listMs = limits.mcpDiscoverySeconds * 1000
 
 /**
@@ -85,6 +93,7 @@ export async function askMcpServer<Result>(
     }
   } catch (error) {
     if (ours.fault) throw ours.fault // our own faults say nothing about the server
+    if (error instanceof OwnFault) throw error.cause
     const refusal = refusalOf(noticed, credential !== null)
     if (refusal) return refusal
     const why = whyUnreachable(error, noticed.failure(), late, limitMs)

@@ -14,10 +14,13 @@ import {
   serviceOutcome,
 } from '#src/resources/agents/mcp-services/tools.ts'
 import type { RefreshServices } from './refreshing.ts'
-import { listServerTools, type Bearer, type McpOutcome } from './servers.ts'
+import { listServerTools, type Bearer, type McpOrder, type McpOutcome } from './servers.ts'
+import { sessionKeeper } from './kept-sessions.ts'
 
 /** Whose tools they are, stored uuids. `userId` null: nobody's, so that no credential and no connector is used. */
 export type SourceOwner = {
+  /** The session that goes on with the servers' sessions; null: they end with each request. */
+  sessionId?: string
   definition: Pick<AgentDefinition, 'mcp_servers' | 'mcp_services'>
   organizationId: string
   userId: string | null
@@ -32,6 +35,8 @@ export type ToolSource = {
   /** The names of its tools that are not offered. */
   disabled: ReadonlySet<string>
   list: (signal?: AbortSignal) => Promise<McpOutcome<McpToolList>>
+  /** Where the server's session is kept; null: it ends with each request. */
+  keeper: McpOrder['keeper'] | null
   /** An outcome in terms of what its person can do about it. */
   told: <Result>(outcome: McpOutcome<Result>) => Promise<McpOutcome<Result>>
   /** Why it cannot be asked; null when it can. */
@@ -59,17 +64,19 @@ export async function listSourceTools(
 
 function serversOf(
   services: RefreshServices,
-  { definition, organizationId, userId, vaultIds }: SourceOwner,
+  { definition, organizationId, userId, vaultIds, sessionId }: SourceOwner,
 ): ToolSource[] {
   return definition.mcp_servers.map(({ name, url }) => {
     const bearer = async (): Promise<Bearer | null> =>
       userId === null ? null : vaultBearer(services, { organizationId, userId }, vaultIds, url)
+    const keeper = keeperOf(services, sessionId, url)
     return {
       name,
       url,
       bearer,
+      keeper,
       disabled: new Set<string>(),
-      list: (signal) => listServerTools(services, { url, bearer, ...(signal ? { signal } : {}) }),
+      list: (signal) => listServerTools(services, { url, bearer, ...asked(keeper, signal) }),
       told: async (outcome) => outcome,
       missing: null,
     }
@@ -78,7 +85,7 @@ function serversOf(
 
 async function connectorsOf(
   services: RefreshServices,
-  { definition, organizationId, userId }: SourceOwner,
+  { definition, organizationId, userId, sessionId }: SourceOwner,
 ): Promise<ToolSource[]> {
   const { mcp_servers: servers, mcp_services: wanted } = definition
   if (userId === null || wanted.length === 0) return []
@@ -91,9 +98,11 @@ async function connectorsOf(
     (service): ToolSource => ({
       name: service.id,
       url: service.url,
+      keeper: keeperOf(services, sessionId, service.url),
       bearer: () => serviceBearer(services, service),
       disabled: new Set([...(disabledOf.get(service.id) ?? []), ...service.disabledTools]),
-      list: (signal) => listServiceTools(services, owner, service, signal),
+      list: (signal) =>
+        listServiceTools(services, owner, service, asked(keeperOf(services, sessionId, service.url), signal)),
       told: (outcome) => serviceOutcome(services, service, outcome),
       missing: service.connected
         ? null
@@ -103,12 +112,21 @@ async function connectorsOf(
   return [...present, ...named.flatMap(({ id }) => (catalog.has(id) ? [] : goneSource(id)))]
 }
 
+function keeperOf(services: RefreshServices, sessionId: string | undefined, url: string): ToolSource['keeper'] {
+  return sessionId === undefined ? null : (bearer) => sessionKeeper(services, { sessionId, url }, bearer)
+}
+
+function asked(keeper: ToolSource['keeper'], signal: AbortSignal | undefined): Pick<McpOrder, 'keeper' | 'signal'> {
+  return { ...(keeper ? { keeper } : {}), ...(signal ? { signal } : {}) }
+}
+
 /** A connector that the operator no longer offers. */
 function goneSource(id: string): ToolSource {
   const missing: Failed = { status: 'unreachable', error: `The connector ${id} is no longer offered here.` }
   return {
     name: id,
     url: '',
+    keeper: null,
     bearer: async () => null,
     disabled: new Set(),
     list: async () => missing,
