@@ -7,6 +7,9 @@ const numbers: ReadonlySet<number> = new Set([21, 23, 26, 700, 701])
 const truth = 16
 const documents: ReadonlySet<number> = new Set([114, 3802])
 
+/** A value is written in parts of so many characters, so that a large one holds nobody. */
+const sliceLength = 64 * 1024
+
 /** One result, in parts. */
 export function* shownResult(
   { fields, rows, command, rowCount }: SqlResult,
@@ -16,17 +19,35 @@ export function* shownResult(
   const names = fields.map(({ name }) => `${JSON.stringify(name)}:`)
   const types = fields.map(({ dataTypeID }) => dataTypeID)
   for (const [at, row] of rows.entries()) {
-    const values = row.map((value, column) => shownValue(value, rawText ? 0 : (types[column] ?? 0)))
-    const shown = arrayMode ? `[${values.join()}]` : `{${values.map((value, column) => names[column] + value).join()}}`
-    yield at === 0 ? shown : `,${shown}`
+    yield `${at === 0 ? '' : ','}${arrayMode ? '[' : '{'}`
+    for (const [column, value] of row.entries()) {
+      yield `${column === 0 ? '' : ','}${arrayMode ? '' : names[column]}`
+      yield* shownValue(value, rawText ? 0 : (types[column] ?? 0))
+    }
+    yield arrayMode ? ']' : '}'
   }
   yield ']}'
 }
 
-function shownValue(value: string | null, type: number): string {
-  if (value === null) return 'null'
-  if (type === truth) return value === 't' ? 'true' : 'false'
-  if (numbers.has(type) && Number.isFinite(Number(value))) return String(Number(value))
-  if (documents.has(type)) return value // it is JSON as it is, however deep
-  return JSON.stringify(value)
+function* shownValue(value: string | null, type: number): Generator<string> {
+  if (value === null) yield 'null'
+  else if (type === truth) yield value === 't' ? 'true' : 'false'
+  else if (numbers.has(type) && Number.isFinite(Number(value))) yield String(Number(value))
+  else if (documents.has(type))
+    yield* slices(value) // it is JSON as it is, however deep
+  else {
+    yield '"'
+    for (const slice of slices(value)) yield JSON.stringify(slice).slice(1, -1)
+    yield '"'
+  }
+}
+
+/** A text in parts that end between characters. */
+function* slices(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(from + sliceLength, text.length)
+    if (to < text.length && (text.charCodeAt(to - 1) & 0xfc00) === 0xd800) to--
+    yield text.slice(from, to)
+    from = to
+  }
 }

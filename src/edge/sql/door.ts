@@ -17,7 +17,7 @@ import { shownResult } from './answers.ts'
 import { logInForSql, type SqlLogin } from './login.ts'
 import { readSqlCaller, readSqlRequest, type SqlRequest } from './request.ts'
 import { countRequests, type SqlRequests } from './requests.ts'
-import { runQueries, SqlFailed, type SqlResult } from './run.ts'
+import { runQueries, SqlFailed, tooLargeAnswer, type SqlResult } from './run.ts'
 
 /** What the door needs. */
 export type SqlDoorParts = Omit<SqlLogin, 'failedLogins'> & { proxy: Pick<PostgresProxy, 'serve'>; socketPath: string }
@@ -73,16 +73,26 @@ async function answer(
 }
 
 async function send(response: ServerResponse, asked: SqlRequest, results: readonly SqlResult[]): Promise<void> {
-  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
-  let piece = ''
+  const pieces: Buffer[] = []
+  let bytes = 0
+  const take = (text: string): void => {
+    const piece = Buffer.from(text)
+    bytes += piece.length
+    if (bytes > limits.sqlAnswerBytes) throw tooLargeAnswer()
+    pieces.push(piece)
+  }
+  let text = ''
   for (const part of partsOf(asked, results)) {
-    piece += part
-    if (piece.length < pieceLength) continue
-    response.write(piece)
-    piece = ''
+    text += part
+    if (text.length < pieceLength) continue
+    take(text)
+    text = ''
     await nextTurn() // clients of the proxy are waiting
   }
-  response.end(piece)
+  take(text)
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes })
+  for (const piece of pieces) response.write(piece)
+  response.end()
 }
 
 function* partsOf(asked: SqlRequest, results: readonly SqlResult[]): Generator<string> {

@@ -68,11 +68,7 @@ export async function runQueries(
         'timeout',
         `The statements took longer than ${limits.sqlSeconds} s, and were cancelled. Ask for less, or use the Postgres port.`,
       )
-    if (bytes > limits.sqlAnswerBytes)
-      throw new BerthError(
-        'request_too_large',
-        `The answer has more than ${limits.sqlAnswerBytes / 1024 / 1024} MiB: ask for fewer rows, or use the Postgres port.`,
-      )
+    if (bytes > limits.sqlAnswerBytes) throw tooLargeAnswer()
     if (error instanceof pg.DatabaseError) {
       if (error.code === sqlStates.query_canceled && warning?.code === error.code) error.hint ??= warning.message // why the proxy did that
       throw new SqlFailed(error)
@@ -121,4 +117,12 @@ async function runEach(client: pg.Client, queries: readonly SqlQuery[]): Promise
     results.push({ fields, rows, command, rowCount })
   }
   return results
+}
+
+/** What is said of an answer that is larger than the limit: as it comes, or as JSON. */
+export function tooLargeAnswer(): BerthError {
+  return new BerthError(
+    'request_too_large',
+    `The answer has more than ${limits.sqlAnswerBytes / 1024 / 1024} MiB: ask for fewer rows, or use the Postgres port.`,
+  )
 }

@@ -1,5 +1,5 @@
 /** What a skill is: the folder that was sent, checked, and what its SKILL.md says of it. */
-import { parseDocument } from 'yaml'
+import { parseDocument, visit, type Document } from 'yaml'
 import { BerthError } from '#src/platform/errors.ts'
 import { skillLimits } from '#src/platform/limits/skills.ts'
 import { isZip, readZip, shortened, type ZippedFile } from './zip.ts'
@@ -138,8 +138,10 @@ function splitInstructions(bytes: Buffer): { front: string; rest: string } {
 
 function parseFrontMatter(text: string): Readonly<Record<string, unknown>> {
   try {
-    const document = parseDocument(text, { uniqueKeys: true, logLevel: 'silent' })
-    const value: unknown = document.errors.length > 0 ? null : document.toJS({ maxAliasCount: 10 })
+    // The library compares each key of a map with all others, and quotes the text at each error.
+    const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' })
+    const isWrong = document.errors.length > 0 || hasKeyTwice(document)
+    const value: unknown = isWrong ? null : document.toJS({ maxAliasCount: 10 })
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown> // just checked
   } catch {
     // as below: aliases or nesting without end
@@ -147,6 +149,19 @@ function parseFrontMatter(text: string): Readonly<Record<string, unknown>> {
   throw invalid(
     'The front matter of SKILL.md is not YAML with name: and description:. Put texts with a colon in quotes.',
   )
+}
+
+function hasKeyTwice(document: Document): boolean {
+  let isTwice = false
+  visit(document, {
+    Map(_, { items }) {
+      const keys = new Set(items.map(({ key }) => String(key)))
+      if (keys.size === items.length) return undefined
+      isTwice = true
+      return visit.BREAK
+    },
+  })
+  return isTwice
 }
 
 function readSkillName(given: unknown): string {
