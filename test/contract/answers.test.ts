@@ -114,6 +114,9 @@ const results: Readonly<Record<string, { result: () => string; says: RegExp }>> 
     says: /more than 20000 values|rows/,
   },
   'tool.many-events': { result: () => '{"content":[]}', says: /\(no content\)/ },
+  'tool.data-lines-events': { result: () => '{"content":[]}', says: /more than 10000 lines/ },
+  'tool.other-lines-events': { result: () => '{"content":[]}', says: /\(no content\)/ },
+  'tool.comment-lines-events': { result: () => '{"content":[]}', says: /\(no content\)/ },
   'tool.too-large': { result: () => toolText(17 * megabyte, 'a'), says: /more than 16 MiB/ },
 }
 const listed: Readonly<Record<string, { result: () => string; says: RegExp }>> = {
@@ -126,6 +129,15 @@ const listed: Readonly<Record<string, { result: () => string; says: RegExp }>> =
     result: () => `{"tools":[{"name":"a","description":"${filled(900_000, 'a')}","inputSchema":{"type":"object"}}]}`,
     says: /^1 tools/,
   },
+  'tools.brackets': {
+    result: () => `{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"a":${brackets(900_000)}}}}]}`,
+    says: /more than 20000 values/,
+  },
+  'tools.brackets-over': {
+    result: () =>
+      `{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"a":${brackets(30 * megabyte)}}}}]}`,
+    says: /more than 1 MiB/,
+  },
   'tools.many': {
     result: () =>
       `{"tools":[${filled(120_000, '{"name":"a","inputSchema":{"type":"object"}},')}{"name":"a","inputSchema":{"type":"object"}}]}`,
@@ -136,6 +148,14 @@ const listed: Readonly<Record<string, { result: () => string; says: RegExp }>> =
 const searches: Readonly<Record<string, { body: () => string; says: RegExp }>> = {
   'search.results': { body: () => `{"results":[${filled(1.5 * megabyte, '{},')}{}]}`, says: /could not be reached/ },
   'search.text': { body: () => `{"results":[{"title":"${filled(1.9 * megabyte, 'a ')}"}]}`, says: /^a a a/ },
+}
+
+/** What comes before the result: events, and lines without an empty one. */
+const filledNotes: Readonly<Record<string, () => string>> = {
+  'tool.many-events': () => filled(4 * megabyte, event('{"jsonrpc":"2.0","method":"notifications/x"}')),
+  'tool.data-lines-events': () => filled(15 * megabyte, 'data: a\n'),
+  'tool.other-lines-events': () => filled(15 * megabyte, 'a\n'),
+  'tool.comment-lines-events': () => filled(15 * megabyte, ':\r'),
 }
 
 function answerTool(name: string, body: string, res: ServerResponse): void {
@@ -153,8 +173,7 @@ function answerTool(name: string, body: string, res: ServerResponse): void {
     return send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32601,"message":"no"}}`)
   const result = reply(results[name]?.result() ?? '{}')
   if (!name.endsWith('-events')) return send(result)
-  const notes =
-    name === 'tool.many-events' ? filled(4 * megabyte, event('{"jsonrpc":"2.0","method":"notifications/x"}')) : ''
+  const notes = filledNotes[name]?.() ?? ''
   res.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${notes}event: message\n${event(result)}`)
 }
 

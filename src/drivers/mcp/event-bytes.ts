@@ -4,6 +4,7 @@ import { McpAnswerError } from './faults.ts'
 
 /** Between two turns of the event loop. */
 const eventsBetweenTurns = 50
+const stepMs = 8
 /** Of one stream. */
 const eventsMax = 100_000
 /** Lines of data in one event: messages are one line, unless they are printed for people. */
@@ -53,13 +54,19 @@ export class GatheredBytes {
 export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
   const reading = new EventReading()
   let events = 0
-  for await (const chunk of body)
+  let untilMs = performance.now() + stepMs
+  for await (const chunk of body) {
+    if (performance.now() >= untilMs) {
+      await nextTurn() // lines that are no events take their time too
+      untilMs = performance.now() + stepMs
+    }
     for (const event of reading.read(chunk)) {
       if (++events > eventsMax)
         throw new McpAnswerError(`The server’s answer has more than ${eventsMax} events, which is the limit.`)
       yield event
       if (events % eventsBetweenTurns === 0) await nextTurn()
     }
+  }
 }
 
 const nothing: Omit<ServerEvent, 'data'> = { id: null, name: null, retryMs: null }
