@@ -39,7 +39,7 @@ const chat = {
   stop: ['x'],
   temperature: 1,
   top_p: 1,
-  max_tokens: 100,
+  max_tokens: 2000, // a model that thinks needs more than 1,024
   user: 'u',
   metadata: {},
   n: 1,

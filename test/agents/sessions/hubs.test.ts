@@ -152,5 +152,5 @@ test('live events are the same as those in the log later', async () => {
   await append(db, session, { type: 'session.status_idle' })
   expect(await live).toEqual(await collect(followEmissions({ db, pubsub }, session, 0), 8))
   expect(said.filter(Boolean).length).toBeGreaterThanOrEqual(4)
-  expect(said.filter((one) => !one).length).toBeGreaterThanOrEqual(2) // those that are too long: 1e300 has 300 digits where Postgres writes it
+  expect(said.filter((one) => !one).length).toBeGreaterThanOrEqual(1) // the one that is too long; 1e300 is stored as it was written
 })

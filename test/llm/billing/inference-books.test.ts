@@ -112,9 +112,12 @@ describe('the books', () => {
     await until('what it has open is written', async () => ((await rowOf(paid!))?.outputTokens ?? 0) > 20)
     child.child.kill('SIGKILL')
     await child.ended
-    await endSilent(world.db, { but: await idOf(world.first) })
-    const books = await balancedBooks(world.db, payer.organizationId)
-    expect([books.open, books.leases]).toEqual([0, 0])
+    const but = await idOf(world.first)
+    await until('what it had sent to the database before is over', async () => {
+      await endSilent(world.db, { but })
+      return (await balancedBooks(world.db, payer.organizationId)).open === 0
+    })
+    expect((await balancedBooks(world.db, payer.organizationId)).leases).toBe(0)
     const finished = child.lines.flatMap((line) => /^finished (.*)$/.exec(line)?.[1] ?? [])
     expect(finished.length).toBeGreaterThan(10)
     const kept = await findAll<{ id: string }>(
