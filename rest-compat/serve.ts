@@ -6,6 +6,7 @@ import { shownError } from '#schema/public-error.ts'
 import { missingToken, noting, userTokenRequired, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json/body.ts'
+import { bodyLength, holdBodyOf } from '#src/platform/json/held-bodies.ts'
 import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
@@ -120,6 +121,7 @@ function admission(
   return async (request, reply) => {
     const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
     if (route.peopleOnly && caller.kind === 'key') throw userTokenRequired()
+    holdBodyOf(caller, bodyLength(request.headers) ?? 0, reply.raw)
     admitted.set(request, caller)
     const allowance = spendRequest(services.limiter, caller, method === 'POST')
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
@@ -144,6 +146,7 @@ function answerHandler(
   return async (request, reply) => {
     const caller = admitted.get(request) ?? anybody // set for open routes; no other route is reached without a caller
     if (route.open) setAllowance(reply, await services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute))
+    if (bodyLength(request.headers) === undefined) holdBodyOf(caller, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
     const asked = request.headers['anthropic-beta'] === undefined ? operation : forAnthropic

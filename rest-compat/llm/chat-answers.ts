@@ -16,7 +16,7 @@ import { claimKey, send, setAllowance, type Claim } from '../answers.ts'
 import type { Handler, HandWritten, SurfaceParts } from '../routes.ts'
 import { ChatEnd, createRunningChats } from './chat-ends.ts'
 import { attemptHeaders } from './envelope.ts'
-import { bodyLength, holdBody } from './held-bodies.ts'
+import { bodyLength, holdBody } from '#src/platform/json/held-bodies.ts'
 import { sendChat, streamHeaders } from './chat-streams.ts'
 import type { FailureText, StreamText } from './chunks.ts'
 
@@ -94,7 +94,7 @@ export function makeAdmit({
     const admission = admitChat({ caller, limiter: services.limiter })
     const { payer, allowance } = admission instanceof Promise ? await admission : admission
     setAllowance(reply, allowance)
-    holdBody(payer.organizationId, bodyLength(request.headers) ?? 0, reply.raw)
+    holdBody(payer.organizationId, bodyLength(request.headers) ?? 0, reply.raw, 'key_rate_limited')
     request.admitted = { payer, allowance, caller, credential: credential ?? '' }
   }
 }
@@ -103,7 +103,7 @@ export function makeAdmit({
 export function admittedOf(request: AdmittedRequest, reply: FastifyReply): Admitted {
   if (!request.admitted) throw new Error('a chat was handled that was never admitted')
   if (bodyLength(request.headers) === undefined)
-    holdBody(request.admitted.payer.organizationId, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
+    holdBody(request.admitted.payer.organizationId, request.rawBody?.length ?? 0, reply.raw, 'key_rate_limited') // it came in chunks
   return request.admitted
 }
 

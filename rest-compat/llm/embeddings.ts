@@ -11,7 +11,7 @@ import { ChatEnd, createRunningChats } from './chat-ends.ts'
 import { embeddingHeaders, embeddingList, embeddingsBody } from './embedding-schemas.ts'
 import { embeddingsText } from './embedding-texts.ts'
 import { attemptHeaders } from './envelope.ts'
-import { holdBody } from './held-bodies.ts'
+import { holdBody } from '#src/platform/json/held-bodies.ts'
 
 /** The route. */
 export const embeddingsRoute: HandWritten = {
@@ -31,7 +31,7 @@ export const embeddingsRoute: HandWritten = {
       async handle(request, reply) {
         const { payer, caller } = admittedOf(request, reply)
         const body = readEmbeddingBody(services.config, request.body)
-        holdBody(payer.organizationId, answerBytes(body), reply.raw)
+        holdBody(payer.organizationId, answerBytes(body), reply.raw, 'key_rate_limited')
         const end = new ChatEnd(reply.raw, running, stopping)
         try {
           const key = request.headers['idempotency-key']

@@ -11,6 +11,7 @@ import { callerName } from '#src/platform/access/callers.ts'
 import { keepText, sendKept } from '#src/platform/compression.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json/body.ts'
+import { holdBodyOf } from '#src/platform/json/held-bodies.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { beginStream } from '#src/platform/streams/open-streams.ts'
@@ -75,6 +76,7 @@ async function answer(
     await countRefusedCredential(services.limiter, request.ip)
     throw caller.refusal
   }
+  holdBodyOf(caller, request.rawBody?.length ?? 0, reply.raw)
   const single = singleOf(request)
   const key = request.method === 'POST' && caller.kind !== 'nobody' ? request.headers['idempotency-key'] : undefined
   if (single && key !== undefined && mayChange(single))

@@ -250,7 +250,7 @@ export const limits = {
   chatIdLength: 512, // characters of the ids and names that a caller sends back
   chatStreamsPerCaller: 1000, // a key serves a whole application
   chatStreamStalledSeconds: 300, // a reader that accepts nothing for so long counts as gone
-  chatBodyBytesPerOrganization: 512 * 1024 * 1024, // of requests whose answers are not complete, in one process
+  bodyBytesPerOrganization: 512 * 1024 * 1024, // of requests of 64 KiB or more whose answers are not complete, in one process
   chatJoinedLength: 16 * 1024 * 1024, // characters of a stream that is joined; as much as an answer that is not streamed may have in bytes
   chatReplayBytes: 4 * 1024 * 1024, // a longer stream is not stored under its Idempotency-Key
 
