@@ -1,7 +1,7 @@
 /** The schemas of the three OpenAPI descriptions are JSON Schema as a strict validator takes it, not only as linters do. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startBerth, type Berth } from '../support/berth.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
 
 let berth: Berth
 beforeAll(async () => {
