@@ -8,6 +8,7 @@ import { fileLimits } from '#src/platform/limits/files.ts'
 import type { KeptResponse, RepeatedResponse } from '#src/platform/idempotency.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
+import { checkRoom } from '#src/platform/metrics/rooms.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Surface } from './routes.ts'
 
@@ -87,7 +88,7 @@ export type Claim = {
  * do what made the response.
  */
 export async function claimKey(
-  { idempotency }: Services,
+  { config, db, idempotency }: Services,
   caller: Caller,
   key: string | string[],
   request: FastifyRequest,
@@ -99,6 +100,8 @@ export async function claimKey(
   const fingerprint = sha256(
     `${request.method} ${request.url}\n${(await sha256InSteps(request.rawBody ?? Buffer.alloc(0))).toString('base64')}`,
   )
+  const room = 'organizationId' in caller ? caller.organizationId : null
+  if (room) await checkRoom({ config, db }, room, 'answers')
   const kept = await idempotency.begin(name, key, fingerprint)
   if (kept) allowAgain(caller, kept.grants)
   return kept

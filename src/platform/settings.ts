@@ -29,6 +29,7 @@ import {
   textLike,
   uidRange,
 } from './settings/readers.ts'
+import { roomSettings } from './settings/rooms.ts'
 
 /**
  * Numbers that no system assigns: above those of useradd for users and their containers, and of systemd for its own.
@@ -133,6 +134,7 @@ export const settings = {
     'uploads, outputs of builds, backups, files and skills of agents that one organization may store; `0` is no limit',
     'a quarter of the disk for files; with S3 none',
   ),
+  ...roomSettings,
   diskFloorMb: optional(
     'BERTH_DISK_FLOOR_MB',
     count('megabytes that must stay free on a disk before anything large is stored there'),

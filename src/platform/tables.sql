@@ -124,7 +124,7 @@ create table build_jobs (
   repo_key text,
   git_ref text,
   commit_sha text,
-  sealed_spec bytea not null,
+  sealed_spec bytea,
   template_id uuid not null,
   vcpu_count integer not null,
   memory_mb integer not null,
@@ -159,6 +159,7 @@ create table build_jobs (
   constraint build_jobs_check1 CHECK (((status <> 'running'::text) OR ((node_id IS NOT NULL) AND (started_at IS NOT NULL)))),
   constraint build_jobs_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
   constraint build_jobs_output_type_check CHECK ((output_type = ANY (ARRAY['artifact'::text, 'template'::text, 'function'::text]))),
+  constraint build_jobs_spec_check CHECK (((sealed_spec IS NOT NULL) OR (status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))),
   constraint build_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
   constraint build_jobs_submitted_role_check CHECK ((submitted_role = ANY (ARRAY['viewer'::text, 'member'::text, 'admin'::text, 'owner'::text]))),
   constraint build_jobs_timeout_seconds_check CHECK (((timeout_seconds >= 1) AND (timeout_seconds <= 7200))),
@@ -1787,6 +1788,16 @@ create table skills (
 );
 CREATE INDEX skills_owner ON public.skills USING btree (organization_id, owner_user_id, id DESC);
 CREATE INDEX skills_owner_user ON public.skills USING btree (owner_user_id);
+
+create table stored_bytes (
+  organization_id uuid not null,
+  room text not null,
+  part integer not null default 0,
+  backend integer not null,
+  bytes bigint not null,
+  constraint stored_bytes_pkey PRIMARY KEY (organization_id, room, part, backend),
+  constraint stored_bytes_room_check CHECK ((room = ANY (ARRAY['answers'::text, 'definitions'::text, 'transcripts'::text, 'logs'::text, 'deliveries'::text])))
+);
 
 create table task_chunks (
   task_id uuid not null,

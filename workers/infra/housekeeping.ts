@@ -3,6 +3,7 @@ import type { ScheduledTask } from 'node-cron'
 import { forgetIdempotencyKeys } from '#src/platform/idempotency.ts'
 import { every } from '#src/platform/jobs/periodic.ts'
 import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
+import { foldStoredBytes, recountStoredBytes } from '#src/platform/metrics/rooms.ts'
 import type { Background } from '#src/platform/services.ts'
 import { endVmsOfRuns } from '#src/resources/agents/environments/ended-runs.ts'
 import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environments/vms.ts'
@@ -84,6 +85,8 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     every('* * * * *', 'deleting backups', () => forgetOldBackups(services)),
     every('17 * * * *', 'deleting old records', () => forget(services)),
     every('* * * * *', 'giving up undecided events of triggers', () => giveUpFires(services.db)),
+    every('47 * * * *', 'adding up what is stored', () => foldStoredBytes(services.db)),
+    every('47 4 * * *', 'counting anew what is stored', async () => void (await recountStoredBytes(services.db))),
     every('27 * * * *', 'rotating build logs', () => rotateLogPartitions(services.db)),
   ]
 }

@@ -9,4 +9,5 @@ export const lockNumbers = {
   domainChecks: 4_823_095,
   webhookClaims: 4_823_096,
   peerExchanges: 4_823_097,
+  storedBytes: 4_823_098,
 } as const

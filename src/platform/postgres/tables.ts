@@ -31,7 +31,7 @@ export type Tables = {
   build_jobs: {
     id: string; organizationId: string; createdBy: string | null; status: string; repoUrl: string | null
     sealedSource: Buffer | null; repoKey: string | null; gitRef: string | null; commitSha: string | null
-    sealedSpec: Buffer; templateId: string; vcpuCount: number; memoryMb: number; timeoutSeconds: number
+    sealedSpec: Buffer | null; templateId: string; vcpuCount: number; memoryMb: number; timeoutSeconds: number
     outputType: string; outputName: string; error: string | null; exitCode: number | null; failingStep: number | null
     output: unknown; cancelRequested: boolean; nodeId: string | null; queuedAt: string; startedAt: string | null
     claimedAt: string | null; finishedAt: string | null; tail: string[]; logEndMs: number | null
@@ -388,6 +388,9 @@ export type Tables = {
   skills: {
     id: string; organizationId: string; ownerUserId: string; name: string; displayName: string; latestVersionId: string
     createdAt: string; updatedAt: string
+  }
+  stored_bytes: {
+    organizationId: string; room: string; part: number; backend: number; bytes: number
   }
   task_chunks: {
     taskId: string; number: number; body: string; endBytes: number

@@ -8,6 +8,7 @@ import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
+import { forgetPart } from '#src/platform/metrics/rooms.ts'
 import type { Build } from './builds/rows.ts'
 import { heldBuildRun, type BuildClaim, type BuildProgress } from './builds/runs.ts'
 import { endOf } from '#src/platform/texts.ts'
@@ -151,7 +152,14 @@ export async function rotateLogPartitions(db: Db): Promise<void> {
   const oldest = nameOfDay(today - daysKept)
   for (const { name } of partitions) {
     if (name >= oldest) continue
-    await withDdlLock(db, (tx) => change(tx, sql`drop table if exists ${sql.table(name)}`))
+    const [day] = await findAll<{ day: number }>(
+      db,
+      sql`select (ms / ${sql.lit(dayMs)})::int as day from ${sql.table(name)} limit 1`,
+    )
+    await withDdlLock(db, async (tx) => {
+      if (day) await forgetPart(tx, 'logs', day.day)
+      await change(tx, sql`drop table if exists ${sql.table(name)}`)
+    })
     readyDays.get(db)?.clear()
   }
 }

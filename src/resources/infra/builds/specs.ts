@@ -161,5 +161,6 @@ export function sealSpec(sealer: Sealer, buildId: string, spec: BuildSpec): Buff
 
 /** A build's spec. */
 export function openSpec(sealer: Sealer, build: Pick<Build, 'id' | 'sealedSpec'>): BuildSpec {
+  if (!build.sealedSpec) throw new Error('a build that has ended has no order any more')
   return JSON.parse(sealer.open(build.sealedSpec, `build_jobs.spec:${build.id}`)) as BuildSpec // sealed by sealSpec
 }

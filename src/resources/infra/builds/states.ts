@@ -51,7 +51,7 @@ export async function finishBuild(
       status,
       sql`
       finished_at = now(), error = ${error}, exit_code = ${exitCode}, failing_step = ${failingStep}, output = ${output && JSON.stringify(output)}::jsonb,
-      tail = ${tail}::text[], log_end_ms = ${ms}, log_end_seq = ${seq}`,
+      sealed_spec = null, tail = ${tail}::text[], log_end_ms = ${ms}, log_end_seq = ${seq}`,
       from,
     )
     if (!finished) return undefined

@@ -1,0 +1,152 @@
+/**
+ * How many bytes of a caller's size an organization stores, by rooms. Triggers count them in the transactions that write the
+ * rows (migration 0056); here the counts are read, compared with the limits, and kept in order.
+ */
+import type { RawBuilder } from 'kysely'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { roomLimits, roomUse, type RoomName } from '#src/platform/limits/rooms.ts'
+import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
+import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { roomSettings } from '#src/platform/settings/rooms.ts'
+
+type Asking = { config: Config; db: Db }
+
+const retryAfterSeconds = 60
+const bytesPerMb = 1024 * 1024
+
+/** Until when organizations are known to have room, by the monotonic clock: of those far from the limit. */
+const remembered = createBoundedMap<string, number>({ entriesMax: roomUse.rememberedMax })
+
+/**
+ * Whether an organization may store more. What is in flight at that moment is not counted yet, so a limit is exceeded by the
+ * requests of one moment at most. Far from the limit one look holds for a second.
+ */
+async function hasRoom({ config, db }: Asking, organizationId: string, room: RoomName): Promise<boolean> {
+  const limitBytes = limitOf(config, room)
+  if (limitBytes === Infinity) return true
+  const key = `${room} ${organizationId}`
+  if ((remembered.get(key) ?? 0) > performance.now()) return true
+  const { bytes } = await getOne<{ bytes: number }>(
+    db,
+    sql`select coalesce(sum(bytes), 0)::bigint as bytes from stored_bytes where organization_id = ${organizationId} and room = ${room}`,
+  )
+  if (bytes >= limitBytes) return false
+  if (limitBytes - bytes > roomUse.farBytes) remembered.set(key, performance.now() + roomUse.rememberedMs)
+  return true
+}
+
+/** Refuses whatever would store more where an organization has no room. @throws BerthError rate_limited. */
+export async function checkRoom(asking: Asking, organizationId: string, room: RoomName): Promise<void> {
+  if (!(await hasRoom(asking, organizationId, room))) throw roomFull(asking.config, room)
+}
+
+/** The error for a room that is full. */
+function roomFull(config: Config, room: RoomName): BerthError {
+  const { holds, advice } = roomLimits[room]
+  const { name } = roomSettings[settingOf[room]]
+  const limitMb = limitOf(config, room) / bytesPerMb
+  return new BerthError(
+    'rate_limited',
+    `Too much is stored: ${holds} have ${limitMb} MB, which is the limit (${name}). ${advice}.`,
+    { retryAfterSeconds },
+  )
+}
+
+const settingOf = {
+  answers: 'orgAnswersMb',
+  definitions: 'orgDefinitionsMb',
+  transcripts: 'orgTranscriptsMb',
+  logs: 'orgLogsMb',
+  deliveries: 'orgDeliveriesMb',
+} as const
+
+function limitOf(config: Config, room: RoomName): number {
+  const mb = config[settingOf[room]]
+  return mb === 0 ? Infinity : mb * bytesPerMb
+}
+
+/** A table whose columns triggers count, as its migration declared it; SQL names a row `stored`. */
+type CountedTable = {
+  table: string
+  room: RoomName
+  organization: string
+  columns: string[]
+  bytes: string
+  part: string
+}
+
+/** What is counted, from the comments that `count_stored_bytes` wrote. */
+async function readCountedTables(db: Db): Promise<CountedTable[]> {
+  const rows = await findAll<{ declared: CountedTable }>(
+    db,
+    sql`
+    select obj_description(p.oid, 'pg_proc')::json as declared from pg_proc p
+    where p.pronamespace = current_schema()::regnamespace and p.proname like 'stored\\_bytes\\_of\\_%' order by p.proname`,
+  )
+  return rows.map(({ declared }) => declared)
+}
+
+/** Adds up the rows that each backend of Postgres counts in, so that there are few. For housekeeping. */
+export async function foldStoredBytes(db: Db): Promise<void> {
+  await transaction(db, async (tx) => {
+    await lockCounts(tx)
+    // A row in which an unfinished transaction has counted is locked; it is left for the next time.
+    await change(
+      tx,
+      sql`
+      with taken as (select organization_id, room, part, backend from stored_bytes where backend <> 0 or bytes = 0 for update skip locked),
+      gone as (delete from stored_bytes using taken
+        where (stored_bytes.organization_id, stored_bytes.room, stored_bytes.part, stored_bytes.backend) = (taken.organization_id, taken.room, taken.part, taken.backend) and taken.backend <> 0
+        returning stored_bytes.*)
+      insert into stored_bytes as kept (organization_id, room, part, backend, bytes)
+      select organization_id, room, part, 0, sum(bytes) from gone group by 1, 2, 3 having sum(bytes) <> 0
+      on conflict (organization_id, room, part, backend) do update set bytes = kept.bytes + excluded.bytes`,
+    )
+    await change(tx, sql`delete from stored_bytes where backend = 0 and bytes = 0`)
+  })
+}
+
+/** Forgets what was counted of a part of a room that is gone as a whole. */
+export async function forgetPart(tx: Tx, room: RoomName, part: number): Promise<void> {
+  await change(tx, sql`delete from stored_bytes where room = ${room} and part = ${part}`)
+}
+
+/**
+ * Counts everything anew and corrects the counts, for housekeeping. Each room is read in one statement, which sees rows and
+ * counts at the same moment, so that nothing waits for it.
+ * @returns how many counts were wrong.
+ */
+export async function recountStoredBytes(db: Db): Promise<number> {
+  const tables = await readCountedTables(db)
+  let corrected = 0
+  for (const [room, counted] of Map.groupBy(tables, (one) => one.room)) {
+    corrected += await transaction(db, async (tx) => {
+      await lockCounts(tx)
+      await change(tx, sql`set local statement_timeout = ${sql.lit(roomUse.recountMs)}`)
+      return change(
+        tx,
+        sql`
+        with true_rows as (${sql.join(counted.map(bytesOfTable), sql` union all `)}),
+        there as (select whose, part, sum(bytes) as bytes from true_rows where whose is not null group by 1, 2),
+        counts as (select organization_id as whose, part, sum(bytes) as bytes from stored_bytes where room = ${room} group by 1, 2)
+        insert into stored_bytes as kept (organization_id, room, part, backend, bytes)
+        select whose, ${room}, part, 0, coalesce(there.bytes, 0) - coalesce(counts.bytes, 0)
+        from there full join counts using (whose, part) where coalesce(there.bytes, 0) <> coalesce(counts.bytes, 0)
+        on conflict (organization_id, room, part, backend) do update set bytes = kept.bytes + excluded.bytes`,
+      )
+    })
+  }
+  return corrected
+}
+
+function bytesOfTable({ table, organization, part, bytes }: CountedTable): RawBuilder<unknown> {
+  const [whose, day, size] = [organization, part, bytes].map((text) => sql.raw(text)) // from the migrations
+  return sql`select (${whose}) as whose, (${day}) as part, sum(${size}) as bytes from ${sql.table(table)} stored group by 1, 2`
+}
+
+/** Only one process at a time corrects or folds: they write the same rows. */
+async function lockCounts(tx: Tx): Promise<void> {
+  await change(tx, sql`select pg_advisory_xact_lock(${lockNumbers.storedBytes})`)
+}
