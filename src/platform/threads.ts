@@ -113,7 +113,7 @@ function limitTime(worker: Worker, limitMs: number, late: (spent: string) => voi
   }
   const before = usedMs(worker)
   const look = async (): Promise<void> => {
-    const spentMs = (await usedMs(worker)) - (await before)
+    const spentMs = (await usedMs(worker)) - ((await before) || 0) // it is not running yet when it is asked for the first time
     if (spentMs >= limitMs) return finish(`${limitMs} ms of its processor time`)
     if (!isOver && !Number.isNaN(spentMs)) timer = setTimeout(() => void look(), Math.max(1, limitMs - spentMs))
   }
