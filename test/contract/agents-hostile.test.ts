@@ -39,7 +39,7 @@ beforeAll(async () => {
       properties[key] = described.map(([name]) => name)
       const typed = (isNullable: boolean): string[] =>
         described
-          .filter(([, { type }]) => type !== undefined && Array.isArray(type) === isNullable)
+          .filter(([, { type }]) => type !== undefined && (Array.isArray(type) || type === 'null') === isNullable)
           .map(([name]) => name)
       nullable[key] = [typed(true), typed(false)]
       texts[key] = described.filter(([, { type }]) => [type].flat().includes('string')).map(([name]) => name)
