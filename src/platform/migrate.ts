@@ -33,6 +33,7 @@ export async function migrate(databaseUrl: string, wanted: readonly string[] = m
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [lockNumbers.migrations])
+    await client.query('set statement_timeout = 0') // only the wait has a limit: a migration may have all events to read
     await client.query(
       'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())',
     )
