@@ -251,7 +251,7 @@ const values: [string, object, Record<keyof typeof models, object | RegExp>][] =
     { max_completion_tokens: 15 },
     {
       chat: { max_tokens: 15 },
-      responses: /^max_tokens of this value is not supported: test\/sealed takes 16 at least/,
+      responses: { max_output_tokens: 16 },
       messages: { max_tokens: 15 },
     },
   ],

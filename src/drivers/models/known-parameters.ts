@@ -7,18 +7,16 @@ import { passedParameters, type PassedParameter, type PassedValues, type Selecti
 
 type Knows = true | ((value: unknown) => boolean)
 
-/** The highest temperature at Anthropic, and the fewest tokens of an answer at OpenAI. */
+/** The highest temperature at Anthropic. */
 const anthropicTemperatureMax = 1
-const openaiOutputTokensMin = 16
 
 /** The parameters of each wire format. A function checks the value if a format supports only some values. */
 const known: Readonly<Record<UpstreamKind, Readonly<Partial<Record<SelectiveParameter, Knows>>>>> = {
   'openai-compatible': Object.fromEntries(
-    [...passedParameters, 'seed', 'stop', 'temperature', 'max_tokens'].map((name) => [name, true]),
+    [...passedParameters, 'seed', 'stop', 'temperature'].map((name) => [name, true]),
   ),
   openai: {
     temperature: true,
-    max_tokens: (value) => typeof value === 'number' && value >= openaiOutputTokensMin,
     logprobs: true,
     top_logprobs: true,
     metadata: true,
@@ -31,7 +29,6 @@ const known: Readonly<Record<UpstreamKind, Readonly<Partial<Record<SelectivePara
   },
   anthropic: {
     temperature: (value) => typeof value === 'number' && value <= anthropicTemperatureMax,
-    max_tokens: true,
     stop: true,
     metadata: (value) => isObject(value) && Object.keys(value).every((key) => key === 'user_id'),
     service_tier: isUsualTier,
@@ -40,7 +37,6 @@ const known: Readonly<Record<UpstreamKind, Readonly<Partial<Record<SelectivePara
   // Its answers are deterministic, so every seed is honoured; metadata and names do not change them.
   demo: {
     temperature: true,
-    max_tokens: true,
     seed: true,
     stop: true,
     metadata: true,
@@ -64,13 +60,11 @@ export function neededOf({
   seed,
   stop,
   temperature,
-  maxTokens,
-}: Pick<ModelRequest, 'needed' | 'seed' | 'stop' | 'temperature' | 'maxTokens'>): ModelRequest['needed'] {
+}: Pick<ModelRequest, 'needed' | 'seed' | 'stop' | 'temperature'>): ModelRequest['needed'] {
   const own = [
     { name: 'seed', value: seed },
     { name: 'stop', value: stop.length === 0 ? null : stop },
     { name: 'temperature', value: temperature },
-    { name: 'max_tokens', value: maxTokens },
   ] as const
   const all = [
     ...needed,

@@ -52,8 +52,8 @@ export function messagesBody(target: UpstreamTarget, request: ModelRequest): obj
     tools: request.tools.length > 0 ? request.tools.map(toolOf) : undefined,
     tool_choice: request.tools.length > 0 ? toolChoice(request) : undefined,
     stop_sequences: request.stop.length > 0 ? request.stop : undefined,
-    temperature: temperature ?? undefined,
     // Newer models refuse both together, also where the one has no effect.
+    temperature: temperature === null || (temperature === 1 && topP !== null && topP !== 1) ? undefined : temperature,
     top_p: topP === null || (topP === 1 && temperature !== null) ? undefined : topP,
     output_config: outputConfig(request.responseFormat),
     ...passedOn(request),

@@ -23,7 +23,7 @@ export const passedParameters = [
 export type PassedParameter = (typeof passedParameters)[number]
 
 /** A parameter that only some upstreams support. */
-export type SelectiveParameter = PassedParameter | 'seed' | 'stop' | 'temperature' | 'max_tokens'
+export type SelectiveParameter = PassedParameter | 'seed' | 'stop' | 'temperature'
 
 /** The values that are passed on, each checked for its type. */
 export type PassedValues = Readonly<Partial<Record<PassedParameter, unknown>>>

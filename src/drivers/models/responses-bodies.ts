@@ -12,6 +12,9 @@ import { valuesFor } from './known-parameters.ts'
 import { upstreamError } from './upstream-errors.ts'
 import { cannotListen } from './wire-formats.ts'
 
+/** The fewest tokens that OpenAI takes as a limit. Programs ask for one token to see whether a model answers: fewer than that are asked for so many. */
+const outputTokensMin = 16
+
 type Item = Record<string, unknown>
 
 /**
@@ -52,7 +55,7 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
       : undefined,
     tool_choice: hasTools ? toolChoice(request) : undefined,
     parallel_tool_calls: hasTools ? (request.parallelToolCalls ?? undefined) : undefined,
-    max_output_tokens: request.maxTokens ?? undefined,
+    max_output_tokens: request.maxTokens === null ? undefined : Math.max(outputTokensMin, request.maxTokens),
     temperature: request.temperature ?? undefined,
     top_p: request.topP ?? undefined,
     text: textSettings(request, verbosity),

@@ -108,6 +108,11 @@ export function parseExactly(text: string): unknown {
   ) as unknown
 }
 
+/** What is to be computed with: the nearest double of a number, infinite for one that is too large; any other value as it is. */
+export function computable(value: unknown): unknown {
+  return value instanceof ExactNumber ? value.toNumber() : value
+}
+
 /** Whether a byte is of a number: a digit, a sign, a dot or an `e`. */
 export function isOfNumber(byte: number): boolean {
   return (

@@ -253,18 +253,16 @@ test('log probabilities are passed on with every digit', async () => {
 
 /** Fields that Berth reads itself: each says what it must be, and nothing is sent. */
 const computed: readonly (readonly [path: string, body: string])[] = [
-  ['/v1/chat/completions', '"temperature":0.5000000000000000055'],
   ['/v1/chat/completions', '"max_tokens":9007199254740993'],
-  ['/v1/chat/completions', '"top_p":1e-400'],
+  ['/v1/chat/completions', '"top_p":1e400'],
   ['/v1/chat/completions', '"seed":9007199254740993'],
   ['/v1/chat/completions', '"logit_bias":{"1":1e400}'],
   ['/v1/chat/completions', '"tools":[9007199254740993]'],
   ['/v1/chat/completions', '"metadata":9007199254740993'],
   ['/v1/messages', '"max_tokens":1e400'],
-  ['/v1/messages', '"temperature":-0.0000000000000000000000000000000000000000001e-400'],
   ['/v1/messages', '"tools":[{"name":"order","input_schema":9007199254740993}]'],
   ['/v1/responses', '"max_output_tokens":9007199254740993'],
-  ['/v1/responses', '"top_p":0.30000000000000000000000000000004'],
+  ['/v1/responses', '"top_p":1e400'],
   ['/v1/embeddings', '"dimensions":9007199254740993'],
 ]
 test.each(computed)('%s refuses %s in words, and asks no model', async (path, field) => {
@@ -281,6 +279,16 @@ test.each(computed)('%s refuses %s in words, and asks no model', async (path, fi
   expect(text).toContain(name)
   expect(text).not.toContain('function')
   expect(world.mock.requests).toEqual([])
+})
+
+test.each([
+  ['/v1/chat/completions', '"messages":[{"role":"user","content":"hi"}]'],
+  ['/v1/messages', '"max_tokens":9,"messages":[{"role":"user","content":"hi"}]'],
+  ['/v1/responses', '"input":"hi"'],
+])('%s takes a temperature with more digits than a double has, as many programs write it', async (path, rest) => {
+  const answer = await world.post(path, `{"model":"test/plain",${rest},"temperature":0.69999999999999996}`)
+  expect(answer.status, await answer.text()).toBe(200)
+  expect(world.mock.requests.at(-1)?.body).toMatchObject({ temperature: 0.7 })
 })
 
 test('an embedding whose numbers have more digits than a double is read as the nearest ones', async () => {

@@ -6,6 +6,7 @@ import { limits } from '#src/platform/limits.ts'
 import type { Fields } from './message-shapes.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { checkUpstreams, readSelective } from './selective-parameters.ts'
+import { computable } from '#src/platform/json/numbers.ts'
 
 /** The 400 for an invalid parameter. The sentence begins with its name and quotes no value of the caller's. */
 export function wrongParameter(name: string, sentence: string): BerthError {
@@ -77,7 +78,7 @@ export function switchFrom(fields: Fields, name: string, shownName = name): bool
 }
 
 function numberFrom(body: Fields, name: string, least: number, most: number): number | null {
-  const value = body[name] ?? null
+  const value = computable(body[name] ?? null)
   if (value !== null && (typeof value !== 'number' || !(value >= least && value <= most)))
     throw wrongParameter(name, `must be a number from ${least} to ${most}.`)
   return value
@@ -85,7 +86,7 @@ function numberFrom(body: Fields, name: string, least: number, most: number): nu
 
 /** A whole number from so much, or null when it is absent. @throws BerthError invalid_parameter. */
 export function integerFrom(body: Fields, name: string, least: number): number | null {
-  const value = body[name] ?? null
+  const value = computable(body[name] ?? null)
   if (value !== null && (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least))
     throw wrongParameter(name, least < 0 ? 'must be a whole number.' : `must be a whole number from ${least}.`)
   return value

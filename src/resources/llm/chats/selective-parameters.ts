@@ -6,6 +6,7 @@ import type { ModelRequest } from '#src/drivers/models/model.ts'
 import { isUsualTier, knowsAll, knowsParameter } from '#src/drivers/models/known-parameters.ts'
 import type { PassedParameter, SelectiveParameter } from '#src/drivers/models/parameters.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { computable } from '#src/platform/json/numbers.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Fields } from './message-shapes.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
@@ -26,11 +27,10 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value.l
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0
+const isNumberUpTo = (most: number, value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= most
 const penalty: Rule = {
   wrong: (value) =>
-    typeof value === 'number' && Math.abs(value) <= penaltyMax
-      ? null
-      : `must be a number from -${penaltyMax} to ${penaltyMax}.`,
+    isNumberUpTo(penaltyMax, computable(value)) ? null : `must be a number from -${penaltyMax} to ${penaltyMax}.`,
   idle: (value) => value === 0,
 }
 /** Caching hints for the beginning of a conversation: they make answers cheaper, not different. */
@@ -120,7 +120,6 @@ export function readSelective(body: Fields): Pick<ModelRequest, 'passed' | 'need
 /** What upstreams take of parameters that all of them know. */
 const bounds: Readonly<Record<string, string>> = {
   temperature: '1 at most.',
-  max_tokens: '16 at least, also as max_completion_tokens and max_output_tokens.',
 }
 
 /**

@@ -18,6 +18,7 @@ import { readConversation, readSystem } from './conversations.ts'
 import { checkCacheControl, checkKeys, isAbsent, needsAnthropic, objectFrom, type Reading } from './shapes.ts'
 import { readThinkingAndOutput } from './thinking.ts'
 import { readTools } from './tools.ts'
+import { computable } from '#src/platform/json/numbers.ts'
 
 const sharedKeys = [
   'model',
@@ -74,7 +75,7 @@ export function readMessagesRequest(config: Config, body: unknown): ChatRequest 
   const maxTokens = Math.min(readMaxTokens(fields['max_tokens']), model.maxOutputTokens)
   const stop = readStops(reading, fields['stop_sequences'])
   const temperature = numberFrom(fields, 'temperature')
-  const needed = neededOf({ seed: null, stop, temperature, maxTokens })
+  const needed = neededOf({ seed: null, stop, temperature })
   const request: ModelRequest = {
     ...readShared(reading, fields, maxTokens),
     maxTokens,
@@ -179,7 +180,7 @@ function readMaxTokens(value: unknown): number {
 }
 
 function numberFrom(fields: Fields, name: 'temperature' | 'top_p'): number | null {
-  const value = fields[name]
+  const value = computable(fields[name])
   if (isAbsent(value)) return null
   if (typeof value !== 'number' || !(value >= 0 && value <= 1))
     throw wrongParameter(name, 'must be a number from 0 to 1.')
