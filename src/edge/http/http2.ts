@@ -62,8 +62,11 @@ function countFrame(
 }
 
 function watchFrames(stream: Readable, session: ServerHttp2Session, state: State, limits: SessionLimits): void {
+  let isFirst = true // all of a small request's body
   watchPieces(stream, (bytes) => {
-    if (bytes < limits.smallPieceBytes) countFrame(session, state, 'smallFrames', limits.http2SmallFramesPerSecond)
+    if (bytes < limits.smallPieceBytes && !isFirst)
+      countFrame(session, state, 'smallFrames', limits.http2SmallFramesPerSecond)
+    isFirst = false
   })
 }
 
