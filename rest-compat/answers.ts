@@ -80,6 +80,18 @@ export type Claim = {
   release: () => Promise<void>
 }
 
+/** Refuses a new answer to keep where there is no room; those that are kept are still given. @throws BerthError rate_limited. */
+async function checkAnswersRoom({ config, db }: Services, caller: Caller, release: () => Promise<void>): Promise<void> {
+  const organizationId = 'organizationId' in caller ? caller.organizationId : null
+  if (organizationId === null) return
+  try {
+    await checkRoom({ config, db }, organizationId, 'answers')
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
 /**
  * Claims the key in the header `Idempotency-Key`, or returns the response stored under it.
  * @param grants the permissions that the caller has used by the time the response is stored; empty where every request
@@ -88,7 +100,7 @@ export type Claim = {
  * do what made the response.
  */
 export async function claimKey(
-  { config, db, idempotency }: Services,
+  services: Services,
   caller: Caller,
   key: string | string[],
   request: FastifyRequest,
@@ -96,14 +108,14 @@ export async function claimKey(
 ): Promise<Claim | { kept: RepeatedResponse }> {
   if (typeof key !== 'string' || key.length < 1 || key.length > 255)
     throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
+  const { idempotency } = services
   const name = callerName(caller)
   const fingerprint = sha256(
     `${request.method} ${request.url}\n${(await sha256InSteps(request.rawBody ?? Buffer.alloc(0))).toString('base64')}`,
   )
-  const room = 'organizationId' in caller ? caller.organizationId : null
-  if (room) await checkRoom({ config, db }, room, 'answers')
   const kept = await idempotency.begin(name, key, fingerprint)
   if (kept) allowAgain(caller, kept.grants)
+  else await checkAnswersRoom(services, caller, () => idempotency.release(name, key))
   return kept
     ? { kept }
     : {

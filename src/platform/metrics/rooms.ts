@@ -91,7 +91,7 @@ async function readCountedTables(db: Db): Promise<CountedTable[]> {
 /** Adds up the rows that each backend of Postgres counts in, so that there are few. For housekeeping. */
 export async function foldStoredBytes(db: Db): Promise<void> {
   await transaction(db, async (tx) => {
-    await lockCounts(tx)
+    if (!(await lockCounts(tx))) return
     // A row in which an unfinished transaction has counted is locked; it is left for the next time.
     await change(
       tx,
@@ -123,7 +123,7 @@ export async function recountStoredBytes(db: Db): Promise<number> {
   let corrected = 0
   for (const [room, counted] of Map.groupBy(tables, (one) => one.room)) {
     corrected += await transaction(db, async (tx) => {
-      await lockCounts(tx)
+      if (!(await lockCounts(tx))) return 0
       await change(tx, sql`set local statement_timeout = ${sql.lit(roomUse.recountMs)}`)
       return change(
         tx,
@@ -146,7 +146,11 @@ function bytesOfTable({ table, organization, part, bytes }: CountedTable): RawBu
   return sql`select (${whose}) as whose, (${day}) as part, sum(${size}) as bytes from ${sql.table(table)} stored group by 1, 2`
 }
 
-/** Only one process at a time corrects or folds: they write the same rows. */
-async function lockCounts(tx: Tx): Promise<void> {
-  await change(tx, sql`select pg_advisory_xact_lock(${lockNumbers.storedBytes})`)
+/** Only one process at a time corrects or folds: they write the same rows. @returns whether this one may. */
+async function lockCounts(tx: Tx): Promise<boolean> {
+  const { mine } = await getOne<{ mine: boolean }>(
+    tx,
+    sql`select pg_try_advisory_xact_lock(${lockNumbers.storedBytes}) as mine`,
+  )
+  return mine
 }

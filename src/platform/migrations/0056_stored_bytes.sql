@@ -94,7 +94,10 @@ call count_stored_bytes('mcp_authorizations', 'definitions', 'select organizatio
 call count_stored_bytes('mcp_choices', 'definitions', 'select organization_id from mcp_people where id = stored.person_id', array['disabled_tools']);
 call count_stored_bytes('mcp_connections', 'definitions', 'stored.organization_id',
   array['client_id', 'issuer', 'missing_scope', 'resource', 'revocation_endpoint', 'scope', 'sealed_tokens', 'server_url', 'token_endpoint']);
-call count_stored_bytes('vms', 'definitions', 'stored.organization_id', array['metadata', 'network_policy', 'sealed_git_repos', 'warnings']);
+-- Of a deleted VM the row stays, and nobody can make it smaller.
+call count_stored_bytes('vms', 'definitions', 'stored.organization_id', array['metadata', 'network_policy', 'sealed_git_repos', 'status', 'warnings'],
+  'case when stored.status = ''deleted'' then 0 else coalesce(octet_length(stored.metadata::text), 0) + coalesce(octet_length(stored.network_policy::text), 0)
+    + coalesce(octet_length(stored.sealed_git_repos), 0) + coalesce(octet_length(stored.warnings::text), 0) end');
 call count_stored_bytes('vm_env', 'definitions', 'select organization_id from vms where id = stored.vm_id', array['sealed_value']);
 
 call count_stored_bytes('sessions', 'transcripts', 'stored.organization_id', array['agent_definition', 'metadata', 'outcomes', 'vault_ids']);

@@ -157,8 +157,8 @@ export async function rotateLogPartitions(db: Db): Promise<void> {
       sql`select (ms / ${sql.lit(dayMs)})::int as day from ${sql.table(name)} limit 1`,
     )
     await withDdlLock(db, async (tx) => {
-      if (day) await forgetPart(tx, 'logs', day.day)
       await change(tx, sql`drop table if exists ${sql.table(name)}`)
+      if (day) await forgetPart(tx, 'logs', day.day) // behind the last line that may have been counted
     })
     readyDays.get(db)?.clear()
   }

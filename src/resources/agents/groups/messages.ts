@@ -31,6 +31,7 @@ import {
   type GroupRun,
 } from './rows.ts'
 import { readText } from './texts.ts'
+import { checkRoom } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a message. `recipientIds`: public ids of sessions; without it the mentions in the text count. */
 export type MessageInput = { text: string; recipientIds?: readonly string[] | null }
@@ -48,11 +49,12 @@ export async function sendGroupMessage(call: Call, publicId: string, input: Mess
   return transaction(call.db, async (tx) => {
     const known = await readGroup(tx, scope, publicId)
     checkChange(call.caller, known)
+    await checkRoom({ ...call, db: tx }, known.organizationId, 'transcripts')
     const members = await findMembers(tx, [known.id])
     const recipients = recipientsOf(members, text, input.recipientIds)
     await lockSessions(tx, recipients)
     const group = await readGroup(tx, scope, publicId, sql`for no key update`)
-    checkRoom(group)
+    checkCount(group)
     const message = await addMessage(tx, group, {
       authorType: 'user',
       authorId: group.ownerUserId,
@@ -77,7 +79,7 @@ async function lockSessions(tx: Tx, members: readonly GroupMember[]): Promise<vo
   await change(tx, sql`select 1 from sessions where id = any(${ids}::uuid[]) order by id for no key update`)
 }
 
-function checkRoom({ messageSequence }: Group): void {
+function checkCount({ messageSequence }: Group): void {
   if (messageSequence >= groupLimits.messagesMax)
     throw new BerthError(
       'rate_limited',
