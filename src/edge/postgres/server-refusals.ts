@@ -21,8 +21,10 @@ export class LoginTaken extends Error {}
 /** The server does not let the proxy in any more as it was set up: that is nothing for the client. */
 export class LoginLost extends Error {}
 
-/** A login that is not right; a database that takes nobody, has another name, or that the role may not use: so the owner may have made it. */
-const lostStates = /^(?:28...|55000|3D000|42501)$/
+/** A login that is not right; a database that takes nobody, or has another name: so the owner may have made it. */
+const lostStates = /^(?:28...|55000|3D000)$/
+/** A database that the role may not use; the same state is that of settings which it may not set. */
+const mayNotUse = /^permission denied for database /
 /** The limits of a role and of a database, which the server tells from its own by its words only. */
 const limitOf = { role: /^too many connections for role /, database: /^too many connections for database / }
 
@@ -30,6 +32,6 @@ const limitOf = { role: /^too many connections for role /, database: /^too many 
 export function loginFailure(content: Buffer): LoginLost | LoginTaken | ServerRefused {
   const said = errorField(content, 'M') ?? 'login refused'
   if (limitOf.role.test(said)) return new LoginTaken(said)
-  const isLost = limitOf.database.test(said) || lostStates.test(errorField(content, 'C') ?? '')
+  const isLost = limitOf.database.test(said) || mayNotUse.test(said) || lostStates.test(errorField(content, 'C') ?? '')
   return isLost ? new LoginLost(said) : new ServerRefused(content)
 }
