@@ -1,0 +1,260 @@
+/**
+ * No format holds the web process: whole bodies of JSON, variables of GraphQL, messages on its socket, forms and archives,
+ * each at its largest allowed size in the shapes that take longest to read. The stalls of fields are in stalls.test.ts.
+ */
+import { createClient } from 'graphql-ws'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import WebSocket from 'ws'
+import { limits } from '#src/platform/limits.ts'
+import { skillLimits } from '#src/platform/limits/skills.ts'
+import { zipOf } from '../../agents/skills/zips.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { startAttackedWeb, type AttackedWeb } from '../attacked-web.ts'
+
+const stallMsMax = 50
+const repeats = 3
+const spareBytes = 4096
+/** Of services that read bodies as chats do, which are tried at the full size. */
+const smallerBytes = 4 * 1024 * 1024
+
+let berth: Berth
+let web: AttackedWeb
+let token: string
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000000' } })
+  token = await berth.token()
+  web = await startAttackedWeb(berth)
+}, 60_000)
+afterAll(async () => {
+  await web?.stop()
+  await berth?.stop()
+})
+
+/** As many pieces as fit, each by its place. */
+function filled(bytes: number, piece: (at: number) => string): string {
+  const pieces: string[] = []
+  for (let at = 0, left = bytes; ; at++) {
+    const one = piece(at)
+    left -= Buffer.byteLength(one)
+    if (left < 0) return pieces.join('')
+    pieces.push(one)
+  }
+}
+const list = (one: string) => (bytes: number) => `[${one}${filled(bytes - one.length - 2, () => `,${one}`)}]`
+const nested = (open: string, inside: string, close: string) => (bytes: number) => {
+  const depth = Math.floor((bytes - inside.length) / (open.length + close.length))
+  return open.repeat(depth) + inside + close.repeat(depth)
+}
+const text = (piece: string) => (bytes: number) => `"${filled(bytes - 2, () => piece)}"`
+const object = (entry: (at: number) => string) => (bytes: number) =>
+  `{${filled(bytes - 2, (at) => (at === 0 ? entry(0) : `,${entry(at)}`))}}`
+
+/** Shapes of JSON, each of at most so many bytes. */
+const json: Readonly<Record<string, (bytes: number) => string>> = {
+  'empty lists': list('[]'),
+  'empty objects': list('{}'),
+  'lists in lists': nested('[', '1', ']'),
+  'objects in objects': nested('{"a":', '1', '}'),
+  'lists and objects in turn': nested('[{"a":', '1', '}]'),
+  'a list that is never closed': (bytes) => '['.repeat(bytes),
+  'an object that is never closed': (bytes) => '{"a":'.repeat(Math.floor(bytes / 5)),
+  'short texts': list('"a"'),
+  'texts of escapes': list('"\\u0041\\n"'),
+  'half characters': list('"\\ud800"'),
+  'a text of escapes': text('\\u0041'),
+  'a text of backslashes': text('\\\\'),
+  'a text of quotation marks': text('\\"'),
+  'a text of emojis': text('😀'),
+  'a text that is never closed': (bytes) => `"${'a'.repeat(bytes - 1)}`,
+  'small numbers': list('1'),
+  'large numbers': list('9007199254740993'),
+  'numbers beyond a double': list('1e400'),
+  'negative zeros': list('-0'),
+  'numbers of a thousand digits': list('1'.repeat(1000)),
+  'one number': (bytes) => '1'.repeat(bytes),
+  nulls: list('null'),
+  'many keys': object((at) => `"k${at}":1`),
+  'one key again and again': object(() => '"a":1'),
+  'keys that are numbers': object((at) => `"${at}":1`),
+  'long keys': object((at) => `"${String(at).padStart(1000, 'k')}":1`),
+  'keys that mean something': object(() => '"__proto__":{}'),
+  spaces: (bytes) => `[${' '.repeat(bytes - 2)}]`,
+  'line ends': (bytes) => `[${'\r\n'.repeat(Math.floor((bytes - 2) / 2))}]`,
+}
+
+type Attack = { path: string; type?: string; body: string | Buffer }
+
+/** What held the process each time, of these attacks; an answer must be one of the caller's own faults, or right. */
+async function findStall(make: () => Attack): Promise<string | null> {
+  const { path, type = 'application/json', body } = make()
+  let shortestMs = Infinity
+  for (let time = 0; time < repeats && shortestMs > stallMsMax; time++) {
+    await web.longestStallMs() // what was before
+    // What is refused before it has arrived ends its connection, which the client may tell as a failure.
+    const answer = await fetch(web.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': type },
+      body: typeof body === 'string' ? body : new Uint8Array(body),
+    }).catch(() => null)
+    const said = await answer?.text().catch(() => '')
+    if (answer && answer.status >= 500) return `${answer.status} ${said?.slice(0, 200)}`
+    shortestMs = Math.min(shortestMs, await web.longestStallMs())
+  }
+  return shortestMs > stallMsMax ? `${Math.round(shortestMs)} ms` : null
+}
+
+async function findStalls(attacks: Readonly<Record<string, () => Attack>>): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const [name, make] of Object.entries(attacks)) {
+    const stall = await findStall(make)
+    if (stall !== null) found[name] = stall
+  }
+  return found
+}
+
+/** Each shape of JSON between these texts. */
+const inJson = (path: string, bytes: number, before: string, after: string): Record<string, () => Attack> =>
+  Object.fromEntries(
+    Object.entries(json).map(([name, shape]) => [
+      name,
+      () => ({ path, body: before + shape(bytes - spareBytes - before.length - after.length) + after }),
+    ]),
+  )
+
+describe('no body of JSON holds the process', () => {
+  test.each([
+    [
+      'variables of GraphQL',
+      '/graphql',
+      limits.graphqlBodyBytes,
+      '{"query":"query ($f: VmFilter) { vms(filter: $f) { nodes { id } } }","variables":{"f":',
+      '}}',
+    ],
+    ['operations of GraphQL together', '/graphql', limits.graphqlBodyBytes, '', ''],
+    ['a VM', '/api/v1/vms', limits.infraBodyBytes, '{"metadata":', '}'],
+    ['an agent', '/agents/v1/agents', limits.agentsBodyBytes, '{"name":"a","tools":', '}'],
+    [
+      'events of a session',
+      '/agents/v1/sessions/sesn_01m8d8hcwweavrbgqqkwzps3en/events',
+      limits.eventsBodyBytes,
+      '{"events":',
+      '}',
+    ],
+    ['a chat', '/llm/v1/chat/completions', limits.gatewayBodyBytes, '{"model":"berth/demo","messages":', '}'],
+    ['a message', '/llm/v1/messages', smallerBytes, '{"model":"berth/demo","max_tokens":9,"messages":', '}'],
+    ['a response', '/llm/v1/responses', smallerBytes, '{"model":"berth/demo","input":', '}'],
+    ['texts to embed', '/llm/v1/embeddings', smallerBytes, '{"model":"berth/demo-embeddings","input":', '}'],
+  ])(
+    '%s',
+    async (_, path, bytes, before, after) => {
+      expect(await findStalls(inJson(path, bytes, before, after))).toEqual({})
+    },
+    180_000,
+  )
+})
+
+const boundary = 'x'
+const formOf = (parts: string): Buffer => Buffer.from(`${parts}--${boundary}--\r\n`, 'latin1')
+const part = (headers: string, content: string): string => `--${boundary}\r\n${headers}\r\n\r\n${content}\r\n`
+const named = (name: string, file = ''): string =>
+  `Content-Disposition: form-data; name="${name}"${file === '' ? '' : `; filename="${file}"`}`
+const fileBytes = 4 * 1024 * 1024
+
+/** Shapes of forms. */
+const forms: Readonly<Record<string, () => Buffer>> = {
+  'many small fields': () => formOf(filled(fileBytes, (at) => part(named(`f${at}`), '1'))),
+  'many small files': () => formOf(filled(fileBytes, (at) => part(named('file', `a${at}`), '1'))),
+  'one field again and again': () => formOf(filled(fileBytes, () => part(named('purpose'), ''))),
+  'a long header': () => formOf(part(`${named('file', 'a')}\r\nX: ${'x'.repeat(fileBytes)}`, '1')),
+  'many headers': () =>
+    formOf(part(`${named('file', 'a')}\r\n${filled(fileBytes, (at) => `X${at}: y\r\n`).trimEnd()}`, '1')),
+  'a name of quotation marks': () => formOf(part(named('\\"'.repeat(fileBytes / 4)), '1')),
+  'a file name of semicolons': () => formOf(part(named('file', ';='.repeat(fileBytes / 4)), '1')),
+  'a file of almost boundaries': () => formOf(part(named('file', 'a'), `\r\n--`.repeat(fileBytes / 4))),
+  'a file of line ends': () => formOf(part(named('file', 'a'), '\r\n'.repeat(fileBytes / 2))),
+  'a field that is too long': () => formOf(part(named('purpose'), 'x'.repeat(fileBytes))),
+  hyphens: () => Buffer.alloc(fileBytes, '-'),
+  'nothing but boundaries': () => Buffer.from(`--${boundary}\r\n`.repeat(fileBytes / 5)),
+  'what is never closed': () => Buffer.from(part(named('file', 'a'), 'x'.repeat(fileBytes)).slice(0, -2)),
+  'no part at all': () => Buffer.alloc(fileBytes),
+}
+
+const skill = '---\nname: a\ndescription: b\n---\nx'
+/** Shapes of archives. */
+const archives: Readonly<Record<string, () => Buffer>> = {
+  'as many entries as may be': () =>
+    zipOf([
+      { path: 'a/SKILL.md', content: skill },
+      ...Array.from({ length: 1990 }, (_, at) => ({ path: `a/f${at}`, content: '1' })),
+    ]),
+  'more entries than may be': () => zipOf(Array.from({ length: 65_000 }, (_, at) => ({ path: `a/f${at}` }))),
+  'folders in folders': () => zipOf(Array.from({ length: 1990 }, (_, at) => ({ path: `${'a/'.repeat(at % 120)}x` }))),
+  'one path again and again': () => zipOf(Array.from({ length: 1990 }, () => ({ path: 'a/SKILL.md', content: skill }))),
+  'long paths': () => zipOf(Array.from({ length: 400 }, (_, at) => ({ path: `a/${at}${'x'.repeat(60_000)}` }))),
+  'what unpacks to much': () => zipOf([{ path: 'a/SKILL.md', content: Buffer.alloc(25 * 1024 * 1024, 'x') }]),
+  'instructions of spaces': () =>
+    zipOf([{ path: 'a/SKILL.md', content: skill + ' '.repeat(skillLimits.instructionsBytes - 100) }]),
+  'instructions of line ends': () =>
+    zipOf([{ path: 'a/SKILL.md', content: skill + '\n'.repeat(skillLimits.instructionsBytes - 100) }]),
+  'almost an end, everywhere': () => Buffer.from('PK\x05\x06'.repeat(1024 * 1024), 'latin1'),
+  'almost entries, everywhere': () => Buffer.from('PK\x01\x02'.repeat(1024 * 1024), 'latin1'),
+  'a long comment': () => zipOf([{ path: 'a/SKILL.md', content: skill }], { comment: 'x'.repeat(65_000) }),
+  'a count that is not true': () => zipOf([{ path: 'a/SKILL.md', content: skill }], { count: 65_535 }),
+}
+
+const asForm = (path: string, make: () => Buffer) => (): Attack => ({
+  path,
+  type: `multipart/form-data; boundary=${boundary}`,
+  body: make(),
+})
+const ofAll = (path: string, shapes: Readonly<Record<string, () => Buffer>>): Record<string, () => Attack> =>
+  Object.fromEntries(Object.entries(shapes).map(([name, make]) => [name, asForm(path, make)]))
+const inForm = (archive: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from(`--${boundary}\r\n${named('files[]', 'a.zip')}\r\nContent-Type: application/zip\r\n\r\n`, 'latin1'),
+    archive,
+    Buffer.from(`\r\n--${boundary}--\r\n`, 'latin1'),
+  ])
+
+describe('no form and no archive holds the process', () => {
+  test('a file of agents', async () => {
+    expect(await findStalls(ofAll('/agents/v1/files', forms))).toEqual({})
+  }, 120_000)
+
+  test('a skill', async () => {
+    expect(await findStalls(ofAll('/agents/v1/skills', forms))).toEqual({})
+  }, 120_000)
+
+  test('an archive with a skill', async () => {
+    const shapes = Object.fromEntries(Object.entries(archives).map(([name, make]) => [name, () => inForm(make())]))
+    expect(await findStalls(ofAll('/agents/v1/skills', shapes))).toEqual({})
+  }, 120_000)
+})
+
+test('no message on the socket of GraphQL holds the process', async () => {
+  const found: Record<string, string> = {}
+  for (const [name, shape] of Object.entries(json)) {
+    let shortestMs = Infinity
+    for (let time = 0; time < repeats && shortestMs > stallMsMax; time++) {
+      const socket = new WebSocket(`${web.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+      await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+      await web.longestStallMs()
+      const over = new Promise((resolve) => socket.once('close', resolve).once('message', resolve))
+      socket.send(`{"type":"connection_init","payload":${shape(limits.graphqlBodyBytes - spareBytes)}}`)
+      await over
+      shortestMs = Math.min(shortestMs, await web.longestStallMs())
+      socket.terminate()
+    }
+    if (shortestMs > stallMsMax) found[name] = `${Math.round(shortestMs)} ms`
+  }
+  expect(found).toEqual({})
+  // The process takes clients as before.
+  const client = createClient({
+    url: `${web.url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { Authorization: `Bearer ${token}` },
+  })
+  const events = client.iterate({ query: '{ __typename }' })
+  expect(await events.next()).toMatchObject({ value: { data: { __typename: 'Query' } } })
+  await client.dispose()
+}, 180_000)
