@@ -1,14 +1,12 @@
 /** Custom scalars, and what the built-in numbers take. */
-import { GraphQLError, GraphQLFloat, GraphQLInt, Kind, valueFromASTUntyped, type ValueNode } from 'graphql'
+import { GraphQLError, GraphQLFloat, Kind, valueFromASTUntyped, type ValueNode } from 'graphql'
 import { timestamp } from '#src/platform/clock.ts'
 import { computable, ExactNumber, NumberReader } from '#src/platform/json/numbers.ts'
 import { builder, type TextMap, type TextMapPatch } from './builder.ts'
 
 // What is computed with is the nearest double: programs write 0.7 as 0.69999999999999996, too.
-for (const type of [GraphQLFloat, GraphQLInt]) {
-  const { parseValue } = type
-  type.parseValue = (value) => parseValue(computable(value))
-}
+const { parseValue: readFloat } = GraphQLFloat
+GraphQLFloat.parseValue = (value) => readFloat(computable(value))
 
 builder.scalarType('DateTime', {
   description: 'A point in time: RFC 3339, UTC, three fractional digits: `2026-04-07T04:27:43.197Z`.',
