@@ -3,21 +3,19 @@
  * its clients.
  */
 import type { Duplex } from 'node:stream'
-import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import type { Network } from '#src/drivers/project-door.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
-import { enqueueSetup } from '#src/resources/infra/databases/jobs.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
 import { followChanges, type Followed } from './databases/changes.ts'
 import { tellClaims } from './databases/claims.ts'
 import { clientUsers, createFinder, isAskedFor, isInNetwork, namesNone, verifierOf } from './databases/finder.ts'
 import { createOwnLogins } from './databases/own-logins.ts'
+import { createSetups } from './databases/setups.ts'
 import { createWriters } from './databases/writers.ts'
 import type { Server } from './postgres/backend.ts'
 import type { Admission, Asked, ClientKind, Directory, Found } from './postgres/directory.ts'
@@ -51,26 +49,31 @@ type Known = { followed: Followed; epochs: Followed['epochs']; database: Databas
 export const anonymousClaims = JSON.stringify({ role: 'anon' })
 
 const useRecordedMs = 5_000
-/** Whoever changes them again and again gets no more than that. */
-const setUpAgainMs = 10_000
-const databasesMax = 10_000
 
-/** Opens them. @param reach how servers are reached. @param edgeId this process, as others know it. @param workMs how long clients but the owner may work at a stretch; less for tests */
-export function openDatabases(
-  services: Services,
-  {
-    reach,
-    checkToken,
-    edgeId,
-    workMs = limits.postgresWorkSeconds * 1000,
-  }: { reach: Reach; checkToken: CheckToken; edgeId: string; workMs?: number | undefined },
-): EdgeDatabases {
+/**
+ * What the edge's databases need.
+ * @property reach how servers are reached.
+ * @property edgeId this process, as others know it.
+ * @property workMs how long clients but the owner may work at a stretch; less for tests.
+ * @property setUpSeconds how long a login waits that finds its server otherwise than it was set up; less for tests.
+ */
+type Opening = {
+  reach: Reach
+  checkToken: CheckToken
+  edgeId: string
+  workMs?: number | undefined
+  setUpSeconds?: number | undefined
+}
+
+/** Opens them. */
+export function openDatabases(services: Services, opening: Opening): EdgeDatabases {
+  const { reach, checkToken, edgeId, workMs = limits.postgresWorkSeconds * 1000, setUpSeconds = 5 } = opening
   const { sealer } = services
   const changes = followChanges(services, edgeId)
   const writers = createWriters((database) => serverOf(database, 'claims'))
   const takeLogin = createOwnLogins(writers)
   const find = createFinder(services)
-  const setUpAgain = createSetup(services)
+  const setUpAgain = createSetups(services, setUpSeconds)
   const unwatch = changes.watch((change) => {
     if (change.change === 'renewed' || !change.kinds) writers.forget(change.databaseId)
   })
@@ -178,22 +181,6 @@ function refusalIn({ status }: Database, kind: ClientKind): PostgresRefusal | nu
     error: 'has failed: its statusReason says why',
   }
   return new PostgresRefusal('cannot_connect_now', `the database ${why[status] ?? `is ${status}`}`)
-}
-
-/**
- * Makes a function that has the roles of a server set up again. Every role may change its own password and settings, and the
- * clients of a database share one: what one of them changes must not last for the others.
- */
-function createSetup(services: Services): (databaseId: string) => void {
-  const lastMs = createBoundedMap<string, number>({ entriesMax: databasesMax })
-  return (databaseId) => {
-    if (performance.now() - (lastMs.get(databaseId) ?? -Infinity) < setUpAgainMs) return
-    lastMs.set(databaseId, performance.now())
-    log.warn({ database: encodeId('database', databaseId) }, 'a database is set up again: its roles were changed')
-    enqueueSetup(services, databaseId).catch((error: unknown) =>
-      log.error({ err: error }, 'a database could not be set up again'),
-    )
-  }
 }
 
 async function reached(reach: Reach, databaseId: string): Promise<Duplex> {

@@ -43,6 +43,7 @@ const randomness: Readonly<Record<string, string>> = {
   'src/drivers/compute/loopback-addresses.ts': 'an address of a VM’s own on loopback',
   'src/drivers/compute/qemu/machine-users.ts': 'where an instance begins among the users of machines',
   'src/drivers/mcp/transport.ts': 'where a connection begins among the numbers of requests',
+  'src/edge/databases/own-logins.ts': 'in which order a process takes logins that others take too',
   'src/platform/ids.ts': 'ids and tokens',
   'src/platform/secrets.ts': 'nonces and the sealing key',
   'src/resources/infra/certificates/claims.ts': 'attempts at certificates that are not made together',

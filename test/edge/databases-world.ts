@@ -54,7 +54,12 @@ const withoutLimits = (text: string): string => text.replaceAll(/ with admin (?:
 /** Opens one. `neighbour`: the other organization's database has a server of its own; `alone`: outside of a run of tests, which has a Postgres for Berth. */
 export async function openDatabasesWorld(
   settings: Record<string, string> = {},
-  { workMs, neighbour = false, alone = false }: { workMs?: number; neighbour?: boolean; alone?: boolean } = {},
+  {
+    workMs,
+    setUpSeconds = 0.2, // there is no worker that would do it
+    neighbour = false,
+    alone = false,
+  }: { workMs?: number; setUpSeconds?: number; neighbour?: boolean; alone?: boolean } = {},
 ): Promise<DatabasesWorld> {
   const server = await startTestPostgres()
   const berth = await startBerth({ settings, ...(alone ? { on: server } : {}) })
@@ -75,7 +80,7 @@ export async function openDatabasesWorld(
     world.reached++
     return (id === foreign.row.id && otherSockets ? otherSockets : sockets).connect()
   }
-  const databases = openDatabases(services, { reach, checkToken, edgeId, workMs })
+  const databases = openDatabases(services, { reach, checkToken, edgeId, workMs, setUpSeconds })
   const proxy = await openProxy({
     host: '127.0.0.1',
     port: 0,

@@ -82,7 +82,7 @@ export async function openProxyWorld(
     prepare: null,
     workMs: null,
     isCurrent: () => true,
-    onLoginLost: () => undefined,
+    onLoginLost: () => Promise.resolve(false),
     connect: sockets.connect,
     onActivity: () => void world.activities++,
   }

@@ -4,7 +4,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { findUnmeasured, findWatched, storeMetrics, watchedTopic } from '#src/resources/infra/databases/metrics.ts'
 import { enqueueSetup } from '#src/resources/infra/databases/jobs.ts'
-import { askForFaults, faultsReason } from '#src/resources/infra/databases/server-faults.ts'
+import { askForFaults, faultsReason, otherVersion } from '#src/resources/infra/databases/server-faults.ts'
 import { explainDatabase } from '#src/resources/infra/databases/states.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { askForRest, findIdleDatabases, putToSleep } from '#src/resources/infra/databases/sleep.ts'
@@ -52,10 +52,11 @@ async function checkServer({ services, compute }: VmWork, database: Database): P
   const machine = database.vmId === null ? undefined : compute.find(machineId({ id: database.vmId }))
   if (!machine) return
   const said = await runSql(machine, { database: 'postgres', sql: askForFaults(database), timeoutMs: queryTimeoutMs })
-  const faults = said.split('\n').filter(Boolean)
+  const found = said.split('\n').filter(Boolean)
+  if (found.length > 0) await enqueueSetup(services, database.id)
+  const faults = found.filter((fault) => fault !== otherVersion)
   const reason = faults.length > 0 ? `${faultsReason}${faults.join(', ')}.` : null
   const isSaid = database.statusReason?.startsWith(faultsReason) ?? false
-  if (reason !== null) await enqueueSetup(services, database.id)
   if (isSaid ? database.statusReason !== reason : reason !== null && database.statusReason === null)
     await explainDatabase(services.db, database, reason)
 }

@@ -2,6 +2,7 @@
  * Gives each connection of a client who is not the owner a role of its own on the server. The server lets one connection in with
  * it at a time, so that two processes never have the same.
  */
+import { randomInt } from 'node:crypto'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
@@ -34,13 +35,13 @@ type Logins = { taken: number; free: Record<OwnLoginKind, number[]>; waiting: ((
 /** Such connections leave room for the owner's, those too whose client has gone and whose statement has not ended. */
 const takenMax = roomOf('anonymous', limits.postgresBackendsMax)
 
-/** Begins with all free. Each process begins at another number, so that processes rarely meet. */
+/** Begins with all free. Each process takes them in an order of its own, so that processes rarely meet. */
 export function createOwnLogins(writers: Pick<Writers, 'write'>): TakeLogin {
   const loginsOf = createBoundedMap<string, Logins>({ entriesMax: databasesMax })
   return async (database, kind) => {
     const logins = loginsOf.get(database.id) ?? {
       taken: 0,
-      free: { anonymous: turned(takenMax), authenticated: turned(takenMax) },
+      free: { anonymous: shuffled(takenMax), authenticated: shuffled(takenMax) },
       waiting: [],
     }
     loginsOf.set(database.id, logins)
@@ -97,7 +98,12 @@ async function takePlace(logins: Logins): Promise<void> {
 }
 const roomWaitMs = 10_000
 
-function turned(count: number): number[] {
-  const first = process.pid % count
-  return Array.from({ length: count }, (_, at) => (first + at) % count)
+/** All of them, in an order by chance: another process that holds many of them in a row is not met at each try. */
+function shuffled(count: number): number[] {
+  const numbers = Array.from({ length: count }, (_, at) => at)
+  for (let left = count; left > 1; ) {
+    const at = randomInt(left--)
+    numbers.push(...numbers.splice(at, 1))
+  }
+  return numbers
 }

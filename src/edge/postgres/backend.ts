@@ -79,7 +79,6 @@ export async function openBackend(
     throw new PostgresRefusal('cannot_connect_now', 'the database is starting up: try again in a moment')
   } catch (error) {
     if (error instanceof PostgresRefusal || error instanceof ServerRefused) throw error
-    if (error instanceof LoginLost) admission.onLoginLost()
     log.warn({ err: error, database: admission.databaseId }, 'a database cannot be reached')
     throw new PostgresRefusal('cannot_connect_now', 'the database cannot be reached now: try again in a moment')
   } finally {
@@ -88,23 +87,36 @@ export async function openBackend(
 }
 
 async function begin(admission: Server, settings: ReadonlyMap<string, string>, key: string): Promise<Backend> {
-  for (let tries = loginTries; ; tries--) {
-    const login = await admission.takeLogin?.().catch((error: unknown) => {
-      if (!(error instanceof LoginTaken) || tries <= 1) throw error
-      return null
-    })
-    if (login === null) continue
+  try {
+    return await beginOnce(admission, settings, key)
+  } catch (error) {
+    if (!(error instanceof LoginLost) || !(await admission.onLoginLost())) throw error
+    return beginOnce(admission, settings, key)
+  }
+}
+
+async function beginOnce(admission: Server, settings: ReadonlyMap<string, string>, key: string): Promise<Backend> {
+  let areTaken = true
+  for (let tries = loginTries; tries > 0; tries--) {
     try {
+      const login = await admission.takeLogin?.()
       const backend = await beginAs(admission, login, settings, key)
       if (!login || (await login.check(backend))) return backend
       backend.close()
+      areTaken = false
     } catch (error) {
       if (!(error instanceof LoginTaken)) throw error
+      log.debug({ err: error, database: admission.databaseId }, 'a login is another connection’s')
     }
-    if (tries <= 1) throw new LoginLost('no login of its own is as it was made')
   }
+  if (!areTaken) throw new LoginLost('no login of its own is as it was made')
+  throw new PostgresRefusal(
+    'too_many_connections',
+    'the connections that clients without the token may have to this database are in use: try again in a moment',
+  )
 }
-const loginTries = 8
+/** Of those that one process may hold, other processes may have most. */
+const loginTries = 16
 
 async function beginAs(
   admission: Server,

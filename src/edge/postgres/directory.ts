@@ -73,8 +73,8 @@ export type Admission = {
   isCurrent(): boolean
   /** A new connection to the server; wakes one that sleeps. @throws PostgresRefusal that the client is told; any other error is logged */
   connect(): Promise<Duplex>
-  /** The server does not let the proxy in any more as it has set it up. */
-  onLoginLost(): void
+  /** The server does not let the proxy in any more as it has set it up. Answers whether it has been set up again, so that another try may help. */
+  onLoginLost(): Promise<boolean>
   /** A client of the database has asked something; called every few seconds at most. */
   onActivity(): void
 }

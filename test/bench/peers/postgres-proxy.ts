@@ -35,7 +35,7 @@ const admission: Admission = {
   prepare: null,
   workMs: null,
   isCurrent: () => true,
-  onLoginLost: () => undefined,
+  onLoginLost: () => Promise.resolve(false),
   connect: open,
   onActivity: () => undefined,
 }

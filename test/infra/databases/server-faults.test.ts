@@ -59,3 +59,11 @@ test('another reason that a database has stays', async () => {
   expect((await look('the database had a connection limit\n')).reason).toBe('There was no room.')
   expect((await look('')).reason).toBe('There was no room.')
 })
+
+test('one that an earlier version set up is set up again without a word', async () => {
+  await sql`update databases set status_reason = null where id = ${databaseUuid(id)}`.execute(berth.services.db)
+  await sql`delete from pgboss.job where name like 'databases-set-up/%'`.execute(berth.services.db)
+  const before = await look('')
+  const after = await look('it was set up by another version\n')
+  expect(after).toEqual({ ...before, setups: 1 })
+})

@@ -7,7 +7,8 @@ import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
-import { setUpAgain } from '#src/resources/infra/databases/jobs.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import { setUpAgain, setUpTopic } from '#src/resources/infra/databases/jobs.ts'
 import { findDatabaseRow } from '#src/resources/infra/databases/rows.ts'
 import { databaseMachine, setUpServer } from '../databases.ts'
 import { createShares } from '../shares.ts'
@@ -35,7 +36,9 @@ export async function handleDatabaseSetups(
       try {
         const machine = await find(work, databaseId)
         const database = await findDatabaseRow(services.db, databaseId) // a change or a restore may have begun meanwhile
-        if (database?.status === 'active') await setUpServer(work, database, machine)
+        if (database?.status !== 'active') return
+        await setUpServer(work, database, machine)
+        await publish(services.db, setUpTopic, databaseId) // for those who wait to log in
       } catch (error) {
         if (!isOfServer(error) && !(error instanceof BerthError)) throw error
         log.warn(

@@ -14,6 +14,9 @@ export const reconcileDatabase = job<{ databaseId: string }>('databases-reconcil
 /** Gives the server of an active database its roles, rights and settings again. The database stays active. */
 export const setUpAgain = job<{ databaseId: string }>('databases-set-up', { retryLimit: 3, expireInSeconds: 300 })
 
+/** The topic of the notice that the server of a database has been set up again. */
+export const setUpTopic = 'database_set_up'
+
 /** Enqueues it for an active database. One that is being changed or restored is not: the next login that is lost asks again. */
 export async function enqueueSetup({ db, jobs }: { db: Db; jobs: Pick<Jobs, 'enqueue'> }, id: string): Promise<void> {
   await transaction(db, async (tx) => {

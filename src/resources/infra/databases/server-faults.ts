@@ -6,6 +6,9 @@ import type { Database } from './rows.ts'
 import { loginUsers, setupMark } from './setup.ts'
 import { quoteText } from './sql-text.ts'
 
+/** What is found after an upgrade of Berth: no fault that anybody made, so no reason either. */
+export const otherVersion = 'it was set up by another version'
+
 /** With this the reason of a database begins whose server was found otherwise than it was set up. */
 export const faultsReason = 'Its server was not as Berth had set it up, and is being set up again: '
 
@@ -26,7 +29,7 @@ export function askForFaults({ pgUser, pgDatabase }: Pick<Database, 'pgUser' | '
         and (rolvaliduntil is null or rolvaliduntil = 'infinity'))
     union all select pg_catalog.format('%s could not connect', rolname) from r, d
       where not pg_catalog.has_database_privilege(r.oid, d.oid, 'connect')
-    union all select 'it was set up by another version' where not exists (
+    union all select ${quoteText(otherVersion)} where not exists (
       select from r where rolname = ${quoteText(loginUsers.claims)}
         and pg_catalog.shobj_description(oid, 'pg_authid') = ${quoteText(setupMark)})`
 }
