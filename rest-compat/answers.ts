@@ -8,7 +8,7 @@ import { fileLimits } from '#src/platform/limits/files.ts'
 import type { KeptResponse, RepeatedResponse } from '#src/platform/idempotency.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Surface } from './routes.ts'
 
@@ -85,7 +85,7 @@ async function checkAnswersRoom({ config, db }: Services, caller: Caller, releas
   const organizationId = 'organizationId' in caller ? caller.organizationId : null
   if (organizationId === null) return
   try {
-    await checkRoom({ config, db }, organizationId, 'answers')
+    await checkStorage({ config, db }, organizationId, 'answers')
   } catch (error) {
     await release()
     throw error

@@ -38,7 +38,7 @@ async function hasRoom({ config, db }: Asking, organizationId: string, room: Roo
 }
 
 /** Refuses whatever would store more where an organization has no room. @throws BerthError rate_limited. */
-export async function checkRoom(asking: Asking, organizationId: string, room: RoomName): Promise<void> {
+export async function checkStorage(asking: Asking, organizationId: string, room: RoomName): Promise<void> {
   if (!(await hasRoom(asking, organizationId, room))) throw roomFull(asking.config, room)
 }
 

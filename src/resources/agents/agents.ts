@@ -15,7 +15,7 @@ import {
   type PageWindow,
 } from '#src/platform/pages.ts'
 import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Call } from '#src/platform/services.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
@@ -49,7 +49,7 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
   const read = readDefinition(call.config, fields)
   refuseConnectorsToVmTokens(scope, read)
   const definition = JSON.stringify(read)
-  await checkRoom(call, organizationId, 'definitions')
+  await checkStorage(call, organizationId, 'definitions')
   return transaction(call.db, async (tx) => {
     await checkCount(tx, organizationId, {
       rows: sql`agents where organization_id = ${organizationId}`,
@@ -152,7 +152,7 @@ export async function updateAgent(
         `This agent has ${limits.agentVersionsMax} versions, which is the limit. Create a new agent.`,
         { retryAfterSeconds: 60 },
       )
-    await checkRoom({ ...call, db: tx }, agent.organizationId, 'definitions')
+    await checkStorage({ ...call, db: tx }, agent.organizationId, 'definitions')
     const text = JSON.stringify(definition)
     await change(
       tx,

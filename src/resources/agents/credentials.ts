@@ -11,7 +11,7 @@ import { archivedColumns, credentialRows, readCredential, sealSecrets, type Cred
 import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
 import { addVaultEvent } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a create or an update; an absent key stays as it is. */
 export type CredentialInput = { displayName?: unknown; auth?: unknown; metadata?: unknown }
@@ -23,7 +23,7 @@ export async function createCredential(call: Call, vaultId: string, input: Crede
   const scope = allow(call.caller, 'vaults:write')
   const vault = await readVault(call.db, scope, vaultId) // first, so that others learn nothing about the rest of their request
   if (vault.archivedAt) throw vaultArchived()
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   const { auth, secrets, keyKind, key } = readAuth(call.config, input.auth)
   const [displayName, metadata] = [readDisplayName(input.displayName), readMetadata(input.metadata)]
   const id = newUuid()
@@ -114,7 +114,7 @@ export async function updateCredential(
 ): Promise<Credential> {
   return changeCredential(call, vaultId, id, async (tx, vault, before) => {
     if (vault.archivedAt) throw vaultArchived()
-    await checkRoom({ ...call, db: tx }, vault.organizationId, 'definitions')
+    await checkStorage({ ...call, db: tx }, vault.organizationId, 'definitions')
     if (before.archivedAt)
       throw new BerthError(
         'resource_archived',

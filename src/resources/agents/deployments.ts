@@ -35,7 +35,7 @@ import type { StartEnvironment } from './starts.ts'
 import { resolveVaults } from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 import { readBudget } from './sessions/usage.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The fields of a deployment as callers send them: absent means the default, or unchanged. */
 export type DeploymentFields = {
@@ -67,7 +67,7 @@ export type RunOfDeployment = { run: DeploymentRun; session: Session }
 /** Creates a deployment. @throws BerthError invalid_request, invalid_template, not_found, resource_archived, vault_archived, invalid_cron, invalid_timezone, rate_limited. */
 export async function createDeployment(call: Call, fields: DeploymentFields): Promise<Deployment> {
   const scope = allow(call.caller, 'deployments:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   refuseResources(fields.resources)
   const name = readName(fields.name)
   const description = readDescription(fields.description)
@@ -148,7 +148,7 @@ export async function pageDeploymentsOfEach(
  */
 export async function updateDeployment(call: Call, publicId: string, fields: DeploymentFields): Promise<Deployment> {
   const scope = allow(call.caller, 'deployments:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   refuseNulls({ kickoff: fields.kickoff, initial_events: fields.initialEvents, status: fields.status })
   refuseResources(fields.resources)
   const schedule = readSchedule(call, fields)

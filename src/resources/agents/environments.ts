@@ -21,7 +21,7 @@ import {
 import { addEnvironmentEvent, inFlightTopic, moveEnvironment, tellOfEnvironment } from './environments/states.ts'
 import { applyNetworking, releaseVm } from './environments/vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The fields of an environment as callers send them: absent means the default, or unchanged. */
 export type EnvironmentFields = {
@@ -41,7 +41,7 @@ export type EnvironmentFilter = { includeArchived?: boolean | null }
  */
 export async function createEnvironment(call: Call, fields: EnvironmentFields): Promise<Environment> {
   const scope = allow(call.caller, 'environments:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   await call.limiter.spend(`environments:${scope.organizationId}`, limits.environmentsPerMinute)
   checkScope(fields)
   const config = readEnvironmentConfig(fields.config)
@@ -109,7 +109,7 @@ export async function pageEnvironments(
  */
 export async function updateEnvironment(call: Call, publicId: string, fields: EnvironmentFields): Promise<Environment> {
   const scope = allow(call.caller, 'environments:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   checkScope(fields)
   return namesOnce(
     transaction(call.db, async (tx) => {

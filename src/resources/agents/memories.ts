@@ -23,7 +23,7 @@ import {
 import { searchCondition } from './memories/search.ts'
 import { addToCount, checkRoom, lockSpace, type MemoryOwner } from './memories/spaces.ts'
 import { keepVector } from './memories/vectors.ts'
-import { checkRoom as checkStoredBytes } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a creation. `organizationId`: the public id of the organization that shares it; absent for a personal one. */
 export type MemoryInput = {
@@ -63,7 +63,7 @@ export async function createMemory(call: Call, input: MemoryInput): Promise<Crea
     ? allowIn(call.caller, 'memories:write', decodeId('organization', organizationId))
     : allow(call.caller, 'memories:write')
   const userId = personOf(scope)
-  await checkStoredBytes(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   const [body, idempotencyKey] = [readBody(input.body), readKey(input.idempotencyKey)]
   const owner = { organizationId: scope.organizationId, userId: isShared ? null : userId }
   const added = { body, category: input.category ?? null, idempotencyKey, owner, authorUserId: userId }
@@ -143,7 +143,7 @@ export async function updateMemory(call: Call, publicId: string, input: MemoryCh
   const changed = body === undefined ? undefined : readBody(body)
   return transaction(call.db, async (tx) => {
     const before = await lockMemory(call, tx, { id: publicId, revision })
-    await checkStoredBytes({ ...call, db: tx }, before.organizationId, 'definitions')
+    await checkStorage({ ...call, db: tx }, before.organizationId, 'definitions')
     const memory = await getOne<Memory>(
       tx,
       sql`

@@ -14,7 +14,7 @@ import { readKickoff, type Kickoff } from './kickoffs.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { changePlan, checkScheduleCount, insertSchedule } from './schedules/making.ts'
 import { lockSchedule, scheduleRows, scheduleTopic, type Overlap, type Schedule } from './schedules/rows.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a schedule; absent fields of a change stay. */
 export type ScheduleChange = {
@@ -36,7 +36,7 @@ export type ScheduleFilter = { agentId?: string | null; deploymentId?: string | 
  */
 export async function createSchedule(call: Call, order: ScheduleOrder): Promise<Schedule> {
   const scope = allow(call.caller, 'schedules:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   const { cron, timezone } = readCron(order.cron ?? '', order.timezone ?? '')
   const { enabled, overlap } = { enabled: order.enabled ?? true, overlap: order.overlap ?? 'skip' }
   checkOneTarget(order)
@@ -95,7 +95,7 @@ export async function pageSchedulesOfEach(
  */
 export async function updateSchedule(call: Call, publicId: string, given: ScheduleChange): Promise<Schedule> {
   const scope = allow(call.caller, 'schedules:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   refuseNulls(given)
   return transaction(call.db, async (tx) => {
     const before = await lockSchedule(tx, scope, publicId)

@@ -17,7 +17,7 @@ import {
   type PageWindow,
 } from '#src/platform/pages.ts'
 import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
@@ -42,7 +42,7 @@ import { noteVmToken, readSessionToChange } from './sessions/plans.ts'
 export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<SessionEvent[]> {
   const scope = allow(call.caller, 'sessions:write')
   const batch = readEventBatch(given)
-  if (batch.some(({ type }) => type !== 'user.interrupt')) await checkRoom(call, scope.organizationId, 'transcripts')
+  if (batch.some(({ type }) => type !== 'user.interrupt')) await checkStorage(call, scope.organizationId, 'transcripts')
   const namesFiles = hasNamedFiles(batch)
   if (namesFiles) allow(call.caller, 'files:read')
   const id = decodeId('session', publicId)

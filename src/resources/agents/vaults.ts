@@ -11,7 +11,7 @@ import { archiveCredentialsOf } from './credentials/rows.ts'
 import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
 import { addVaultEvent, tellOfVault } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, vaultRows, type Vault } from './vaults/rows.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a create or an update; an absent key stays as it is. */
 export type VaultInput = { displayName?: unknown; metadata?: unknown }
@@ -21,7 +21,7 @@ export type VaultFilter = { includeArchived?: boolean | null }
 /** Creates a vault. @throws BerthError invalid_request. */
 export async function createVault(call: Call, input: VaultInput): Promise<Vault> {
   const scope = allow(call.caller, 'vaults:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   const [displayName, metadata] = [readName(input.displayName, 'display_name'), readMetadata(input.metadata)]
   return transaction(call.db, async (tx) => {
     await checkCount(tx, scope.organizationId, {
@@ -66,7 +66,7 @@ export async function pageVaults(
 /** Changes the name or the metadata. @throws BerthError not_found, vault_archived, invalid_request. */
 export async function updateVault(call: Call, publicId: string, input: VaultInput): Promise<Vault> {
   const scope = allow(call.caller, 'vaults:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   return transaction(call.db, async (tx) => {
     const before = await lockVault(tx, scope, publicId)
     if (before.archivedAt) throw vaultArchived()

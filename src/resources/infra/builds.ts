@@ -15,7 +15,7 @@ import { limits } from '#src/platform/limits.ts'
 import type { ListWindow } from '#src/platform/nouns.ts'
 import type { Direction, Page } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Call } from '#src/platform/services.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { dispatchJob } from './builds/jobs.ts'
@@ -72,7 +72,7 @@ export async function submitBuild(call: Call, scope: Scope, order: Omit<BuildOrd
       'invalid_spec',
       `spec.resources requests ${spec.resources.memory_mb} MB of memory, and an organization may use ${orgMemoryMb} MB here (BERTH_ORG_MEMORY_MB). Request less.`,
     )
-  await checkRoom(call, scope.organizationId, 'logs')
+  await checkStorage(call, scope.organizationId, 'logs')
   return transaction(call.db, async (tx) => {
     await checkContext({ ...call, db: tx }, scope, spec, source.repoUrl !== null)
     await checkQueue(tx, scope)

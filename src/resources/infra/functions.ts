@@ -39,7 +39,7 @@ import { addVersion, type Deployment } from './functions/versions.ts'
 import { removeRepository } from './functions/repositories/removal.ts'
 import { externalUrl } from './routes/urls.ts'
 import { putRoute, removeRoute } from './routes.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** How much of an id's end is in a name that is made from it. */
 const suffixLength = 6
@@ -63,7 +63,7 @@ export type FunctionFilter = { statuses?: readonly FunctionStatus[] | null }
  */
 export async function createFunction(call: Call, order: FunctionOrder): Promise<StoredFunction> {
   const scope = allow(call.caller, 'functions:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   const { organizationId, userId } = scope
   try {
     return await transaction(call.db, async (tx) => {
@@ -167,7 +167,7 @@ export async function readVariables(
  */
 export async function updateFunction(call: Call, publicId: string, input: FunctionSettings): Promise<StoredFunction> {
   const scope = allow(call.caller, 'functions:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   try {
     return await transaction(call.db, async (tx) => {
       const before = await lockFunction(tx, scope, publicId)

@@ -8,7 +8,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { checkEnv, keyShape, readEnv, readVisibility, type Visibility } from './vm-env/rules.ts'
 import { knownVms, lockVm, noteEnvChange } from './vms/rows.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 export { checkEnv, visibilities, type Visibility } from './vm-env/rules.ts'
 
@@ -58,7 +58,7 @@ export async function patchEnv(
   visibility: string | null | undefined,
 ): Promise<EnvChange> {
   const scope = allow(call.caller, 'env:write') // before the body is read: 401 and 403 go before 400
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   const variables = readEnv(given)
   const seenAs = readVisibility(visibility)
   checkEnv(variables, seenAs ?? 'sensitive')
@@ -73,7 +73,7 @@ export async function replaceEnv(
   visibility: string | null | undefined,
 ): Promise<EnvChange> {
   const scope = allow(call.caller, 'env:write') // as above
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   const variables = readEnv(given)
   const seenAs = readVisibility(visibility) ?? 'sensitive'
   checkEnv(variables, seenAs)

@@ -24,7 +24,7 @@ import { readNetworkPolicy } from './vms/network-policies.ts'
 import { checkName, insertVm, readMetadata, type VmOrder } from './vms/orders.ts'
 import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
 import { addEvent, adviceToRun } from './vms/states.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** Conditions of a list of VMs. */
 export type VmFilter = { statuses?: readonly VmStatus[] | null }
@@ -38,7 +38,7 @@ export type VmReading = { direction?: Direction | undefined; columns?: readonly 
  */
 export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   const id = await readNewId(call.db, order.vmId)
   try {
     const vm = await waitUntil(call.pubsub, {
@@ -192,7 +192,7 @@ export async function updateVm(
   input: { name?: string | null; metadata?: unknown; networkPolicy?: unknown },
 ): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
     const name = input.name ?? vm.name

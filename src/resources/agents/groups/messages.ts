@@ -31,7 +31,7 @@ import {
   type GroupRun,
 } from './rows.ts'
 import { readText } from './texts.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a message. `recipientIds`: public ids of sessions; without it the mentions in the text count. */
 export type MessageInput = { text: string; recipientIds?: readonly string[] | null }
@@ -49,7 +49,7 @@ export async function sendGroupMessage(call: Call, publicId: string, input: Mess
   return transaction(call.db, async (tx) => {
     const known = await readGroup(tx, scope, publicId)
     checkChange(call.caller, known)
-    await checkRoom({ ...call, db: tx }, known.organizationId, 'transcripts')
+    await checkStorage({ ...call, db: tx }, known.organizationId, 'transcripts')
     const members = await findMembers(tx, [known.id])
     const recipients = recipientsOf(members, text, input.recipientIds)
     await lockSessions(tx, recipients)

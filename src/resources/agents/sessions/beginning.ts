@@ -5,7 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { noMasker } from '#src/platform/masking.ts'
 import { checkRoughCount } from '#src/platform/metrics/counts.ts'
 import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { checkNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { insertResources } from '#src/resources/agents/session-resources/orders.ts'
 import { tellOfNewSessions } from './happenings.ts'
@@ -43,7 +43,7 @@ export async function beginSessions(
   beginnings: readonly Beginning[],
 ): Promise<Session[]> {
   const { organizationId, userId } = scope
-  await checkRoom({ config, db: tx }, organizationId, 'transcripts')
+  await checkStorage({ config, db: tx }, organizationId, 'transcripts')
   const { resources = [] } = plan
   const tokens = resources.flatMap((one) => (one.type === 'file' ? [] : (one.token ?? [])))
   await checkNamedFiles(

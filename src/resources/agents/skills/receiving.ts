@@ -9,7 +9,7 @@ import { discardArchive, keepArchive, reserveArchive, storeArchive, type Archive
 import { readSkillFolder, type SentFile, type SkillFolder } from './folders.ts'
 import { versionColumns, type SkillVersion } from './rows.ts'
 import { writeZip } from './zip.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** What was sent: the files, and what else was said. */
 export type SentSkill = { files: SentFile[]; displayName: string | null }
@@ -35,7 +35,7 @@ export async function receiveVersion<Made>(
   receive: () => Promise<SentSkill>,
   finish: (tx: Tx, version: NewVersion) => Promise<Made>,
 ): Promise<Made> {
-  await checkRoom(call, organizationId, 'definitions')
+  await checkStorage(call, organizationId, 'definitions')
   const archive: Archive = { id: newUuid(), organizationId }
   const leave = enter(organizationId)
   try {

@@ -11,7 +11,7 @@ import { replaceInstance } from './instances.ts'
 import { readPort, readStartCommand } from './orders.ts'
 import { findVersion, lockFunction, versionRows, type FunctionVersion, type StoredFunction } from './rows.ts'
 import { changeFunction } from './states.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input to deploy a version; what is absent is as in the current one. */
 export type Deployment = {
@@ -27,7 +27,7 @@ export type Deployment = {
  */
 export async function deployFunction(call: Call, publicId: string, given: Deployment): Promise<StoredFunction> {
   const scope = allow(call.caller, 'functions:write')
-  await checkRoom(call, scope.organizationId, 'definitions')
+  await checkStorage(call, scope.organizationId, 'definitions')
   return transaction(call.db, async (tx) => {
     const one = await lockFunction(tx, scope, publicId)
     const binary = await readBinary(call, tx, scope.organizationId, given)

@@ -13,7 +13,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { ExecRequest, OutputChunk, ProcessReport } from '#src/drivers/node.ts'
 import { reachVm, type RunningVm } from './access.ts'
 import { knownVms } from './rows.ts'
-import { checkRoom } from '#src/platform/metrics/rooms.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The statuses of a process's record: the first reported end wins. */
 export const processStates = states<'running' | 'exited' | 'killed'>('vm_processes', 'process', {
@@ -39,7 +39,7 @@ export async function startProcess(call: Call, vm: RunningVm, request: ExecReque
   const id = newUuid()
   const shown = [request.command, ...(request.args ?? [])].join(' ').slice(0, commandCharactersShown)
   await checkRunning(call.db, vm.id)
-  await checkRoom(call, vm.scope.organizationId, 'logs')
+  await checkStorage(call, vm.scope.organizationId, 'logs')
   await sql`insert into vm_processes (id, vm_id, command, status) values (${id}, ${vm.id}, ${shown}, 'running')`.execute(
     call.db,
   )
