@@ -5,6 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import { refuseWiderReach } from '#src/resources/infra/vms/reach.ts'
 import { readAgent } from './agents/rows.ts'
 import { listSourceTools, sourcesOf } from './mcp/sources.ts'
 
@@ -21,10 +22,11 @@ export type McpServerTools = {
  * Asks all tool servers of the agent and its connectors in parallel, with a time limit of 10 s each. A server gets the
  * caller's own credential for its URL, from the newest of their vaults that has one (of as many vaults as a session may
  * have); a connector their connection.
- * @throws BerthError not_found.
+ * @throws BerthError not_found; forbidden for the token inside a VM with a network policy.
  */
 export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
   const scope = allow(call.caller, 'agent-tools:read')
+  await refuseWiderReach(call.db, scope)
   const { definition } = await readAgent(call.db, scope, agentId)
   const sources = await sourcesOf(call, {
     definition,

@@ -22,6 +22,7 @@ import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
 import { checkNamedFiles, hasNamedFiles } from './files/contents.ts'
+import { refuseWiderReach } from '#src/resources/infra/vms/reach.ts'
 import { readEventBatch } from './sessions/event-shapes.ts'
 import { answerTypes, promptTypes } from './sessions/event-types.ts'
 import { checkOutcomes, definedBy } from './outcomes/rows.ts'
@@ -58,6 +59,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
   return transaction(call.db, async (tx) => {
     const session = await readSessionToChange(tx, scope, publicId)
     if (session.status === 'terminated') throw sessionOver(session)
+    if (!batch.every(({ type }) => type === 'user.interrupt')) await refuseWiderReach(tx, scope)
     await noteVmToken(tx, scope, session)
     await checkAnswers(tx, session, batch)
     checkOutcomes(session, definedBy(batch))

@@ -34,6 +34,7 @@ import { addBuildEvent, finishBuild, isFinished } from './builds/states.ts'
 import { findOwnLink } from './code-host/rows.ts'
 import { readTemplate } from './templates.ts'
 import { useUpload } from './uploads.ts'
+import { refuseWiderReach } from './vms/reach.ts'
 
 /** The input to submit a build: the spec as an object or as bytes; absent and null mean the default. */
 export type BuildOrder = {
@@ -60,6 +61,7 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
 
 /** Queues a build that is counted already, inside the transaction of `call.db` if it is one. @throws BerthError as createBuild. */
 export async function submitBuild(call: Call, scope: Scope, order: Omit<BuildOrder, 'organizationId'>): Promise<Build> {
+  await refuseWiderReach(call.db, scope)
   const id = newUuid()
   const spec = readEither(order)
   if (spec.output.type === 'function') allowDeployment(call.caller, scope.organizationId)

@@ -7,6 +7,7 @@ import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#sr
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { checkEnv, keyShape, readEnv, readVisibility, type Visibility } from './vm-env/rules.ts'
+import { refuseWiderReach } from './vms/reach.ts'
 import { knownVms, lockVm, noteEnvChange } from './vms/rows.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
@@ -168,6 +169,7 @@ async function changeEnv(
 ): Promise<EnvChange> {
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
+    if (scope.vmId !== vm.id) await refuseWiderReach(tx, scope, vm.networkPolicy) // a shell runs what some variables say
     await write(tx, vm.id)
     await noteEnvChange(tx, vm.id)
     const env = asMap((await readVariables(call, scope, tx, [vm.id])).loaded.get(vm.id) ?? [])

@@ -22,6 +22,7 @@ import { waitUntil } from '#src/platform/streams/waits.ts'
 import { markDeleted, moveTowards, reconcileVm, type WantedStatus } from './vms/lifecycle.ts'
 import { readNetworkPolicy } from './vms/network-policies.ts'
 import { checkName, insertVm, readMetadata, type VmOrder } from './vms/orders.ts'
+import { isWithin, reachesFurther } from './vms/reach.ts'
 import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
 import { addEvent, adviceToRun } from './vms/states.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
@@ -184,7 +185,7 @@ function wrongStatus({ status }: Vm, wanted: WantedStatus): BerthError {
 
 /**
  * Sets the name, metadata or network policy; a new policy applies to a running VM immediately.
- * @throws BerthError not_found, invalid_request.
+ * @throws BerthError not_found, invalid_request; forbidden for the token inside a VM that would open more.
  */
 export async function updateVm(
   call: Call,
@@ -199,6 +200,7 @@ export async function updateVm(
     checkName(name)
     const metadata = input.metadata === undefined ? vm.metadata : readMetadata(input.metadata)
     const policy = input.networkPolicy === undefined ? vm.networkPolicy : readNetworkPolicy(input.networkPolicy)
+    if (scope.vmId !== null && !isWithin(policy, vm.networkPolicy)) throw reachesFurther()
     const changed = await getOne<Vm>(
       tx,
       sql`

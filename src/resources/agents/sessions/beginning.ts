@@ -8,6 +8,7 @@ import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { checkNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { insertResources } from '#src/resources/agents/session-resources/orders.ts'
+import { refuseWiderReach } from '#src/resources/infra/vms/reach.ts'
 import { tellOfNewSessions } from './happenings.ts'
 import { stepJob } from './jobs.ts'
 import { openLogs, type NewEvent, type Opening } from './log.ts'
@@ -43,6 +44,7 @@ export async function beginSessions(
   beginnings: readonly Beginning[],
 ): Promise<Session[]> {
   const { organizationId, userId } = scope
+  await refuseWiderReach(tx, scope)
   await checkStorage({ config, db: tx }, organizationId, 'transcripts')
   const { resources = [] } = plan
   const tokens = resources.flatMap((one) => (one.type === 'file' ? [] : (one.token ?? [])))

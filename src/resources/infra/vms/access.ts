@@ -6,6 +6,7 @@ import { findOne, sql } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
 import { nodeClient, type NodeClient } from '#src/drivers/node.ts'
+import { refuseWiderReach } from './reach.ts'
 import { knownVms, type Vm } from './rows.ts'
 import { adviceToRun } from './states.ts'
 
@@ -18,7 +19,7 @@ export const nodeTokenPurpose = 'node agent'
 /**
  * The running VM of this id.
  * @param ifNotRunning the error if the interface names one; otherwise 400, because it lists no 409.
- * @throws BerthError not_found; invalid_request when it is not running.
+ * @throws BerthError not_found; forbidden for the token inside a VM that reaches less; invalid_request when it is not running.
  */
 export async function reachVm(
   call: Call,
@@ -30,12 +31,13 @@ export async function reachVm(
   const id = decodeId('vm', publicId)
   const row =
     id &&
-    (await findOne<Pick<Vm, 'status' | 'envGeneration'> & Pick<Row<'nodes'>, 'agentUrl'>>(
+    (await findOne<Pick<Vm, 'status' | 'envGeneration' | 'networkPolicy'> & Pick<Row<'nodes'>, 'agentUrl'>>(
       call.db,
       sql`
-    select v.status, v.env_generation, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`,
+    select v.status, v.env_generation, v.network_policy, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`,
     ))
   if (!row) throw notFound('VM')
+  if (scope.vmId !== id) await refuseWiderReach(call.db, scope, row.networkPolicy)
   if (row.status !== 'running')
     throw new BerthError(
       ifNotRunning,

@@ -19,6 +19,7 @@ import { checkEnv, writeVariables } from '#src/resources/infra/vm-env.ts'
 import { setSystemVariables } from '#src/resources/infra/vm-env/system.ts'
 import { reconcileVm } from './lifecycle.ts'
 import { readNetworkPolicy } from './network-policies.ts'
+import { isWithin, ownVm, reachesFurther } from './reach.ts'
 import type { NetworkPolicy, Vm } from './rows.ts'
 import { addEvent, tellOfVm } from './states.ts'
 
@@ -80,13 +81,16 @@ export async function insertVm(
   const env = order.env ?? {}
   checkEnv(env, 'secret')
   const metadata = JSON.stringify(readMetadata(order.metadata))
-  const policy = JSON.stringify(own?.networkPolicy ?? readNetworkPolicy(order.networkPolicy))
+  const maker = own ? null : await ownVm(tx, scope)
+  const policy = own?.networkPolicy ?? policyOf(order, maker)
   const externalRef = readExternalRef(order.externalRef)
   if (typeof order.ttlSeconds === 'number')
     wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
   const template = await readTemplate(tx, scope, order.templateId)
   const { projectId = null } = order
   const project = projectId === null ? null : await readProject(tx, scope, projectId)
+  if (maker && (!isWithin(policy, maker.networkPolicy) || (project && project.id !== maker.projectId)))
+    throw reachesFurther() // VMs of a project reach its databases
   const folder = order.folderId && !own ? await readFolder(tx, scope, order.folderId) : null
   const wantsFolder = !own && (folder !== null || !order.skipFolderCreate)
   const node = await reserveRoom(
@@ -106,7 +110,7 @@ export async function insertVm(
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
       external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at, project_id, code_host_link_id)
     values (${id}, ${scope.organizationId}, ${scope.userId}, ${own?.userId ?? null}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
-      ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${policy},
+      ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${JSON.stringify(policy)},
       ${sealedRepos}, ${Object.keys(env).length > 0 || link ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second', ${project?.id ?? null}, ${link?.id ?? null})
     returning *`,
   )
@@ -116,6 +120,11 @@ export async function insertVm(
   await tellOfVm(tx, vm)
   await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
   return vm
+}
+
+/** What a VM may reach; one that the token inside a VM makes, by default the same as that VM. */
+function policyOf({ networkPolicy }: VmOrder, maker: Pick<Vm, 'networkPolicy'> | null): NetworkPolicy {
+  return maker && !networkPolicy ? maker.networkPolicy : readNetworkPolicy(networkPolicy)
 }
 
 /** The node that has the disks this VM needs, or null when any will do. */
