@@ -283,6 +283,8 @@ export const limits = {
   sqlQueriesMax: 1000, // statements of one transaction
   sqlParamsMax: 65_535, // values of one statement, as in Postgres itself
   sqlStatementLength: 1024 * 1024, // characters
+  sqlParts: 200_000, // objects, lists, keys and texts of one request
+  sqlNumbers: 600_000, // numbers and other values of one: a list of them may fill it
   sqlAnswerBytes: 10 * 1024 * 1024, // of all rows together, as Postgres sends them
 
   apiKeysMax: 200, // keys of an organization that are neither revoked nor expired

@@ -35,11 +35,23 @@ function* shownValue(value: string | null, type: number): Generator<string> {
   else if (numbers.has(type) && Number.isFinite(Number(value))) yield String(Number(value))
   else if (documents.has(type))
     yield* slices(value) // it is JSON as it is, however deep
-  else {
-    yield '"'
-    for (const slice of slices(value)) yield JSON.stringify(slice).slice(1, -1)
-    yield '"'
+  else yield* shownText(value)
+}
+
+function* shownText(text: string): Generator<string> {
+  yield '"'
+  for (const slice of slices(text)) yield JSON.stringify(slice).slice(1, -1)
+  yield '"'
+}
+
+/** An object of texts, in parts. */
+export function* shownTexts(texts: Readonly<Record<string, string | null>>): Generator<string> {
+  for (const [at, [name, text]] of Object.entries(texts).entries()) {
+    yield `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`
+    if (text === null) yield 'null'
+    else yield* shownText(text)
   }
+  yield '}'
 }
 
 /** A text in parts that end between characters. */

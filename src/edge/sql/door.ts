@@ -13,7 +13,7 @@ import { databaseAway, isDatabaseAway } from '#src/platform/postgres.ts'
 import { countFailedLogins } from '../postgres/logins/failed-logins.ts'
 import type { PostgresProxy } from '../postgres/proxy.ts'
 import { sqlStates } from '../postgres/refusals.ts'
-import { shownResult } from './answers.ts'
+import { shownResult, shownTexts } from './answers.ts'
 import { logInForSql, type SqlLogin } from './login.ts'
 import { readSqlCaller, readSqlRequest, type SqlRequest } from './request.ts'
 import { countRequests, type SqlRequests } from './requests.ts'
@@ -61,18 +61,24 @@ async function answer(
   const host = headerOf(request, sqlDoorHeaders.host)
   const address = headerOf(request, sqlDoorHeaders.address)
   const caller = readSqlCaller(request.headers, host)
-  const asked = readSqlRequest(await readBody(request), request.headers)
+  const asked = await readSqlRequest(await readBody(request), request.headers)
   const admission = await logInForSql(parts, caller, address)
   if (left.signal.aborted) return
   response.once('close', parts.requests.enter(admission))
-  const results = await runQueries(() => parts.proxy.serve(admission), asked, {
-    applicationName: caller.applicationName,
-    signal: left.signal,
-  })
-  await send(response, asked, results)
+  try {
+    const results = await runQueries(() => parts.proxy.serve(admission), asked, {
+      applicationName: caller.applicationName,
+      signal: left.signal,
+    })
+    await send(response, 200, partsOf(asked, results))
+  } catch (error) {
+    if (!(error instanceof SqlFailed)) throw error
+    const [status, parts] = shownFailure(error)
+    await send(response, status, parts)
+  }
 }
 
-async function send(response: ServerResponse, asked: SqlRequest, results: readonly SqlResult[]): Promise<void> {
+async function send(response: ServerResponse, status: number, parts: Iterable<string>): Promise<void> {
   const pieces: Buffer[] = []
   let bytes = 0
   const take = (text: string): void => {
@@ -82,7 +88,7 @@ async function send(response: ServerResponse, asked: SqlRequest, results: readon
     pieces.push(piece)
   }
   let text = ''
-  for (const part of partsOf(asked, results)) {
+  for (const part of parts) {
     text += part
     if (text.length < pieceLength) continue
     take(text)
@@ -90,7 +96,7 @@ async function send(response: ServerResponse, asked: SqlRequest, results: readon
     await nextTurn() // clients of the proxy are waiting
   }
   take(text)
-  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes })
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes })
   for (const piece of pieces) response.write(piece)
   response.end()
 }
@@ -106,15 +112,16 @@ function* partsOf(asked: SqlRequest, results: readonly SqlResult[]): Generator<s
   yield ']}'
 }
 
-/** The error in the form that the driver reads, or in that of every other path. */
+/** What is no error of Postgres', in the form of every other path. */
 function refuse(response: ServerResponse, thrown: unknown): void {
   if (response.headersSent) return void response.destroy()
-  const [status, shown] = thrown instanceof SqlFailed ? shownFailure(thrown) : shownRefusal(thrown)
+  const [status, shown] = shownRefusal(thrown)
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
   response.end(JSON.stringify(shown))
 }
 
-function shownFailure({ failure }: SqlFailed): [status: number, body: Record<string, unknown>] {
+/** An error of Postgres' in the form that the driver reads. Whoever raises it chooses how large it is. */
+function shownFailure({ failure }: SqlFailed): [status: number, parts: Iterable<string>] {
   const isPassing = passingStates.has(failure.code ?? '')
   const fields = [
     'code',
@@ -136,11 +143,11 @@ function shownFailure({ failure }: SqlFailed): [status: number, body: Record<str
   ] as const
   return [
     isPassing ? 503 : 400,
-    {
+    shownTexts({
       error: isPassing ? 'service_unavailable' : 'invalid_request',
       message: failure.message,
       ...Object.fromEntries(fields.map((name) => [name, failure[name] ?? null])),
-    },
+    }),
   ]
 }
 

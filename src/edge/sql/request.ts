@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
-import { parseJson } from '#src/platform/json/body.ts'
+import { readJson } from '#src/platform/json/body.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Asked } from '../postgres/directory.ts'
 
@@ -42,9 +42,10 @@ const isolations: Readonly<Record<string, string>> = {
   Serializable: 'serializable',
 }
 
-/** Reads body and headers. @throws BerthError invalid_request */
-export function readSqlRequest(bytes: Buffer, headers: IncomingHttpHeaders): SqlRequest {
-  const read = body.safeParse(parseJson(bytes))
+/** Reads body and headers. @throws BerthError invalid_request, request_too_large */
+export async function readSqlRequest(bytes: Buffer, headers: IncomingHttpHeaders): Promise<SqlRequest> {
+  const given = await readJson(bytes, { parts: limits.sqlParts, numbers: limits.sqlNumbers })
+  const read = body.safeParse(given)
   if (!read.success)
     throw new BerthError(
       'invalid_request',

@@ -8,6 +8,7 @@ import type { InsideClient } from '../postgres/proxy.ts'
 import { sqlStates } from '../postgres/refusals.ts'
 import { nextToken, tokens } from '../postgres/sessions/sql-tokens.ts'
 import type { SqlQuery, SqlRequest } from './request.ts'
+import { writeValues } from './values.ts'
 
 /** What Postgres has answered to one statement. */
 export type SqlResult = {
@@ -112,7 +113,8 @@ async function runAll(client: pg.Client, queries: readonly SqlQuery[], begin: st
 async function runEach(client: pg.Client, queries: readonly SqlQuery[]): Promise<SqlResult[]> {
   const results: SqlResult[] = []
   for (const { query, params } of queries) {
-    const asked = { text: query, values: params, rowMode: 'array' as const, queryMode: 'extended', types: asText }
+    const values = await writeValues(params)
+    const asked = { text: query, values, rowMode: 'array' as const, queryMode: 'extended', types: asText }
     const { fields, rows, command, rowCount } = await client.query<(string | null)[]>(asked)
     results.push({ fields, rows, command, rowCount })
   }

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BerthError } from '#src/platform/errors.ts'
 import { parseExactly } from './numbers.ts'
-import { readInPieces, type Json } from './pieces.ts'
+import { readInPieces, type Json, type JsonLimits } from './pieces.ts'
 import { notJson, prototypeKey, tooDeep } from './refusals.ts'
 import { limits } from '#src/platform/limits.ts'
 
@@ -41,19 +41,16 @@ export function parseJson(text: string | Buffer, refusesUnknownKeys = false): Js
 }
 
 /**
- * The same for a body that is too large to be parsed at once: it is parsed in steps, so that the event loop is not
- * blocked. Bodies that may have more bytes may also have more parts.
+ * The same for a body of any size: a large one is parsed in steps, so that the event loop is not blocked.
+ * @param most the limits of a large one.
  * @throws BerthError invalid_request, request_too_large.
  */
-async function parseLargeJson(bytes: Buffer, bytesMax: number, refusesUnknownKeys: boolean): Promise<Json> {
+export async function readJson(bytes: Buffer, most: JsonLimits): Promise<Json | undefined> {
+  if (bytes.length <= limits.jsonInlineBytes) return parseJson(bytes, most.refusesUnknownKeys)
   await nextTurn() // its chunks were just joined, so give way to the event loop
   if (!isUtf8(bytes)) throw notUtf8()
   await nextTurn()
-  return readInPieces(bytes, {
-    parts: bytesMax > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts,
-    numbers: limits.jsonNumbers,
-    refusesUnknownKeys,
-  })
+  return readInPieces(bytes, most)
 }
 
 function notUtf8(): BerthError {
@@ -134,10 +131,12 @@ export function acceptJsonBodies(app: FastifyInstance): void {
       request.rawBody = body
       const { refusesUnknownKeys = false } = request.routeOptions.config
       if (body.length > limits.jsonInlineBytes)
-        return void parseLargeJson(body, request.routeOptions.bodyLimit, refusesUnknownKeys).then(
-          (value) => done(null, value),
-          done,
-        )
+        return void readJson(body, {
+          // Bodies that may have more bytes may also have more parts.
+          parts: request.routeOptions.bodyLimit > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts,
+          numbers: limits.jsonNumbers,
+          refusesUnknownKeys,
+        }).then((value) => done(null, value), done)
       try {
         done(null, parseJson(body, refusesUnknownKeys))
       } catch (error) {

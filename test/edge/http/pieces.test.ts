@@ -2,19 +2,17 @@
  * Bodies in pieces of one byte, in both directions, as fast as they can be sent: the ingress, in a process of its own, goes on
  * answering the others. What is measured is the processor time of its thread between two turns of its loop, and its work.
  */
-import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectTcp, createServer, type Server, type AddressInfo } from 'node:net'
 import { createServer as createHttpServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { stallMsMax, startWatched, type WatchedProcess } from '../../support/stalls/watched-process.ts'
 import { endHeaders, frame, requestBlock, types } from './http2-frames.ts'
 
 type Ready = { port: number; securePort: number; ca: string }
-type Measured = { longestMs: number; workedMs: number }
 
-const stallMsMax = 50
 const triesMax = 3
 const neighbourAsks = 60
 /** Of the ingress's thread for each answer to the neighbour, attackers' pieces included; undisturbed it is less than one. */
@@ -23,7 +21,7 @@ const pieces = Buffer.from('1\r\nx\r\n'.repeat(10_000))
 const frames = Buffer.concat(Array.from({ length: 5000 }, () => frame(types.data, 0, 1, 'x')))
 const servers: Server[] = []
 const sockets = new Set<Duplex>()
-let child: ChildProcess
+let ingress: WatchedProcess<Ready>
 let ready: Ready
 
 beforeAll(async () => {
@@ -42,22 +40,21 @@ beforeAll(async () => {
     })
   })
   const [finePort, sinkPort, spoutPort] = [await listen(fine), await listen(sink), await listen(spout)]
-  child = fork(new URL('./ingress-child.ts', import.meta.url), [
+  ingress = await startWatched<Ready>(new URL('./ingress-child.ts', import.meta.url), [
     `fine.test=${finePort}`,
     `sink.test=${sinkPort}`,
     `spout.test=${spoutPort}`,
   ])
-  const [message] = (await once(child, 'message')) as [Ready]
-  ready = message
+  ready = ingress.ready
   for (let time = 0; time < neighbourAsks; time++) await askNeighbour()
   await once(secured('http/1.1'), 'secureConnect') // its certificate is made once
 })
 afterEach(() => {
   for (const socket of sockets) socket.destroy()
 })
-afterAll(() => {
-  child.kill('SIGKILL')
+afterAll(async () => {
   for (const server of servers) server.close()
+  await ingress?.stop()
 })
 
 function keep<Kept extends Duplex>(socket: Kept): Kept {
@@ -80,12 +77,6 @@ async function askNeighbour(): Promise<void> {
   asked.end()
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
   await once(answer.resume(), 'end')
-}
-
-async function measure(): Promise<Measured> {
-  child.send('measure')
-  const [measured] = (await once(child, 'message')) as [Measured]
-  return measured
 }
 
 const secured = (protocol: string): Duplex =>
@@ -145,9 +136,9 @@ test.each([
     let [longestMs, workMsPerAnswer] = [Infinity, Infinity]
     const isHeld = (): boolean => longestMs > stallMsMax || workMsPerAnswer > workMsPerAnswerMax
     for (let tries = 0; tries < triesMax && isHeld(); tries++) {
-      const before = await measure()
+      const before = await ingress.measure()
       for (let time = 0; time < neighbourAsks; time++) await askNeighbour()
-      const after = await measure()
+      const after = await ingress.measure()
       longestMs = Math.min(longestMs, after.longestMs)
       // Answers are passed on as fast as their bytes come, in whatever pieces: only what clients send waits.
       const workedMs = name.startsWith('answers') ? 0 : after.workedMs - before.workedMs
