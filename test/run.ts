@@ -23,12 +23,24 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 /** What tests need beside what VMs need: Debian package -> a file by which we know it is here. */
 const testPackages: Readonly<Record<string, string>> = {
   chromium: '/usr/bin/chromium',
+  'default-jdk-headless': '/usr/bin/javac',
   'dnsmasq-base': '/usr/sbin/dnsmasq',
   git: '/usr/bin/git',
+  'golang-github-jackc-pgx-v4-dev': '/usr/share/gocode/src/github.com/jackc/pgx/v4',
+  'golang-github-lib-pq-dev': '/usr/share/gocode/src/github.com/lib/pq',
+  'golang-go': '/usr/bin/go',
   knot: '/usr/sbin/knotd', // a DNS server
+  'libdbd-pg-perl': '/var/lib/dpkg/info/libdbd-pg-perl.list',
   'libnss3-tools': '/usr/bin/certutil', // for authorities that Chromium trusts
+  'libpostgresql-jdbc-java': '/usr/share/java/postgresql.jar',
   pebble: '/usr/bin/pebble',
+  'php-cli': '/usr/bin/php',
+  'php-pgsql': '/var/lib/dpkg/info/php-pgsql.list',
   postgresql: '/usr/bin/pg_ctlcluster', // for psql, pg_dump and pgbench
+  'python3-asyncpg': '/usr/lib/python3/dist-packages/asyncpg',
+  'python3-psycopg': '/usr/lib/python3/dist-packages/psycopg',
+  'python3-psycopg2': '/usr/lib/python3/dist-packages/psycopg2',
+  'ruby-pg': '/var/lib/dpkg/info/ruby-pg.list',
   unbound: '/usr/sbin/unbound',
 }
 

@@ -54,6 +54,7 @@ export const slowTests = [
   'test/edge/main.test.ts', // processes that start and end
   'test/edge/strangers.test.ts', // a login for each statement that a role may try on itself
   'test/edge/postgres/changes.test.ts', // five hundred clients
+  'test/edge/postgres/drivers.test.ts', // a program in each language
   'test/edge/postgres/clients.test.ts', // psql, pgbench, pg_dump
   'test/edge/work-limit.test.ts', // clients that work for too long
   'test/gateway/browsers.test.ts', // Chromium

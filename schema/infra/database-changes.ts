@@ -5,6 +5,7 @@ import { actionOn, deletionWithMessage, idField, mutationOf } from '../mutations
 import { linkTo } from '../nodes.ts'
 import { setClientAccess } from '#src/resources/infra/databases/client-access.ts'
 import { moveDatabaseToProject } from '#src/resources/infra/databases/project-changes.ts'
+import { ownerAddress } from '#src/resources/infra/databases/addresses.ts'
 import { hostOf } from '#src/resources/infra/databases/rows.ts'
 import { wakeOwnDatabase } from '#src/resources/infra/databases/sleep.ts'
 import {
@@ -56,16 +57,11 @@ const credentials = builder.objectRef<DatabaseWithToken>('DatabaseCredentials').
     }),
     token: t.string({ description: 'The password of `pgUser`.', resolve: (made) => made.token }),
     connectionUri: t.string({
-      description: 'All of it in one line, for psql and other clients of Postgres.',
-      resolve: ({ database: { pgUser, pgDatabase, ...made }, token }, _, { config }) =>
-        `postgresql://${pgUser}:${token}@${hostOf(config, made)}:${config.postgresPort}/${pgDatabase}?sslmode=require${isBelowLocalhost(config.domain) ? '&hostaddr=127.0.0.1' : ''}`,
+      description: 'All of it in one line, as psql and every other client of Postgres takes it.',
+      resolve: ({ database, token }, _, { config }) => ownerAddress(config, database, token),
     }),
   }),
 })
-/** Names below localhost mean the loopback address, and not every host knows that. */
-function isBelowLocalhost(domain: string): boolean {
-  return domain === 'localhost' || domain.endsWith('.localhost')
-}
 
 const payload = (t: PayloadFields) => ({
   database: t.field({

@@ -12,6 +12,7 @@ import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
 import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
 import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { openServices, type Services } from '#src/platform/services.ts'
+import { takesPlainText } from '#src/resources/infra/databases/addresses.ts'
 import { forgetEdge, reportEdge } from '#src/resources/infra/databases/edges.ts'
 import { wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
@@ -81,7 +82,11 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   challengeDns = await openConfiguredDns(config, shown.challengeTexts)
   const { host, postgresPort: port } = config
   proxy = await openWhenFree(port, 'the port for clients of Postgres', 'BERTH_POSTGRES_PORT to a free port', () =>
-    openProxy({ host, port, directory, certificates, derive: services.sealer.derive }),
+    openProxy({
+      ...{ host, port, directory, certificates },
+      derive: services.sealer.derive,
+      plainText: takesPlainText(config) ? 'of this host' : 'of nobody',
+    }),
   )
   door = await openSqlDoor({ databases: directory, checkToken, proxy, socketPath: sqlDoorPlace(config.runDir) })
   projectDoor = await openProjectDoor({ proxy, socketPath: projectDoorPlace(config.runDir) })

@@ -29,7 +29,6 @@ export async function openProjectDoor({ proxy, socketPath }: ProjectDoorParts): 
           network,
           address: `VM ${vmId}`,
           clientsMax: limits.projectConnectionsPerVm,
-          plainText: network.startsWith('function:'),
         })
       })
       .catch((error: unknown) => {

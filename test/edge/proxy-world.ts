@@ -55,6 +55,11 @@ export async function openProxyWorld(
   options: {
     on?: TestPostgres
     plainText?: boolean
+    /** Whether clients on this host may leave out TLS, as below `localhost`. */
+    plainTextOfHost?: boolean
+    host?: string
+    /** The domain of the certificate. */
+    domain?: string
     backendsMax?: number
     backendsShared?: number
     times?: PoolTimes
@@ -97,12 +102,12 @@ export async function openProxyWorld(
     },
   }
   const proxy = await openProxy({
-    host: '127.0.0.1',
+    host: options.host ?? '127.0.0.1',
     port: 0,
     directory,
-    certificates: options.certificates ?? ownCertificate(folder, 'berth.localhost'),
+    certificates: options.certificates ?? ownCertificate(folder, options.domain ?? 'berth.localhost'),
     derive: createSealer([Buffer.alloc(32, 7)]).derive,
-    plainText: options.plainText,
+    plainText: options.plainText ? 'of everybody' : options.plainTextOfHost ? 'of this host' : 'of nobody',
     times: options.times,
     clientsPerOrganization: options.clientsPerOrganization,
   })

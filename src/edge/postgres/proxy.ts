@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { duplexPair, type Duplex } from 'node:stream'
 import type { Network } from '#src/drivers/project-door.ts'
 import { limits } from '#src/platform/limits.ts'
+import { isLoopback } from '#src/platform/settings/entries.ts'
 import { log } from '#src/platform/log.ts'
 import { createCancels, type Cancels } from './cancels.ts'
 import type { Certificates } from './logins/certificates.ts'
@@ -30,13 +31,16 @@ export type ProxyOptions = {
   certificates: Certificates
   /** What only this installation can make of a text (`Sealer.derive`). */
   derive: (purpose: string) => string
-  /** Whether connections without TLS are taken; where something in front has ended it. */
-  plainText?: boolean
+  /** Whether connections without TLS are taken: of whom ever, where something in front has ended it, or of this host. */
+  plainText?: PlainText
   /** When backends change hands; for tests. */
   times?: PoolTimes
   /** How many clients the databases of an organization may have together; less for tests. */
   clientsPerOrganization?: number
 }
+
+/** Whose connections may leave out TLS. */
+export type PlainText = 'of nobody' | 'of this host' | 'of everybody'
 
 /** A proxy that listens. */
 export type PostgresProxy = {
@@ -54,17 +58,17 @@ export type PostgresProxy = {
 }
 
 /**
- * Where a connection comes from that did not come by this port: who is at its other end, how many there may be, and whether
- * they may leave out TLS, because what they say passes through nothing but this host.
+ * Where a connection comes from that did not come by this port: who is at its other end, and how many there may be. They may
+ * leave out TLS, because what they say passes through nothing but this host.
  */
-export type FromNetwork = { network: Network; address: string; clientsMax: number; plainText: boolean }
+export type FromNetwork = { network: Network; address: string; clientsMax: number }
 
 /** A client inside this process: its end of the connection, and how to cancel what it does, and end it. */
 export type InsideClient = { stream: Duplex; cut(): void }
 
 /** What its connections share. */
 type Shared = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive' | 'times'> & {
-  plainText: boolean
+  plainText: PlainText
   pools: Map<string, Pool>
   cancels: Cancels
   failedLogins: FailedLogins
@@ -81,7 +85,7 @@ const keepAliveMs = 60_000
 export async function openProxy(options: ProxyOptions): Promise<PostgresProxy> {
   const shared: Shared = {
     ...options,
-    plainText: options.plainText ?? false,
+    plainText: options.plainText ?? 'of nobody',
     pools: new Map(),
     cancels: createCancels(),
     failedLogins: countFailedLogins(),
@@ -137,9 +141,14 @@ function receive(socket: Socket, shared: Shared, from?: FromNetwork): void {
       ),
     )
   let stream = socket
-  serve(socket, shared, { ...seat, network: from?.network, plainText: from?.plainText }, (secured) => {
-    stream = secured
-  }).catch((error: unknown) => {
+  serve(
+    socket,
+    shared,
+    { ...seat, network: from?.network, plainText: from !== undefined || mayLeaveOutTls(shared, seat) },
+    (secured) => {
+      stream = secured
+    },
+  ).catch((error: unknown) => {
     if (error instanceof Ended) return void stream.destroy()
     if (error instanceof ServerRefused) {
       stream.write(error.whole)
@@ -149,15 +158,19 @@ function receive(socket: Socket, shared: Shared, from?: FromNetwork): void {
   })
 }
 
+function mayLeaveOutTls({ plainText }: Shared, { address }: Seat): boolean {
+  return plainText === 'of everybody' || (plainText === 'of this host' && isLoopback(address))
+}
+
 async function serve(
   socket: Socket,
   shared: Shared,
-  seat: Seat & { network: Network | undefined; plainText: boolean | undefined },
+  seat: Seat & { network: Network | undefined; plainText: boolean },
   told: (stream: Socket) => void,
 ): Promise<void> {
   const { stream, incoming, wants } = await greet(
     socket,
-    { certificate: await shared.certificates(), plainText: seat.plainText ?? shared.plainText },
+    { certificate: await shared.certificates(), plainText: seat.plainText },
     told,
   )
   if (wants.asks === 'cancel') {

@@ -48,6 +48,6 @@ await openProxy({
   },
   certificates: ownCertificate(mkdtempSync(join(tmpdir(), 'berth-bench-')), 'berth.localhost'),
   derive: createSealer([Buffer.alloc(32)]).derive,
-  plainText: !secured,
+  plainText: secured ? 'of nobody' : 'of everybody',
 })
 process.stdout.write('listens\n')

@@ -134,7 +134,7 @@ test('a token that was lost is replaced by another one, which is shown once', as
   )
   const { token: now, connectionUri } = rotateDatabaseToken.credentials
   expect(connectionUri).toBe(
-    `postgresql://app_${id.slice(-6)}:${now}@${id.slice(3)}.db.berth.localhost:${berth.services.config.postgresPort}/app?sslmode=require&hostaddr=127.0.0.1`,
+    `postgresql://app_${id.slice(-6)}:${now}@127.0.0.1:${berth.services.config.postgresPort}/app`,
   )
   expect(now).not.toBe(before)
   expect((await rowOf(berth, id)).tokenHash).toEqual(sha256(now))

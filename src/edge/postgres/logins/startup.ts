@@ -1,4 +1,5 @@
 /** What a client says first: the packet with its user, its database and the settings of its session. */
+import { isOfClient } from './client-parameters.ts'
 import { requestCodes } from '../protocol/messages.ts'
 import { PostgresRefusal, shortened, violation } from '../refusals.ts'
 
@@ -58,6 +59,7 @@ function readStartup(content: Buffer, minor: number): Startup {
   const database = settings.get('database') || user
   refuseReplication(settings.get('replication'))
   for (const name of ['user', 'database', 'replication']) settings.delete(name)
+  for (const name of settings.keys()) if (isOfClient(name)) settings.delete(name)
   const names = [...settings.keys(), ...namesInOptions(settings.get('options') ?? '')].map((name) => name.toLowerCase())
   refuseLibraries(names)
   return {
