@@ -152,6 +152,7 @@ test('for any log, the part that a step reads leads to the same decision and the
         awaited: new Set<string>(),
         isBudgetReached: false,
         openOutcome: null,
+        fullRoom: null,
         nowMs: Date.now() + (isLate ? turnLimits.turnSeconds * 1000 + 60_000 : 0),
       }
       expect(shape(nextStep(part, facts))).toEqual(shape(nextStep(whole, facts)))

@@ -22,6 +22,7 @@ const facts = {
   awaited: new Set<string>(),
   isBudgetReached: false,
   openOutcome: null,
+  fullRoom: null,
   nowMs: 0,
 }
 const noUsage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
@@ -143,11 +144,16 @@ describe('the next step', () => {
     expect(nextAt(27.1)).toMatchObject({ do: 'rest', limit: expect.stringContaining('6 hours') })
   })
 
-  test('is no request beyond the budget or the limit of a turn, and a message starts a new turn', async () => {
+  test('is no request beyond the budget, the organization’s room or the limit of a turn, and a message starts a new turn', async () => {
     const log = await start()
     expect(nextStep(log.events, { ...facts, isBudgetReached: true })).toMatchObject({
       do: 'rest',
       stopReason: { type: 'budget_reached' },
+    })
+    expect(nextStep(log.events, { ...facts, fullRoom: 'It is full.' })).toMatchObject({
+      do: 'rest',
+      stopReason: { type: 'retries_exhausted' },
+      limit: 'It is full.',
     })
     for (let at = 0; at < turnLimits.modelSteps; at++) {
       await ask(log, use)

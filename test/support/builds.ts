@@ -3,7 +3,7 @@ import { sql, type Db } from '#src/platform/postgres.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { dispatchBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { findBuildRow } from '#src/resources/infra/builds/rows.ts'
-import { claimBuild, type BuildClaim } from '#src/resources/infra/builds/runs.ts'
+import { claimBuild, type BuildClaim, type ClaimedBuild } from '#src/resources/infra/builds/runs.ts'
 import { startBerth, type Berth } from './berth.ts'
 import { idsOf, makeSilentNode } from './makers.ts'
 import { until } from './until.ts'
@@ -71,10 +71,15 @@ export async function submitRunning(berth: Berth, token: string): Promise<Job> {
 
 /** Claims a running build, as the first worker of its node. */
 export async function claimOf(db: Db, buildId: string): Promise<BuildClaim> {
+  return (await takeUp(db, buildId)).claim
+}
+
+/** The same, with everything that its worker is told. */
+export async function takeUp(db: Db, buildId: string): Promise<ClaimedBuild> {
   const build = await findBuildRow(db, buildId)
   const claimed = await claimBuild(db, buildId, { nodeId: build?.nodeId ?? '', workerNumber: 0 })
   if (!claimed) throw new Error('a running build could not be taken up')
-  return claimed.claim
+  return claimed
 }
 
 /** Waits until a build has ended. @returns its final job and its whole output. */

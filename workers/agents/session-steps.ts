@@ -120,7 +120,7 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
     }
     const log = await readTurnLog(tx, sessionId)
     const toolsRunAtClient = session.environmentId !== null && (await isSelfHosted(tx, session.environmentId))
-    const step = nextStep(log, await factsOf(tx, { session, log, toolsRunAtClient }))
+    const step = nextStep(log, await factsOf(tx, services.config, { session, log, toolsRunAtClient }))
     const run = { claim, session, toolsRunAtClient, taskId, log: merged(log, await resume(tx, claimed, log, step)) }
     if (tries > triesMax || isWithoutWork(step)) return { run, step, asking: null, tries }
     if (step.do === 'call' || step.do === 'evaluate')

@@ -4,6 +4,8 @@
  */
 import { nowMs } from '#src/platform/clock.ts'
 import type { ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
+import type { Config } from '#src/platform/config.ts'
+import { findFullRoom } from '#src/platform/metrics/rooms.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { messageTypes } from '#src/resources/agents/sessions/event-types.ts'
@@ -68,6 +70,7 @@ export type StepEnd = {
 /** The facts besides the log that decide. */
 export async function factsOf(
   tx: Tx,
+  config: Config,
   { session, log, toolsRunAtClient }: Pick<StepRun, 'session' | 'log' | 'toolsRunAtClient'>,
 ): Promise<TurnFacts> {
   return {
@@ -75,6 +78,7 @@ export async function factsOf(
     awaited: await findAwaited(tx, openQuestions(log)),
     isBudgetReached: await isBudgetReached(tx, session),
     openOutcome: openOutcome(session)?.outcome_id ?? null,
+    fullRoom: await findFullRoom({ config, db: tx }, session.organizationId, 'transcripts'),
     nowMs: nowMs(),
   }
 }
@@ -138,7 +142,7 @@ async function writeDown(tx: Tx, { claim, log }: StepRun, end: StepEnd): Promise
 /** Decides what follows the step: enqueues the next step, or the session becomes idle. */
 async function decideNext(
   tx: Tx,
-  { services: { jobs }, toolsRunAtClient }: StepRun,
+  { services: { config, jobs }, toolsRunAtClient }: StepRun,
   { rest, againSeconds }: StepEnd,
   { session, log }: Written,
 ): Promise<void> {
@@ -147,7 +151,7 @@ async function decideNext(
     await moveSession(tx, sessionId, { to: 'rescheduling' })
     return jobs.enqueue(tx, stepJob, { sessionId }, { startAfterSeconds: againSeconds })
   }
-  const facts = await factsOf(tx, { session, log, toolsRunAtClient })
+  const facts = await factsOf(tx, config, { session, log, toolsRunAtClient })
   const next: NextStep<SessionEvent> = rest
     ? { do: 'rest', take: [], stopReason: rest, limit: null }
     : nextStep(log, facts)

@@ -71,7 +71,7 @@ async function runClaimed(work: VmWork, claimed: ClaimedBuild, stopping: AbortSi
     watchRoom(work.services.config.dataDir, over.signal, () => over.abort(new BuildEnd(noRoom))),
   ])
   try {
-    const writer = await patiently(() => createBuildLogWriter(work.services.db, claim, claimed.progress, lose))
+    const writer = await patiently(() => createBuildLogWriter(work.services, claimed, lose))
     const spec = openSpec(work.services.sealer, build)
     const run = { work, build, claim, spec, log: writer, over: over.signal, deadlineMs: performance.now() + leftMs }
     const ending =

@@ -26,7 +26,7 @@ export const roomLimits = {
   deliveries: {
     usualMb: 512,
     holds: 'events delivered for your organization’s triggers',
-    advice: 'They go after a week',
+    advice: 'What was delivered goes after a week, and what is known of it after a month',
   },
 } as const
 

@@ -39,19 +39,17 @@ async function hasRoom({ config, db }: Asking, organizationId: string, room: Roo
 
 /** Refuses whatever would store more where an organization has no room. @throws BerthError rate_limited. */
 export async function checkStorage(asking: Asking, organizationId: string, room: RoomName): Promise<void> {
-  if (!(await hasRoom(asking, organizationId, room))) throw roomFull(asking.config, room)
+  const fault = await findFullRoom(asking, organizationId, room)
+  if (fault !== null) throw new BerthError('rate_limited', fault, { retryAfterSeconds })
 }
 
-/** The error for a room that is full. */
-function roomFull(config: Config, room: RoomName): BerthError {
+/** The same for work that goes on without storing more: sentences that say what is full; null while there is room. */
+export async function findFullRoom(asking: Asking, organizationId: string, room: RoomName): Promise<string | null> {
+  if (await hasRoom(asking, organizationId, room)) return null
   const { holds, advice } = roomLimits[room]
   const { name } = roomSettings[settingOf[room]]
-  const limitMb = limitOf(config, room) / bytesPerMb
-  return new BerthError(
-    'rate_limited',
-    `Too much is stored: ${holds} have ${limitMb} MB, which is the limit (${name}). ${advice}.`,
-    { retryAfterSeconds },
-  )
+  const limitMb = limitOf(asking.config, room) / bytesPerMb
+  return `Too much is stored: ${holds} have ${limitMb} MB, which is the limit (${name}). ${advice}.`
 }
 
 const settingOf = {

@@ -6,6 +6,7 @@ import type { McpTool } from '#src/drivers/mcp/tools.ts'
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { readPageBy, type Cursors, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { serviceCatalog } from './mcp-services/catalog.ts'
@@ -71,7 +72,7 @@ export async function listToolsOfService(call: Call, id: string): Promise<McpSer
 
 /**
  * Replaces the set of tools that the caller does not want of a service; names that it does not have are kept.
- * @throws BerthError not_found, invalid_request.
+ * @throws BerthError not_found, invalid_request; rate_limited when the organization may store no more.
  */
 export async function selectTools(
   call: Call,
@@ -80,6 +81,7 @@ export async function selectTools(
   const owner = connectorOwner(allow(call.caller, 'connectors:write'))
   getEntry(call.config, id)
   const names = readDisabledTools(disabledTools)
+  if (names.length > 0) await checkStorage(call, owner.organizationId, 'definitions')
   await transaction(call.db, (tx) => putDisabledTools(tx, owner, id, names))
   return serviceOf(call, owner, id)
 }

@@ -43,7 +43,7 @@ import { noteVmToken, readSessionToChange } from './sessions/plans.ts'
 export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<SessionEvent[]> {
   const scope = allow(call.caller, 'sessions:write')
   const batch = readEventBatch(given)
-  if (batch.some(({ type }) => type !== 'user.interrupt')) await checkStorage(call, scope.organizationId, 'transcripts')
+  if (!batch.every(endsWait)) await checkStorage(call, scope.organizationId, 'transcripts')
   const namesFiles = hasNamedFiles(batch)
   if (namesFiles) allow(call.caller, 'files:read')
   const id = decodeId('session', publicId)
@@ -121,6 +121,11 @@ export async function acceptEvents(
   if (!moved) throw new Error('an idle session that is locked could not run')
   await jobs.enqueue(tx, stepJob, { sessionId: id })
   return moved.events
+}
+
+/** What stores little and lets go of what waits; it is taken although the organization has no room. */
+function endsWait({ type }: NewEvent): boolean {
+  return type === 'user.interrupt' || type === 'user.tool_confirmation'
 }
 
 /** `system.message` alone does not start a turn; it is read with the next message. */

@@ -2,6 +2,7 @@
 import { allow, allowAnywhere, closedToVmTokens, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
@@ -23,6 +24,7 @@ import { rememberSecrets } from './sessions/secrets.ts'
  */
 export async function addSessionResource(call: Call, sessionId: string, given: unknown): Promise<SessionResource> {
   const scope = allow(call.caller, 'sessions:write')
+  await checkStorage(call, scope.organizationId, 'transcripts')
   return changeSession(call, scope, sessionId, async (tx, session) => {
     const order = readResourceOrder(given, '')
     if (order.type === 'file') allow(call.caller, 'files:read')

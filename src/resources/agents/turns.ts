@@ -26,12 +26,14 @@ export type TurnEvent = Pick<
 /**
  * The facts besides the log that decide. `openOutcome`: the public id of the outcome to work on. `awaited`: the tool uses
  * whose results come from elsewhere, by their stored ids: other agents were asked, and have not answered yet.
+ * `fullRoom`: why nothing more may be stored of the session; null while there is room.
  */
 export type TurnFacts = {
   toolsRunAtClient: boolean
   awaited: ReadonlySet<string>
   isBudgetReached: boolean
   openOutcome: string | null
+  fullRoom: string | null
   nowMs: number
 }
 
@@ -68,7 +70,7 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
   if (isTurnDone && !isUngraded(log, facts.openOutcome))
     return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
   if (facts.isBudgetReached) return { do: 'rest', take: answers, stopReason: { type: 'budget_reached' }, limit: null }
-  const limit = limitReached(log, facts.nowMs)
+  const limit = facts.fullRoom ?? limitReached(log, facts.nowMs)
   if (limit) return { do: 'rest', take: answers, stopReason: { type: 'retries_exhausted' }, limit }
   return isTurnDone ? { do: 'evaluate', take: answers } : { do: 'ask', take: [...answers, ...messages] }
 }

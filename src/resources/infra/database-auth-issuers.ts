@@ -3,6 +3,7 @@ import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -27,6 +28,7 @@ export async function createDatabaseAuthIssuer(
   readText(issuer, 'issuer')
   readText(audience, 'audience')
   const { text } = readServerUrl(call.config, jwksUri, 'jwksUri')
+  await checkStorage(call, scope.organizationId, 'definitions')
   return transaction(call.db, async (tx) => {
     const { id } = await lockDatabase(tx, scope, databaseId)
     const known = await listAuthIssuers(tx, id)

@@ -8,10 +8,11 @@ import { startBerth } from '../../support/berth.ts'
 import { refusal } from '../../support/agents-service.ts'
 import { deliverHook, hookSecret, payloads, repository } from '../../support/code-host/deliveries.ts'
 import { idsOf } from '../../support/makers.ts'
+import { clearRoom, fillRoom, nearRooms } from '../../platform/rooms/full-rooms.ts'
 import { berth, connect, create, deliver, firesOf, makeAgent, useTriggers } from './trigger-world.ts'
 
 const previous = 'webhook-secret-of-before'
-useTriggers({ decides: false, settings: { GITHUB_WEBHOOK_SECRET_PREVIOUS: previous } })
+useTriggers({ decides: false, settings: { GITHUB_WEBHOOK_SECRET_PREVIOUS: previous, ...nearRooms } })
 
 const hmac = (body: string, secret = hookSecret): string => createHmac('sha256', secret).update(body).digest('hex')
 const body = JSON.stringify(payloads.push())
@@ -153,6 +154,18 @@ describe('a delivery', () => {
     const text = JSON.stringify(hostile)
     expect((await deliverHook(berth.url, 'issues', text)).status).toBe(202)
   })
+})
+
+test('a delivery beyond an organization’s room is refused, and taken when there is room again', async () => {
+  const nina = await berth.token('nina', 'hoarders')
+  await connect(nina)
+  await create({ agent: await makeAgent(nina), events: ['release.published'] }, nina)
+  const delivery = randomUUID()
+  const send = () => deliver('release', payloads.release(), { 'x-github-delivery': delivery })
+  await fillRoom(berth, nina, 'deliveries')
+  expect(await send()).toMatchObject(refusal(429, 'rate_limited'))
+  await clearRoom(berth, nina, 'deliveries')
+  expect((await send()).body).toMatchObject({ fires: 1 })
 })
 
 test('what an organization takes no more is refused, and can be delivered again; what others take is taken', async () => {

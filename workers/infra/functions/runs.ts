@@ -9,6 +9,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { log } from '#src/platform/log.ts'
+import { findFullRoom } from '#src/platform/metrics/rooms.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { appendFunctionLog, findLogTail } from '#src/resources/infra/functions/logs.ts'
 import {
@@ -61,7 +62,8 @@ export async function runInstance(work: VmWork, vmId: string, places: Places, st
   }
 }
 
-function writerOf({ services: { db } }: VmWork, { claim, progress }: ClaimedInstance): LogWriter<InstanceProgress> {
+function writerOf({ services }: VmWork, { claim, progress, one }: ClaimedInstance): LogWriter<InstanceProgress> {
+  const { db } = services
   let { batch } = progress
   return createLogWriter<InstanceProgress>({
     from: progress,
@@ -72,6 +74,7 @@ function writerOf({ services: { db } }: VmWork, { claim, progress }: ClaimedInst
       return isStored
     },
     lost: () => new InstanceLost('another worker has this instance'),
+    findFull: () => patiently(() => findFullRoom(services, one.organizationId, 'logs')),
   })
 }
 

@@ -31,12 +31,15 @@ export type LogProgress = {
  * @property store stores chunks together with the progress at their end; false when nothing more may be stored.
  * @property lost is called then; it makes the error for those who wait.
  * @property most after so many bytes a last sentence is stored, and no more output; absent without a limit.
+ * @property findFull says why nothing may be stored for now; null while there is room. What is added meanwhile is left out,
+ * and the log says so once.
  */
 export type LogStore<Progress extends LogProgress> = {
   from: Progress
   store(outputs: readonly string[], reached: Progress): Promise<boolean>
   lost(): Error
   most?: { bytes: number; sentence: string }
+  findFull(): Promise<string | null>
 }
 
 /** The writer of a log and its progress, used by one run only. */
@@ -123,6 +126,7 @@ function createStoring<Progress extends LogProgress>({
   store,
   lost,
   most,
+  findFull,
 }: LogStore<Progress>): Storing<Progress> {
   const mostBytes = most?.bytes ?? Infinity
   let progress = from
@@ -131,14 +135,26 @@ function createStoring<Progress extends LogProgress>({
   let unwrittenBytes = 0
   let writing: Promise<void> | undefined
   let heard = (_takenBytes: number): void => undefined
+  let isLeftOut = false
 
+  const withinRoom = async (outputs: readonly string[]): Promise<readonly string[]> => {
+    const full = outputs.length === 0 ? null : await findFull()
+    if (full === null) {
+      if (outputs.length > 0) isLeftOut = false
+      return outputs
+    }
+    const said = isLeftOut ? [] : [`\n[… ${full} What is printed until there is room is left out …]\n`]
+    isLeftOut = true
+    return said
+  }
   const writeAll = async (): Promise<void> => {
     while (stored !== progress) {
       const begunMs = performance.now()
       const reached = progress
-      const outputs = chunksOf(unwritten.join(''))
+      const text = unwritten.join('')
       unwritten = []
       unwrittenBytes = 0
+      const outputs = await withinRoom(chunksOf(text))
       if (!(await store(outputs, reached))) throw lost()
       stored = reached
       heard(stored.takenBytes)

@@ -9,6 +9,7 @@ import { BerthError, notFound, type ErrorCode } from '#src/platform/errors.ts'
 import { newUuid, randomToken } from '#src/platform/ids.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { log } from '#src/platform/log.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import { beginAuthorization, takeAuthorization, type Begun, type SignInOrder } from './authorizations.ts'
@@ -54,6 +55,7 @@ export async function startConnection(
   await spendRequest(call, owner)
   const before = await findConnection(call.db, owner, id)
   if (!before) await checkRoom(call.db, owner)
+  await checkStorage(call, owner.organizationId, 'definitions')
   const state = randomToken(stateBytes)
   const { order, authorizationUrl } = await signIn(
     (reach) => prepare(call, reach, entry, { state, before: before ?? null }),

@@ -3,6 +3,7 @@ import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { blankMasker, type Masker } from '#src/platform/masking.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { startOf, storableText } from '#src/platform/texts.ts'
@@ -45,7 +46,7 @@ export async function runMemoryTool(
   if (session.usedByVm) return failed(closedToVms)
   if (!(await usesMemories(services.db, ownerOf(session)))) return failed(switchedOff)
   return name === 'remember'
-    ? remember(services.db, session, id, input, masker)
+    ? remember(services, session, id, input, masker)
     : recall(services, session, input, masker, signal)
 }
 
@@ -80,7 +81,7 @@ export async function readMemoryFacts(
 }
 
 async function remember(
-  db: Db,
+  services: Background,
   session: RememberingSession,
   toolUseId: string,
   input: MemoryToolCall['input'],
@@ -92,7 +93,8 @@ async function remember(
     const body = readBody(storableText(await masker.longText(String(input['body']))))
     const category = categoryOf(input['category'])
     const actorId = agentOf(session)
-    return await transaction(db, async (tx) => {
+    await checkStorage(services, session.organizationId, 'definitions')
+    return await transaction(services.db, async (tx) => {
       const idempotencyKey = encodeId('sessionEvent', toolUseId)
       if ((await countOf(tx, session.id)) >= memoryLimits.perSessionMax)
         return failed(`This session has kept ${memoryLimits.perSessionMax} memories, which is the limit.`)

@@ -9,6 +9,7 @@ import { newUuid } from '#src/platform/ids.ts'
 import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { log } from '#src/platform/log.ts'
+import { findFullRoom } from '#src/platform/metrics/rooms.ts'
 import { findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { trySpend } from '#src/platform/rate-limits.ts'
 import { isSignatureForm, isSignedBy } from '#src/platform/secrets/webhook-signatures.ts'
@@ -83,10 +84,11 @@ type Given = { deliveryId: string; payload: Payload; body: Buffer }
 async function recordDelivery(services: Services, given: Given): Promise<number> {
   const listening = await findListening(services.db, given.payload)
   let fires = 0
-  let isRefused = false
+  let refusal: string | null = null
   for (const [organizationId, triggers] of Map.groupBy(listening, (one) => one.organizationId)) {
-    if (!(await hasRoom(services, organizationId))) {
-      isRefused = true
+    const fault = await findRefusal(services, organizationId)
+    if (fault !== null) {
+      refusal = fault
       continue
     }
     const keeps = await keepsPayload(services.db, organizationId, given.body.length)
@@ -94,12 +96,10 @@ async function recordDelivery(services: Services, given: Given): Promise<number>
       recordFires(services, tx, { ...given, organizationId, triggers, keeps }),
     )
   }
-  if (isRefused)
-    throw new BerthError(
-      'rate_limited',
-      'More was delivered in the last minute than the triggers of an organization take. Deliver this again later: only what was not taken fires.',
-      { retryAfterSeconds: 60 },
-    )
+  if (refusal !== null)
+    throw new BerthError('rate_limited', `${refusal} Deliver this again later: only what was not taken fires.`, {
+      retryAfterSeconds: 60,
+    })
   return fires
 }
 
@@ -121,12 +121,16 @@ async function findListening(db: Db, { event, action, repo, routed: { repository
   return found.filter((trigger) => listens(trigger, event, action))
 }
 
-/** One organization's deliveries must not fill the disk of all. */
-async function hasRoom({ limiter }: Services, organizationId: string): Promise<boolean> {
-  const hasRoom = await trySpend(limiter, `trigger-deliveries:${organizationId}`, triggerLimits.deliveriesPerMinute)
-  if (!hasRoom)
-    log.warn({ organizationId }, 'more was delivered for triggers of an organization than is taken; it is refused')
-  return hasRoom
+/** One organization's deliveries must not fill the disk of all. The code host is not told whose room is full. */
+async function findRefusal(services: Services, organizationId: string): Promise<string | null> {
+  const { limiter } = services
+  if ((await findFullRoom(services, organizationId, 'deliveries')) !== null) {
+    log.warn({ organizationId }, 'deliveries for triggers of an organization have filled its room; more is refused')
+    return 'The triggers of an organization have stored as much as they may.'
+  }
+  if (await trySpend(limiter, `trigger-deliveries:${organizationId}`, triggerLimits.deliveriesPerMinute)) return null
+  log.warn({ organizationId }, 'more was delivered for triggers of an organization than is taken; it is refused')
+  return 'More was delivered in the last minute than the triggers of an organization take.'
 }
 
 const countedMs = 60_000

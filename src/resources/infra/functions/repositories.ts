@@ -3,6 +3,7 @@ import { allow, allowAnywhere, owned, userTokenRequired, type Scope } from '#src
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid, randomToken } from '#src/platform/ids.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { change, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readRepository, type CodeHostRepository } from '#src/drivers/code-host.ts'
@@ -47,6 +48,7 @@ export async function linkRepository(call: Call, publicId: string, order: Reposi
   const scope = allow(call.caller, 'functions:write')
   if (scope.userId === null) throw userTokenRequired()
   const name = readFullName(order.repository)
+  await checkStorage(call, scope.organizationId, 'definitions')
   const before = await functionRows.read(
     call.db,
     publicId,

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { change, sql, transaction } from '#src/platform/postgres.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { foldStoredBytes, recountStoredBytes } from '#src/platform/metrics/rooms.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { until } from '../support/until.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { until } from '../../support/until.ts'
 
 let berth: Berth
 let token: string
