@@ -1220,12 +1220,14 @@ create table mcp_sessions (
   credential_id uuid,
   sealed_session bytea not null,
   created_at timestamp with time zone not null default now(),
+  ending_tries integer not null default 0,
+  ending_at timestamp with time zone not null default now(),
   constraint mcp_sessions_pkey PRIMARY KEY (id),
   constraint mcp_sessions_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE SET NULL,
   constraint mcp_sessions_url_check CHECK ((octet_length(url) <= 2048))
 );
-CREATE INDEX mcp_sessions_left ON public.mcp_sessions USING btree (id) WHERE (session_id IS NULL);
-CREATE UNIQUE INDEX mcp_sessions_session ON public.mcp_sessions USING btree (session_id, url);
+CREATE INDEX mcp_sessions_left ON public.mcp_sessions USING btree (ending_at) WHERE (session_id IS NULL);
+CREATE UNIQUE INDEX mcp_sessions_session ON public.mcp_sessions USING btree (session_id, url, COALESCE(credential_id, '00000000-0000-0000-0000-000000000000'::uuid));
 
 create table memberships (
   id uuid not null,

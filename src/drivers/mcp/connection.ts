@@ -57,6 +57,7 @@ export type McpConnection = {
   callTool: (name: string, input: Readonly<Record<string, unknown>>) => Promise<McpCallAnswer>
 }
 
+const tooManyRequests = 429
 const methodNotFound = -32_601
 /** A longer id of a session is not kept; characters. */
 const sessionIdLengthMax = 4096
@@ -117,11 +118,11 @@ export async function withMcp<Result>(
   }
 }
 
-/** Ends a session at its server, as far as that answers within 5 s. */
-export async function endMcpSession(target: Omit<McpTarget, 'limitMs'>, session: McpServerSession): Promise<void> {
+/** Ends a session at its server. @returns whether it has answered within 5 s, so that asking again is of no use. */
+export async function endMcpSession(target: Omit<McpTarget, 'limitMs'>, session: McpServerSession): Promise<boolean> {
   const link = new Link({ ...target, limitMs: endMs }, session)
   await link.open()
-  await link.close(true)
+  return link.close(true)
 }
 
 /** One piece of work: over one link, or another once the server no longer knows the session of the first. */
@@ -261,15 +262,17 @@ class Link {
     }
   }
 
-  /** Disconnects. @param ends whether the server's session ends too. */
-  async close(ends: boolean): Promise<void> {
+  /** Disconnects. @param ends whether the server's session ends too. @returns whether the server has answered to that. */
+  async close(ends: boolean): Promise<boolean> {
     try {
       await this.#numbered.sent()
       const late = AbortSignal.timeout(endMs)
       late.addEventListener('abort', () => void this.#client.close(), { once: true })
       if (ends && this.session !== null) await this.#inner.terminateSession()
-    } catch {
-      // It ends by itself.
+      return true
+    } catch (error) {
+      const status = error instanceof SdkHttpError ? error.status : undefined
+      return status !== undefined && status < 500 && status !== tooManyRequests
     } finally {
       await this.#client.close()
     }

@@ -268,7 +268,7 @@ export type Tables = {
   }
   mcp_sessions: {
     id: string; sessionId: string | null; url: string; credentialId: string | null; sealedSession: Buffer
-    createdAt: string
+    createdAt: string; endingTries: number; endingAt: string
   }
   memberships: {
     id: string; organizationId: string; userId: string; role: string; createdAt: string; deactivatedAt: string | null

@@ -4,6 +4,8 @@ import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import { leftSessionsTopic, sessionKeeper } from '#src/resources/agents/mcp/kept-sessions.ts'
 import { agentSessions, results, type AgentSessions } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { startCommand, type Command } from '../../support/command.ts'
@@ -25,6 +27,8 @@ const workers: Command[] = []
 const known = new Map<string, number>()
 /** Answers a call instead of counting it, when it returns true. */
 let onCall: (request: Received, res: ServerResponse) => boolean
+/** Answers the end of a session, when it returns true. */
+let onDelete: (res: ServerResponse) => boolean
 /** How a session that is not known is refused. */
 let refuse: (res: ServerResponse) => void
 let people = 0
@@ -50,6 +54,7 @@ function answer(request: Received, res: ServerResponse): void {
   const count = known.get(session ?? '')
   if (session === undefined || count === undefined) return refuse(res)
   if (http === 'DELETE') {
+    if (onDelete(res)) return
     known.delete(session)
     return void res.writeHead(204).end()
   }
@@ -81,6 +86,7 @@ beforeEach(async () => {
   token = await berth.token(`person${people++}`)
   sessions = agentSessions(berth, token)
   onCall = () => false
+  onDelete = () => false
   refuse = (res) => void res.writeHead(404).end()
   server.received.length = 0
   known.clear()
@@ -113,6 +119,7 @@ const begin = async (text: string, more: Record<string, unknown> = {}): Promise<
 const asked = (method: string): Received[] => server.received.filter((one) => one.method === method)
 const texts = async (id: string): Promise<string[]> =>
   results(await sessions.rested(id, 40_000)).map(({ text }) => text)
+const left = () => findAll(berth.services.db, sql`select 1 from mcp_sessions where session_id is null`)
 const once = '!tool mcp__raw__count {}\n!say done'
 const rest = (method: string, path: string, body?: unknown) =>
   berth.call<{ id: string }>(method, `/agents/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
@@ -197,7 +204,7 @@ describe('one session of a tool server', () => {
         how === 'archive' ? await rest('POST', `/sessions/${id}/archive`) : await rest('DELETE', `/sessions/${id}`)
       expect(ended.status).toBeLessThan(300)
       await until('it is ended', async () => known.size === 0, 30_000)
-      expect(await findAll(berth.services.db, sql`select 1 from mcp_sessions where session_id is null`)).toEqual([])
+      await until('it is forgotten', async () => (await left()).length === 0)
     },
     60_000,
   )
@@ -219,6 +226,63 @@ describe('one session of a tool server', () => {
     expect((await texts(id)).at(-1)).toBe('1')
     await until('the one before is ended', async () => !known.has(before))
     expect(known.size).toBe(1)
+  })
+
+  test('is one for each credential of an address, and neither ends the other', async () => {
+    const { services } = berth
+    const id = await begin('!say done')
+    const credentials = await Promise.all(
+      ['one', 'other'].map(async (name) => {
+        const vault = await rest('POST', '/vaults', { display_name: name })
+        const auth = { type: 'static_bearer', mcp_server_url: server.url, token: name }
+        const made = await rest('POST', `/vaults/${vault.body.id}/credentials`, { display_name: name, auth })
+        return decodeId('credential', made.body.id) ?? ''
+      }),
+    )
+    const of = { sessionId: decodeId('session', id) ?? '', url: server.url }
+    let begun = 0
+    const find = (credential: string) =>
+      sessionKeeper(services, of, { of: credential, token: 'x', renew: async () => null }).find(
+        async () => ({ id: `session ${begun++}`, protocolVersion: null }),
+        null,
+      )
+    const found = []
+    for (let turn = 0; turn < 2; turn++) for (const credential of credentials) found.push((await find(credential))?.id)
+    expect(found).toEqual(['session 0', 'session 1', 'session 0', 'session 1'])
+  })
+
+  test('that its server does not end at once is ended later, by so many tries', async () => {
+    const id = await begin(once)
+    expect(await texts(id)).toEqual(['1'])
+    let isAway = true
+    onDelete = (res) => {
+      if (isAway) res.destroy()
+      return isAway
+    }
+    await rest('POST', `/sessions/${id}/archive`)
+    const tries = () => server.received.filter(({ http }) => http === 'DELETE').length
+    const again = async () => {
+      await sql`update mcp_sessions set ending_at = now()`.execute(berth.services.db)
+      await publish(berth.services.db, leftSessionsTopic, 'any')
+    }
+    await until('it was tried', () => tries() === 1)
+    expect(known.size).toBe(1)
+    isAway = false
+    await again()
+    await until('it is ended', () => known.size === 0)
+    await until('it is forgotten', async () => (await left()).length === 0)
+
+    isAway = true
+    const other = await begin(once)
+    expect(await texts(other)).toEqual(['1'])
+    server.received.length = 0
+    await rest('DELETE', `/sessions/${other}`)
+    for (let count = 1; count <= 6; count++) {
+      await again()
+      await until('it was tried', () => tries() >= count)
+    }
+    await until('it is given up', async () => (await left()).length === 0)
+    expect(tries()).toBe(6)
   })
 
   test('ends with the request where no session goes on with it', async () => {

@@ -1,5 +1,5 @@
 /**
- * Sessions of tool servers, kept for the sessions that use them: one for a session and a server, across steps and workers.
+ * Sessions of tool servers, kept for the sessions that use them: one for a session, a server and a credential, across steps and workers.
  * Its id is as good as a credential at some servers, so it is sealed.
  */
 import { endMcpSession, type McpServerSession, type McpSessionKeeper } from '#src/drivers/mcp/connection.ts'
@@ -14,12 +14,15 @@ import { findConnectionRow, openSecrets as openConnection } from '../mcp-service
 import type { RefreshServices } from './refreshing.ts'
 import { OwnFault, type Bearer } from './servers.ts'
 
-type Kept = Pick<Row<'mcp_sessions'>, 'id' | 'sessionId' | 'url' | 'credentialId' | 'sealedSession'>
+type Kept = Pick<Row<'mcp_sessions'>, 'id' | 'sessionId' | 'url' | 'credentialId' | 'sealedSession' | 'endingTries'>
 
 /** Notices that there are sessions to be ended. */
 export const leftSessionsTopic = 'mcp-sessions'
 /** How many are ended at the same time. */
 const endedAtOnce = 8
+/** A server that does not answer is asked again, each time after twice as long: for about five minutes in all. */
+const endingTriesMax = 6
+const endingAgainSeconds = 10
 
 /** What this process asks servers for now, so that calls of one step begin one session together. */
 const underWay = new Map<string, Promise<McpServerSession | null>>()
@@ -31,7 +34,8 @@ export function sessionKeeper(
   bearer: Bearer | null,
 ): McpSessionKeeper {
   const url = addressOf(given)
-  const key = `${sessionId} ${url}`
+  const credentialId = bearer?.of ?? null
+  const key = `${sessionId} ${url} ${credentialId}`
   return {
     async find(begin, gone) {
       for (let running = underWay.get(key); running; running = underWay.get(key)) {
@@ -39,7 +43,7 @@ export function sessionKeeper(
         if (found === null) return begin() // a server without sessions
         if (found && found.id !== gone?.id) return found
       }
-      const finding = findOrBegin(services, { sessionId, url, credentialId: bearer?.of ?? null }, begin, gone)
+      const finding = findOrBegin(services, { sessionId, url, credentialId }, begin, gone)
       underWay.set(key, finding)
       try {
         return await finding
@@ -58,20 +62,28 @@ async function findOrBegin(
 ): Promise<McpServerSession | null> {
   const { sessionId, url, credentialId } = of
   const kept = await ours(
-    findOne<Kept>(services.db, sql`select * from mcp_sessions where session_id = ${sessionId} and url = ${url}`),
+    findOne<Kept>(
+      services.db,
+      sql`select * from mcp_sessions where session_id = ${sessionId} and url = ${url} and credential_id is not distinct from ${credentialId}::uuid`,
+    ),
   )
   const known = kept && openKept(services, kept)
-  if (known && known.id !== gone?.id && kept.credentialId === credentialId) return known
+  if (known && known.id !== gone?.id) return known
   const begun = await begin()
   await ours(
     transaction(services.db, async (tx) => {
-      if (kept && known?.id === gone?.id) await change(tx, sql`delete from mcp_sessions where id = ${kept.id}`)
-      else if (kept) await leave(tx, sql`id = ${kept.id}`) // it was begun with another credential
+      if (kept) await change(tx, sql`delete from mcp_sessions where id = ${kept.id}`)
+      await leave(tx, sql`session_id = ${sessionId} and url = ${url} and ${ofGoneCredential}`)
       if (begun) await keep(services, tx, of, begun)
     }),
   )
   return begun
 }
+
+/** Nobody goes on with a session that was begun with a credential or a connection that is no longer there. */
+const ofGoneCredential = sql`credential_id is not null
+  and not exists (select from vault_credentials c where c.id = mcp_sessions.credential_id and c.archived_at is null)
+  and not exists (select from mcp_connections c where c.id = mcp_sessions.credential_id)`
 
 /** What our own database does not do says nothing about the server. */
 async function ours<Result>(work: Promise<Result>): Promise<Result> {
@@ -125,28 +137,36 @@ export async function hasOtherMcpSessions(db: Db, sessionId: string, urls: reado
   )
 }
 
-/** Ends the sessions that nobody goes on with, each at its server as far as that answers. Several workers may do so. */
+/** Ends the sessions that nobody goes on with, each at its server; one that does not answer is asked again later. Several workers may do so. */
 export async function endLeftMcpSessions(services: RefreshServices): Promise<void> {
   for (;;) {
     const left = await findAll<Kept>(
       services.db,
       sql`
-      delete from mcp_sessions where id in (
-        select id from mcp_sessions where session_id is null order by id limit ${endedAtOnce} for update skip locked)
+      update mcp_sessions set ending_tries = ending_tries + 1, ending_at = now() + ${endingAgainSeconds} * 2 ^ ending_tries * interval '1 second'
+      where id in (
+        select id from mcp_sessions where session_id is null and ending_at <= now() order by ending_at limit ${endedAtOnce} for update skip locked)
       returning *`,
     )
-    await Promise.all(left.map((kept) => endKept(services, kept)))
+    await Promise.all(
+      left.map(async (kept) => {
+        const isOver = (await endKept(services, kept)) || kept.endingTries >= endingTriesMax
+        if (isOver) await change(services.db, sql`delete from mcp_sessions where id = ${kept.id}`)
+      }),
+    )
     if (left.length < endedAtOnce) return
   }
 }
 
-async function endKept(services: RefreshServices, kept: Kept): Promise<void> {
+/** @returns whether the server has answered, whatever that was. */
+async function endKept(services: RefreshServices, kept: Kept): Promise<boolean> {
   try {
     const token = await tokenOf(services, kept.credentialId)
     const fetch = outboundFetch(services.config)
-    await endMcpSession({ url: kept.url, token, fetch }, openKept(services, kept))
+    return await endMcpSession({ url: kept.url, token, fetch }, openKept(services, kept))
   } catch (error) {
     log.debug({ reason: error instanceof Error ? error.message : '' }, 'a tool server’s session could not be ended')
+    return false
   }
 }
 
