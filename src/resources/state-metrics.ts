@@ -1,6 +1,7 @@
 /** Metrics about the whole installation, read from the database: every process reports the same values. */
 import { diskRoom } from '#src/drivers/disk-room.ts'
 import { readQueues } from '#src/platform/jobs.ts'
+import { readAllRooms } from '#src/platform/metrics/rooms.ts'
 import { addMetricSource, type Sample } from '#src/platform/metrics/sources.ts'
 import { findAll, getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -49,6 +50,7 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
     },
     () => readState(db),
   )
+  reportRooms({ config, db })
   addMetricSource(
     'disks',
     {
@@ -74,6 +76,23 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
         berth_disk_size_bytes: each(({ totalBytes }) => totalBytes),
         berth_disk_free_bytes: each(({ freeBytes }) => freeBytes),
         berth_disk_floor_bytes: each(({ floorBytes }) => floorBytes),
+      }
+    },
+  )
+}
+
+function reportRooms({ config, db }: Pick<Background, 'config' | 'db'>): void {
+  addMetricSource(
+    'rooms',
+    {
+      berth_stored_bytes: { help: 'What organizations store in the database, by room.', labels: ['room'] },
+      berth_full_rooms: { help: 'Organizations whose room is full.', labels: ['room'] },
+    },
+    async () => {
+      const rooms = await readAllRooms({ config, db })
+      return {
+        berth_stored_bytes: rooms.map(({ name, bytes }) => ({ labels: { room: name }, value: bytes })),
+        berth_full_rooms: rooms.map(({ name, full }) => ({ labels: { room: name }, value: full })),
       }
     },
   )

@@ -33,6 +33,9 @@ export const roomLimits = {
 /** A kind of data that has a limit of its own. */
 export type RoomName = keyof typeof roomLimits
 
+/** All of them. */
+export const roomNames = Object.keys(roomLimits) as RoomName[] // its keys
+
 /** How rooms are looked at and kept in order. */
 export const roomUse = {
   farBytes: 128 * 1024 * 1024, // from the limit; nearer to it each write looks at the counts

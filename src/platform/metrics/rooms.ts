@@ -6,7 +6,7 @@ import type { RawBuilder } from 'kysely'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { roomLimits, roomUse, type RoomName } from '#src/platform/limits/rooms.ts'
+import { roomLimits, roomNames, roomUse, type RoomName } from '#src/platform/limits/rooms.ts'
 import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { roomSettings } from '#src/platform/settings/rooms.ts'
@@ -50,6 +50,36 @@ export async function findFullRoom(asking: Asking, organizationId: string, room:
   const { name } = roomSettings[settingOf[room]]
   const limitMb = limitOf(asking.config, room) / bytesPerMb
   return `Too much is stored: ${holds} have ${limitMb} MB, which is the limit (${name}). ${advice}.`
+}
+
+/** What an organization stores in a room, in bytes; a limit that is null is none. */
+export type RoomUse = { name: RoomName; usedBytes: number; limitBytes: number | null }
+
+/** How much an organization stores in each room. */
+export async function readRooms({ config, db }: Asking, organizationId: string): Promise<RoomUse[]> {
+  const used = await findAll<{ room: RoomName; bytes: number }>(
+    db,
+    sql`select room, sum(bytes)::bigint as bytes from stored_bytes where organization_id = ${organizationId} group by room`,
+  )
+  return roomNames.map((name) => {
+    const limitBytes = limitOf(config, name)
+    const usedBytes = Math.max(0, used.find(({ room }) => room === name)?.bytes ?? 0)
+    return { name, usedBytes, limitBytes: limitBytes === Infinity ? null : limitBytes }
+  })
+}
+
+/** Of each room: what all organizations store, and in how many of them it is full. */
+export async function readAllRooms({ config, db }: Asking): Promise<{ name: RoomName; bytes: number; full: number }[]> {
+  const limitsByRoom = sql.join(
+    roomNames.map((name) => sql`(${name}, ${Math.min(limitOf(config, name), Number.MAX_SAFE_INTEGER)}::bigint)`),
+  )
+  return findAll(
+    db,
+    sql`
+    select room.name, coalesce(sum(own.bytes), 0)::bigint as bytes, count(*) filter (where own.bytes >= room.most) as full
+    from (values ${limitsByRoom}) room (name, most)
+    left join (select room, organization_id, sum(bytes) as bytes from stored_bytes group by 1, 2) own on own.room = room.name group by room.name`,
+  )
 }
 
 const settingOf = {
