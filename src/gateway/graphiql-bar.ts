@@ -13,6 +13,20 @@ export const signInStyle = `
   body { margin: 0; height: 100vh; display: flex; flex-direction: column; overflow: hidden; }
   #root { flex: 1; min-height: 0; }
   #root .graphiql-container { height: 100% !important; min-height: 0; }
+  /* GraphiQL's own style holds tabs in place until the pointer is down on one: it then jumped to where an animation had left it. */
+  #root .graphiql-tab { transform: none !important; }
+  /* On a phone the answer is below the query, and the buttons of the side are below both. */
+  @media (max-width: 700px) {
+    #root .graphiql-container .graphiql-container { flex-direction: column-reverse; }
+    #root .graphiql-sidebar { flex-direction: row; width: auto; padding: 0 8px; }
+    #root .graphiql-sidebar > button { margin: 0 !important; }
+    #root .graphiql-sidebar > button:nth-child(3) { margin-left: auto !important; }
+    #root .graphiql-main, #root #graphiql-session > * { min-height: 0; }
+    #root .graphiql-sessions { margin: 8px 8px 0; }
+    #root #graphiql-session { flex-direction: column; min-height: 0; }
+    #root #graphiql-session > .graphiql-horizontal-drag-bar, #root .graphiql-logo { display: none; }
+    #root .graphiql-query-editor { padding: 8px; column-gap: 8px; }
+  }
   #berth-bar { --ink: #1f2a44; --soft: #5b6784; --line: #d9dfeb; --ground: #f5f7fb; --accent: #2456d6; --on-accent: #fff; --alarm: #c0292f;
     display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; padding: 9px 16px; min-height: 32px; border-bottom: 1px solid var(--line);
     background: var(--ground); color: var(--ink); font: 14px/1.3 system-ui, -apple-system, "Segoe UI", sans-serif; }

@@ -88,7 +88,7 @@ subscription SessionLog {
 
 /** The script that prepares the tabs; it runs before the bar's script, and that before GraphiQL. */
 export function tabsScript(): string {
-  return `<script>(${prepareTabs.toString()})(${JSON.stringify(tabs)});(${fillLatest.toString()})()</script>`
+  return `<script>(${prepareTabs.toString()})(${JSON.stringify(tabs)});(${fillLatest.toString()})();(${holdPlay.toString()})()</script>`
 }
 
 /** Runs in the browser, as text, so it must not use anything from outside itself. */
@@ -179,4 +179,61 @@ function fillLatest(): void {
     if (answer.headers.get('content-type')?.includes('json')) note(await answer.clone().text())
     return answer
   }
+}
+
+/**
+ * Also runs in the browser, as text. After a change of tabs GraphiQL knows the new text at once, and the name of its operation
+ * a moment later: whoever plays it in between gets the operation before it, or an error. So such a click waits until the stored
+ * state of the tab fits together, which is what GraphiQL writes last.
+ */
+function holdPlay(): void {
+  type Element = {
+    closest(selector: string): Element | null
+    click(): void
+    classList: { contains(name: string): boolean }
+  }
+  type Click = { target: Element; stopImmediatePropagation(): void; preventDefault(): void }
+  type Browser = {
+    localStorage: { getItem(key: string): string | null }
+    document: {
+      addEventListener(name: 'click', listen: (event: Click) => void, capture: boolean): void
+      querySelectorAll(selector: string): Iterable<Element>
+    }
+  }
+  const page = globalThis as unknown as Browser // a browser, which this project's types do not know
+  const [everyMs, limitMs] = [50, 3_000]
+  const isRead = (): boolean => {
+    const state = JSON.parse(page.localStorage.getItem('graphiql:tabState') ?? '{}') as {
+      tabs?: { query: string | null; operationName: string | null }[]
+      activeTabIndex?: number
+    }
+    const shown = [...page.document.querySelectorAll('.graphiql-tab')].findIndex((tab) =>
+      tab.classList.contains('graphiql-tab-active'),
+    )
+    const kept = state.tabs?.[shown]
+    if (!kept || state.activeTabIndex !== shown) return false
+    const names = [...(kept.query ?? '').matchAll(/^\s*(?:query|mutation|subscription)\s+(\w+)/gm)].map(
+      (found) => found[1],
+    )
+    return names.length === 0 || names.includes(kept.operationName ?? '')
+  }
+  let passes = false
+  page.document.addEventListener(
+    'click',
+    (event) => {
+      const play = event.target.closest('.graphiql-execute-button')
+      if (!play || passes || isRead()) return
+      event.stopImmediatePropagation()
+      event.preventDefault()
+      const until = Date.now() + limitMs
+      const timer = setInterval(() => {
+        if (!isRead() && Date.now() < until) return
+        clearInterval(timer)
+        passes = true
+        play.click()
+        passes = false
+      }, everyMs)
+    },
+    true,
+  )
 }
