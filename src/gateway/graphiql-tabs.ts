@@ -201,7 +201,7 @@ function holdPlay(): void {
     }
   }
   const page = globalThis as unknown as Browser // a browser, which this project's types do not know
-  const [everyMs, limitMs] = [50, 3_000]
+  const [everyMs, looksMax] = [50, 60]
   const isRead = (): boolean => {
     const state = JSON.parse(page.localStorage.getItem('graphiql:tabState') ?? '{}') as {
       tabs?: { query: string | null; operationName: string | null }[]
@@ -212,9 +212,7 @@ function holdPlay(): void {
     )
     const kept = state.tabs?.[shown]
     if (!kept || state.activeTabIndex !== shown) return false
-    const names = [...(kept.query ?? '').matchAll(/^\s*(?:query|mutation|subscription)\s+(\w+)/gm)].map(
-      (found) => found[1],
-    )
+    const names = [...(kept.query ?? '').matchAll(/^(?:query|mutation|subscription) (\w+)/gm)].map((found) => found[1])
     return names.length === 0 || names.includes(kept.operationName ?? '')
   }
   let passes = false
@@ -225,9 +223,9 @@ function holdPlay(): void {
       if (!play || passes || isRead()) return
       event.stopImmediatePropagation()
       event.preventDefault()
-      const until = Date.now() + limitMs
+      let looks = 0
       const timer = setInterval(() => {
-        if (!isRead() && Date.now() < until) return
+        if (!isRead() && ++looks < looksMax) return
         clearInterval(timer)
         passes = true
         play.click()
