@@ -101,14 +101,15 @@ function toolKinds(parts: ShapeParts): Record<string, Keys> {
   const result = { content: list(contentBlock(parts)), is_error: flag }
   const use = { name: text, input: anyObject }
   const evaluated_permission = parts.words('EvaluatedPermission')
+  const exchange = { peer_exchange_id: described('Of `ask_peer`: the exchange that the call is.', text) }
   return {
     'user.tool_confirmation': {
       always: { tool_use_id: text, result: parts.words('ToolConfirmationResult'), deny_message: nullableText },
     },
     'user.custom_tool_result': { always: { custom_tool_use_id: text, ...result } },
     'user.tool_result': { always: { tool_use_id: text, ...result } },
-    'agent.tool_use': { always: { ...use, evaluated_permission } },
-    'agent.tool_result': { always: { tool_use_id: text, ...result } },
+    'agent.tool_use': { always: { ...use, evaluated_permission }, sometimes: exchange },
+    'agent.tool_result': { always: { tool_use_id: text, ...result }, sometimes: exchange },
     'agent.mcp_tool_use': { always: { mcp_server_name: text, ...use, evaluated_permission } },
     'agent.mcp_tool_result': { always: { mcp_tool_use_id: text, ...result } },
     'agent.custom_tool_use': { always: use },

@@ -12,6 +12,7 @@ import { rowsOfEach } from '../rows-of-each.ts'
 import { always } from '../words.ts'
 import { fileType } from './files.ts'
 import { sessionType } from './sessions.ts'
+import { agentToolResult, agentToolUse } from './sessions/said-events.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { PageWindow } from '#src/platform/pages.ts'
 import { findFiles } from '#src/resources/agents/files.ts'
@@ -25,6 +26,7 @@ import {
   stopPeerExchange,
 } from '#src/resources/agents/peers.ts'
 import type { PeerError, PeerExchangeEvent, PeerState } from '#src/resources/agents/peers/rows.ts'
+import { exchangeOf } from '#src/resources/agents/sessions/wire-events.ts'
 
 const peerState = enumOf('PeerExchangeState', 'What becomes of an exchange. The last four are final.', {
   submitted: 'The responder has not begun.',
@@ -68,7 +70,7 @@ const attachmentOf = rowsOfEach(findFiles, ({ id }) => id)
 /** An exchange. */
 export const peerExchangeType = nodeOf(
   'PeerExchange',
-  '`pex_` and the 26 characters of the tool use.',
+  '`pex_` and 26 characters; it stands on the tool use and its result.',
   findPeerExchanges,
 )
 
@@ -193,6 +195,17 @@ builder.objectFields(sessionType, (t) => ({
     resolve: ({ id }, window, call) => answeredBy(call, id, window),
   }),
 }))
+
+for (const event of [agentToolUse, agentToolResult])
+  builder.objectFields(event, (t) =>
+    linkTo(t, 'peerExchange', {
+      type: peerExchangeType,
+      nullable: true,
+      description:
+        'The exchange that a call of `ask_peer` is; the object is null when nobody was asked. Null for any other tool.',
+      id: exchangeOf,
+    }),
+  )
 
 actionOn(
   'stopPeerExchange',

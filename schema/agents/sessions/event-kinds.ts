@@ -14,8 +14,8 @@ export function fieldsOf(fields: Fields): Fields {
 }
 
 /** Makes the type of a kind of event. */
-export function eventOf(type: SessionEventType, description: string, ...parts: readonly Fields[]): void {
-  builder.objectRef<LoggedEvent>(eventTypeName(type)).implement({
+export function eventOf(type: SessionEventType, description: string, ...parts: readonly Fields[]) {
+  return builder.objectRef<LoggedEvent>(eventTypeName(type)).implement({
     description,
     interfaces: [sessionEvent],
     fields: (t) => Object.assign({}, ...parts.map((part) => part(t))) as ReturnType<Fields>,

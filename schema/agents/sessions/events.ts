@@ -6,8 +6,8 @@ import { requiresAction, sessionActivity } from './parts.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { findEvents } from '#src/resources/agents/session-events.ts'
 import type { SessionEventType } from '#src/resources/agents/sessions/event-types.ts'
-import { wireEvent } from '#src/resources/agents/sessions/log.ts'
 import type { LoggedEvent } from '#src/resources/agents/sessions/rows.ts'
+import { wireEvent } from '#src/resources/agents/sessions/wire-events.ts'
 
 const eventsPerLoad = 1000
 

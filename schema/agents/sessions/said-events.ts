@@ -79,8 +79,10 @@ eventOf('user.tool_result', 'The result of a built-in tool that the client ran i
 eventOf('system.message', 'A system message for the model.', content)
 eventOf('agent.message', 'The agent said something.', content)
 eventOf('agent.thinking', 'The agent was thinking. The thoughts themselves are not shown.')
-eventOf('agent.tool_use', 'The agent uses a built-in tool.', use, evaluatedPermission)
-eventOf('agent.tool_result', 'The result of a built-in tool.', toolUse, content, isError)
+/** A use of a built-in tool. */
+export const agentToolUse = eventOf('agent.tool_use', 'The agent uses a built-in tool.', use, evaluatedPermission)
+/** The result of one. */
+export const agentToolResult = eventOf('agent.tool_result', 'The result of a built-in tool.', toolUse, content, isError)
 eventOf(
   'agent.mcp_tool_use',
   'The agent uses a tool of a tool server.',

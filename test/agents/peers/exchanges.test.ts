@@ -46,7 +46,7 @@ describe('an agent that asks another one', () => {
     ])
     const [exchange] = await own.exchanges(log)
     expect(exchange).toEqual({
-      id: exchangeId(log[4]?.id ?? ''),
+      id: exchangeId(log[4]),
       type: 'peer_exchange',
       requester_session_id: asker,
       responder_session_id: asked,
@@ -60,6 +60,19 @@ describe('an agent that asks another one', () => {
       expires_at: expect.any(String),
       finished_at: expect.any(String),
     })
+    expect(exchange?.id).toMatch(/^pex_/)
+    expect(log.filter(({ peer_exchange_id: id }) => id === exchange?.id).map(({ type }) => type)).toEqual([
+      'agent.tool_use',
+      'agent.tool_result',
+    ])
+    const wanted = 'peerExchangeId peerExchange { answer { text } }'
+    const { body } = await berth.ask(
+      `{ session(id: "${asker}") { events(first: 20) { nodes { ... on AgentToolUse { ${wanted} } ... on AgentToolResult { ${wanted} } } } } }`,
+      { token: own.token },
+    )
+    const inGraph = { peerExchangeId: exchange?.id, peerExchange: { answer: { text: 'It is 42.' } } }
+    expect(body.data).toMatchObject({ session: { events: { nodes: expect.arrayContaining([inGraph]) } } })
+    expect(JSON.stringify(body.data).match(/pex_/g)).toHaveLength(2)
     const lifeMs = Date.parse(exchange?.expires_at ?? '') - Date.parse(exchange?.created_at ?? '')
     expect(lifeMs).toBe(24 * 3_600_000)
     const [told] = await own.log(asked)
@@ -201,7 +214,7 @@ describe('nobody is asked', () => {
         JSON.stringify({ session_id: mine, agent: 'helper', title: 'Mine', status: 'idle' }),
       )
       expect(result?.text).not.toContain(foreign[0])
-      expect((await own.exchange(exchangeId(log.find(({ name }) => name === 'ask_peer')?.id ?? ''))).status).toBe(404)
+      expect((await own.exchange(exchangeId(log.find(({ name }) => name === 'ask_peer')))).status).toBe(404)
     }
   })
 

@@ -58,12 +58,12 @@ export function peerWorld(berth: Berth, token: string): PeerWorld {
     asking,
     exchange,
     idle: async (tools) => sessions.begin(await asking(tools), null),
-    exchanges: (log) => Promise.all(uses(log).map(async ({ id }) => (await exchange(exchangeId(id))).body)),
+    exchanges: (log) => Promise.all(uses(log).map(async (use) => (await exchange(exchangeId(use))).body)),
     async inState(session, state) {
       let found: Exchange | undefined
       await until(`an exchange of ${session} is ${state}`, async () => {
         const [use] = uses(await sessions.log(session))
-        const answer = use && (await exchange(exchangeId(use.id)))
+        const answer = use && (await exchange(exchangeId(use)))
         found = answer?.body
         return found?.state === state
       })
@@ -72,7 +72,7 @@ export function peerWorld(berth: Berth, token: string): PeerWorld {
   }
 }
 
-/** The exchange of a tool use has its 26 characters. */
-export function exchangeId(toolUseId: string): string {
-  return toolUseId.replace('sevt_', 'pex_')
+/** The exchange that a tool use or its result names. */
+export function exchangeId(event: Event | undefined): string {
+  return String(event?.['peer_exchange_id'])
 }

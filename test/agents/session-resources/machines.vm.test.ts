@@ -201,7 +201,7 @@ test('a file of an agent’s VM goes along with what it asks another one, into t
   expect(secret).toMatchObject({ isError: true, text: expect.stringContaining('contains a secret') })
   const log = await sessions.log(asked)
   const use = (await sessions.log(asker)).find(({ name: called }) => called === 'ask_peer')
-  const exchange = use?.id.replace('sevt_', 'pex_') ?? ''
+  const exchange = String(use?.['peer_exchange_id'])
   const path = `/home/user/peer/${exchange}/a b.csv`
   expect(JSON.stringify(log[0])).toContain(path)
   expect(results(log)[0]?.text).toBe(`3 rows\nuser ${path}`)

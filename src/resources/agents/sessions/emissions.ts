@@ -3,9 +3,10 @@ import { encodeId } from '#src/platform/ids.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import type { Piece } from '#src/platform/streams/follow.ts'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
-import { wireEvent, type LogEntry } from './log.ts'
+import type { LogEntry } from './log.ts'
 import type { LoggedEvent } from './rows.ts'
 import type { PreviewPiece } from './previews.ts'
+import { wireEvent } from './wire-events.ts'
 
 /**
  * One element of the stream. `position` resumes the stream after it; null for what is not in the log. `event`: as REST

@@ -3,7 +3,7 @@
  * that saw one position has seen all before it. An event that a client sends has two entries: queued, and taken.
  */
 import type { RawBuilder } from 'kysely'
-import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { parseExactly } from '#src/platform/json/numbers.ts'
 import { isLargeJson, writeInPieces } from '#src/platform/json/text.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -274,16 +274,6 @@ export function isClientType(type: string): boolean {
 /** Whether events of this type can be previewed. */
 export function isPreviewable(type: string): boolean {
   return type === 'agent.message' || type === 'agent.thinking'
-}
-
-/** An event as callers see it. */
-export function wireEvent({
-  id,
-  type,
-  data,
-  processedAt,
-}: Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'>): Record<string, unknown> {
-  return { id: encodeId('sessionEvent', id), type, ...data, processed_at: processedAt }
 }
 
 /** The stored id of the tool use that an event confirms or gives the result of; null for any other event. */

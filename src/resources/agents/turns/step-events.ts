@@ -6,6 +6,7 @@ import { costNanoUsd } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { UsageAdded } from '#src/resources/agents/sessions/usage.ts'
+import { exchangeOf } from '#src/resources/agents/sessions/wire-events.ts'
 import { storable } from '#src/resources/agents/storable.ts'
 import type { ToolResult } from '#src/resources/agents/tools/results.ts'
 import { openSpan, type TurnEvent } from '#src/resources/agents/turns.ts'
@@ -34,16 +35,22 @@ export function errorEvent(
   return { type: 'session.error', data: { error: { type, message, ...more, retry_status: { type: retry } } } }
 }
 
-/** The result of a tool use, in the event type that matches the use. */
+/** The result of a tool use, in the event type that matches the use. That of `ask_peer` says which exchange it ends. */
 export function resultEvent(
-  use: Pick<TurnEvent, 'id' | 'type'>,
+  use: Pick<TurnEvent, 'id' | 'type'> & Partial<Pick<TurnEvent, 'data'>>,
   { text, isError, content = [{ type: 'text', text }] }: ToolResult,
 ): NewEvent {
   const id = encodeId('sessionEvent', use.id)
   const isMcp = use.type === 'agent.mcp_tool_use'
+  const exchangeId = exchangeOf({ data: {}, ...use })
   return {
     type: isMcp ? 'agent.mcp_tool_result' : 'agent.tool_result',
-    data: { [isMcp ? 'mcp_tool_use_id' : 'tool_use_id']: id, content: content.map(storable), is_error: isError },
+    data: {
+      [isMcp ? 'mcp_tool_use_id' : 'tool_use_id']: id,
+      content: content.map(storable),
+      is_error: isError,
+      ...(exchangeId === null ? {} : { peer_exchange_id: encodeId('peerExchange', exchangeId) }),
+    },
   }
 }
 
