@@ -17,7 +17,7 @@ import {
   type TypeNode,
 } from 'graphql'
 import { typeInWords } from '#schema/variables.ts'
-import { fromWire, memberWord } from '#schema/wire.ts'
+import { fromWire, memberWord, wireFields } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { bodyOf, filledByPath, filledByQuery, wholeBody, wireKeys } from './inputs.ts'
@@ -139,7 +139,10 @@ function inputReader(
     const given = route.bodyInto ? { [memberWord(named, route.bodyInto)]: wholeBody(body) } : bodyOf(body, taken)
     for (const key of route.always ?? []) {
       if (Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] !== null) continue
-      throw new BerthError('invalid_request', `${key} is required here.`, { field: key })
+      const field = wireFields(named).find(({ name }) => memberWord(named, name) === key)
+      throw new BerthError('invalid_request', `${key} is required: it must be ${typeInWords(field?.type ?? type)}.`, {
+        field: key,
+      })
     }
     for (const key of route.present ?? [])
       if (!Object.hasOwn(given, key))

@@ -9,7 +9,7 @@ export const idArguments = builder.args((t) => ({ id: t.id({ required: true, des
 
 /** Names the organization that a field is about. */
 export const organizationArguments = builder.args((t) => ({
-  organizationId: t.id({ required: true, description: 'An organization that the caller belongs to.' }),
+  organizationId: t.id({ description: 'An organization that the caller belongs to; by default the active one.' }),
 }))
 
 /** Conditions on the creation time, for the filters of lists. */

@@ -28,6 +28,7 @@ export const groupRoutes: Routes = {
   'POST /v1/groups': {
     status: 201,
     errors: [400, 404, 409],
+    always: ['org_id'],
     summary: 'Creates a group of two to eight sessions',
     operation: `mutation createGroup ($input: CreateGroupInput!) { createGroup(input: $input) { body: group { ${group} } } }`,
   },

@@ -19,6 +19,7 @@ export const buildRoutes: Routes = {
     errors: [400, 403, 429],
     bodyBytes,
     neverNull: ['spec'],
+    always: ['org_id'],
     summary: 'Queues a build',
     operation: `mutation createBuild ($input: CreateBuildInput!) { createBuild(input: $input) { body: build { ${job} } } }`,
   },

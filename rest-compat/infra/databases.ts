@@ -17,6 +17,7 @@ export const databaseRoutes: Routes = {
   'POST /api/v1/databases': {
     status: 201,
     errors: [400, 409, 500, 503],
+    always: ['organization_id'],
     summary:
       'Creates a database; answers when it is active, or after 25 s with the status creating. The token is shown only this once; rotateDatabaseToken in GraphQL makes a new one',
     operation: `mutation createDatabase ($input: CreateDatabaseInput!) { createDatabase(input: $input) { body: credentials {

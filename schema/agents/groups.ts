@@ -1,5 +1,5 @@
 /** Groups in GraphQL. Their messages, runs and events are in groups/. */
-import { idArguments } from '../arguments.ts'
+import { idArguments, organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
@@ -128,7 +128,7 @@ builder.queryFields((t) => ({
     type: groupConnection,
     description: 'The caller’s groups in an organization, newest first. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: {
-      organizationId: t.arg.id({ required: true, description: 'An organization that the caller belongs to.' }),
+      ...organizationArguments,
       ...groupArguments,
     },
     resolve: (_, { organizationId, orderBy, ...window }, call) =>
@@ -172,9 +172,8 @@ mutationOf(
   'Creates a group. Errors: INVALID_REQUEST, MEMBER_NOT_COMPUTER_SESSION, FORBIDDEN, NOT_FOUND, SESSION_ARCHIVED, RATE_LIMITED.',
   (t) => ({
     organizationId: t.id({
-      required: true,
       extensions: { word: 'org_id' },
-      description: 'The organization that it belongs to; its members too.',
+      description: 'The organization that it belongs to, its members too; by default the active one.',
     }),
     name: t.string({ description: `${name} By default the handles of its members.` }),
     description: t.string({ description: 'A description of its purpose: at most 2048 characters.' }),

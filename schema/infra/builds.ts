@@ -230,8 +230,7 @@ mutationOf(
   'Queues a build. Errors: INVALID_REQUEST, INVALID_SPEC, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, FORBIDDEN, BUILD_QUOTA_EXCEEDED.',
   (t) => ({
     organizationId: t.id({
-      required: true,
-      description: 'An organization that the caller belongs to.',
+      description: 'An organization that the caller belongs to; by default the active one.',
       extensions: { word: 'org_id' },
     }),
     spec: t.field({

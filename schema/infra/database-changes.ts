@@ -89,7 +89,7 @@ builder.relayMutationField(
   {
     description: 'What `createDatabase` takes.',
     inputFields: (t) => ({
-      organizationId: t.id({ required: true, description: 'The organization of your token.' }),
+      organizationId: t.id({ description: 'As a check: the organization of your token. Any other is an error.' }),
       name: t.string({ description: `${nameRule}; by default \`db-\` and six random characters.` }),
       functionId: t.id({ description: 'A function of the organization to link it to.' }),
       clientModeEnabled: t.boolean({ description: 'Whether client access is on; off by default.' }),

@@ -21,6 +21,8 @@ mutationOf(
   'createUpload',
   { field: 'upload', type: upload },
   'Creates a place to upload a file to. Errors: INVALID_REQUEST.',
-  (t) => ({ organizationId: t.id({ required: true, description: 'The organization that will own the file.' }) }),
+  (t) => ({
+    organizationId: t.id({ description: 'The organization that will own the file; by default the active one.' }),
+  }),
   (call, { organizationId }) => createUpload(call, organizationId),
 )

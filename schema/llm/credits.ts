@@ -92,7 +92,9 @@ builder.queryFields((t) => ({
 }))
 
 const changed = { field: 'credits', type: credits }
-const organizationId = { required: true, description: 'An organization that the caller belongs to.' } as const
+const organizationId = {
+  description: 'An organization that the caller belongs to; by default the active one.',
+} as const
 const monthlyUsd = {
   type: 'Decimal',
   description: 'US dollars per month, 0 to 1,000,000; null or omitted removes the budget.',

@@ -1,6 +1,9 @@
 /** The organizations of a caller. */
 import { allow, allowIn, type Caller, type Permission, type Scope } from '#src/platform/access.ts'
-import { notFound } from '#src/platform/errors.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
+
+const namedMax = 10 // organizations in a sentence
 
 /**
  * The organizations that the caller belongs to, the active one first. Needs no permission in them.
@@ -26,4 +29,25 @@ export function allowInKnown(caller: Caller, permission: Permission, organizatio
     (caller.kind === 'person' && caller.memberships.has(organizationId ?? ''))
   if (!known) throw notFound('organization')
   return allowIn(caller, permission, organizationId)
+}
+
+/**
+ * As allowIn, in the organization that the caller names by its id; without one, in the active one of their token.
+ * @throws BerthError as allowIn; invalid_request, with the ids to choose from, when the token names none and they belong to
+ * several.
+ */
+export function allowInGiven(caller: Caller, permission: Permission, publicId: string | null | undefined): Scope {
+  if (publicId !== null && publicId !== undefined)
+    return allowIn(caller, permission, decodeId('organization', publicId))
+  if (caller.kind !== 'person' || caller.organizationId !== null) return allow(caller, permission)
+  const [only, ...others] = caller.memberships.keys()
+  if (only === undefined) return allow(caller, permission) // which says that it names none
+  if (others.length === 0) return allowIn(caller, permission, only)
+  const ids = [only, ...others].map((id) => encodeId('organization', id))
+  const shown = ids.slice(0, namedMax).join(', ')
+  throw new BerthError(
+    'invalid_request',
+    `Your token names no organization, and you belong to ${ids.length}. Name one in organizationId: ${shown}${ids.length > namedMax ? ' …' : ''}.`,
+    { field: 'organizationId' },
+  )
 }

@@ -2,7 +2,8 @@
  * Groups: two to eight sessions that talk with their user and with each other. They belong to people. Create, read,
  * update, delete; what is said in them is in groups/messages.ts, the runs of their members in groups/runs.ts.
  */
-import { allowAnywhere, allowIn, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -30,7 +31,7 @@ import { deleteTasks } from './tasks/rows.ts'
 
 /** The input of a creation; ids are public. */
 export type GroupInput = {
-  organizationId: string
+  organizationId?: string | null
   name?: string | null
   description?: string | null
   memberIds: readonly string[]
@@ -38,7 +39,7 @@ export type GroupInput = {
 
 /** Creates a group of sessions. @throws BerthError forbidden, invalid_request, member_not_computer_session, not_found, session_archived, rate_limited. */
 export async function createGroup(call: Call, input: GroupInput): Promise<Group> {
-  const scope = allowIn(call.caller, 'groups:write', decodeId('organization', input.organizationId))
+  const scope = allowInGiven(call.caller, 'groups:write', input.organizationId)
   const given = input.name === undefined || input.name === null ? null : readName(input.name)
   const description = readDescription(input.description)
   const memberIds = readMemberIds(input.memberIds)
@@ -96,11 +97,11 @@ export async function findGroupMembers(call: Call, groupIds: readonly string[]):
 /** The caller's groups in an organization, newest first by default. @throws BerthError forbidden, invalid_request. */
 export async function pageGroups(
   call: Call,
-  organizationId: string,
+  organizationId: string | null | undefined,
   window: PageWindow,
   direction?: Direction,
 ): Promise<Page<Group>> {
-  const scope = allowIn(call.caller, 'groups:read', decodeId('organization', organizationId))
+  const scope = allowInGiven(call.caller, 'groups:read', organizationId)
   return groupRows.page(call.db, window, ownedByCaller(scope), direction)
 }
 

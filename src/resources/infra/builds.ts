@@ -9,6 +9,7 @@ import {
   type Permission,
   type Scope,
 } from '#src/platform/access.ts'
+import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -38,7 +39,7 @@ import { refuseWiderReach } from './vms/reach.ts'
 
 /** The input to submit a build: the spec as an object or as bytes; absent and null mean the default. */
 export type BuildOrder = {
-  organizationId: string
+  organizationId?: string | null
   spec?: unknown
   specBytes?: unknown
   repoUrl?: string | null
@@ -54,7 +55,7 @@ const outputUrlSeconds = 3600
  * @throws BerthError 400 for an invalid order, 403 when the caller may not build there, 429 build_quota_exceeded.
  */
 export async function createBuild(call: Call, order: BuildOrder): Promise<Build> {
-  const scope = allowIn(call.caller, 'builds:write', decodeId('organization', order.organizationId))
+  const scope = allowInGiven(call.caller, 'builds:write', order.organizationId)
   await spendSubmission(call, scope)
   return submitBuild(call, scope, order)
 }

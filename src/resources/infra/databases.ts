@@ -1,6 +1,7 @@
 /** Managed Postgres: databases, each in a VM of its own. The work itself is done by a node: workers/infra/databases.ts. */
 import { rootDiskMbOf } from '#src/drivers/compute/templates/database-disks.ts'
 import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts'
+import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -46,8 +47,10 @@ const nameTriesMax = 5
  * 503 when no node has room, 500 when its node failed to start it.
  */
 export async function createDatabase(call: Call, order: DatabaseOrder): Promise<DatabaseWithToken> {
-  const scope = allow(call.caller, 'databases:write')
-  if (decodeId('organization', order.organizationId) !== scope.organizationId)
+  const scope = isGiven(order.organizationId)
+    ? allow(call.caller, 'databases:write')
+    : allowInGiven(call.caller, 'databases:write', null)
+  if (isGiven(order.organizationId) && decodeId('organization', order.organizationId) !== scope.organizationId)
     throw new BerthError('invalid_request', `organization_id must name ${ownOrganization(scope)}.`, {
       field: 'organization_id',
     })

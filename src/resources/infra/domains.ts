@@ -2,7 +2,8 @@
  * Custom domains: an organization claims a name, proves it by DNS records, activates it, and links it to a port of a VM or to
  * a function. Any number of organizations may claim a name; the first to prove it has it.
  */
-import { allow, allowIn, owned, type Scope } from '#src/platform/access.ts'
+import { allowIn, owned, type Scope } from '#src/platform/access.ts'
+import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, newUuid, randomToken } from '#src/platform/ids.ts'
 import { now } from '#src/platform/clock.ts'
@@ -90,7 +91,7 @@ export async function createDomain(call: Call, order: DomainOrder): Promise<Doma
 
 /** Where a claim is made: in the organization that is named, or the active one. */
 function scopeOf(call: Call, organizationId: string | null | undefined): Scope {
-  if (!isGiven(organizationId)) return allow(call.caller, 'domains:write')
+  if (!isGiven(organizationId)) return allowInGiven(call.caller, 'domains:write', null)
   try {
     return allowIn(call.caller, 'domains:write', decodeId('organization', organizationId))
   } catch (error) {

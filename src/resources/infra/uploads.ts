@@ -1,5 +1,6 @@
 /** Files that callers upload to the object store with a signed URL, such as the source of a build. */
-import { allow, allowIn, type Scope } from '#src/platform/access.ts'
+import { allow, type Scope } from '#src/platform/access.ts'
+import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -18,7 +19,7 @@ export type Upload = { uploadUrl: string; binaryUrl: string; expiresAt: string }
  * @throws BerthError invalid_request when the caller is not in the organization, because the interface lists no 403
  * here; rate_limited, capacity_unavailable when it may not store more.
  */
-export async function createUpload(call: Call, organizationId: string): Promise<Upload> {
+export async function createUpload(call: Call, organizationId: string | null | undefined): Promise<Upload> {
   const scope = inOrganization(call, organizationId)
   const id = newUuid()
   const key = uploadKey(scope.organizationId, id)
@@ -101,10 +102,10 @@ async function checkUploads({ config }: Call, tx: Tx, { organizationId }: Scope)
   await checkFileRoom(config, await filesHeld(tx, organizationId), 1)
 }
 
-function inOrganization({ caller }: Call, organizationId: string): Scope {
+function inOrganization({ caller }: Call, organizationId: string | null | undefined): Scope {
   if (caller.kind === 'key') allow(caller, 'uploads:write')
   try {
-    return allowIn(caller, 'uploads:write', decodeId('organization', organizationId))
+    return allowInGiven(caller, 'uploads:write', organizationId)
   } catch (error) {
     if (error instanceof BerthError && error.code === 'forbidden')
       throw new BerthError('invalid_request', 'organization_id names no organization of yours.')

@@ -1,8 +1,8 @@
 /** The usage and cost of an organization's requests to models: individually, and summed by key, model or day. */
-import { allowAnywhere, allowIn, owned } from '#src/platform/access.ts'
+import { allowAnywhere, owned } from '#src/platform/access.ts'
+import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { decodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { eventPosition, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, getOne, sql } from '#src/platform/postgres.ts'
@@ -80,9 +80,9 @@ const groupColumns = {
  */
 export async function sumUsage(
   call: Call,
-  input: { organizationId: string; from?: string | null; to?: string | null; groupBy?: UsageGroupBy | null },
+  input: { organizationId?: string | null; from?: string | null; to?: string | null; groupBy?: UsageGroupBy | null },
 ): Promise<InferenceUsage> {
-  const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', input.organizationId))
+  const scope = allowInGiven(call.caller, 'inference-usage:read', input.organizationId)
   const to = readDay('to', input.to ?? timestamp(nowMs()).slice(0, 10))
   const from = readDay('from', input.from ?? monthOf(Date.parse(to)).start)
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
@@ -114,12 +114,12 @@ export type RequestFilter = { keyId?: string | null; modelId?: string | null; st
 /** The organization's requests, newest first. @throws BerthError forbidden, invalid_request. */
 export async function pageRequests(
   call: Call,
-  publicOrganizationId: string,
+  publicOrganizationId: string | null | undefined,
   window: PageWindow,
   filter?: RequestFilter | null,
   direction?: Direction,
 ): Promise<Page<ShownRequest>> {
-  const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', publicOrganizationId))
+  const scope = allowInGiven(call.caller, 'inference-usage:read', publicOrganizationId)
   const { keyId, modelId, status } = filter ?? {}
   const chosen = sql.join(
     [
@@ -146,14 +146,10 @@ export async function findRequests(call: Call, ids: readonly string[]): Promise<
  */
 export async function followRequests(
   call: Call & { signal?: AbortSignal },
-  publicOrganizationId: string,
+  publicOrganizationId: string | null | undefined,
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<SettledRequest>> {
-  const { organizationId } = allowIn(
-    call.caller,
-    'inference-usage:read',
-    decodeId('organization', publicOrganizationId),
-  )
+  const { organizationId } = allowInGiven(call.caller, 'inference-usage:read', publicOrganizationId)
   const position = after
     ? eventPosition(after)
     : (

@@ -23,7 +23,7 @@ import type { makeToken } from './tokens.ts'
 
 /** The input to create a database; absent and null mean the default. Units are in the names. */
 export type DatabaseOrder = { [Part in keyof DatabaseSize]?: number | null } & {
-  organizationId: string
+  organizationId?: string | null
   name?: string | null
   functionId?: string | null
   clientModeEnabled?: boolean | null

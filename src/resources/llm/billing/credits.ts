@@ -1,10 +1,10 @@
 /**
  * An organization's credits as its members and the operator see them: its plan, its grants, its monthly budgets (UTC).
  */
-import { allowIn } from '#src/platform/access.ts'
+import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { newUuid } from '#src/platform/ids.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -37,8 +37,8 @@ export type Credits = {
 }
 
 /** The organization's credits. @throws BerthError forbidden for one that the caller does not belong to. */
-export async function getCredits(call: Call, publicOrganizationId: string): Promise<Credits> {
-  const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', publicOrganizationId))
+export async function getCredits(call: Call, publicOrganizationId: string | null | undefined): Promise<Credits> {
+  const scope = allowInGiven(call.caller, 'inference-usage:read', publicOrganizationId)
   return readCredits(call.db, scope.organizationId)
 }
 
@@ -70,10 +70,10 @@ export async function readCredits(db: Db, organizationId: string): Promise<Credi
  */
 export async function setOrganizationBudget(
   call: Call,
-  publicOrganizationId: string,
+  publicOrganizationId: string | null | undefined,
   monthlyUsd: string | null,
 ): Promise<Credits> {
-  const { organizationId } = allowIn(call.caller, 'budgets:write', decodeId('organization', publicOrganizationId))
+  const { organizationId } = allowInGiven(call.caller, 'budgets:write', publicOrganizationId)
   const budget = readBudget(monthlyUsd)
   await transaction(call.db, async (tx) => {
     await change(
@@ -93,11 +93,11 @@ export async function setOrganizationBudget(
  */
 export async function setKeyBudget(
   call: Call,
-  publicOrganizationId: string,
+  publicOrganizationId: string | null | undefined,
   keyId: string,
   monthlyUsd: string | null,
 ): Promise<Credits> {
-  const { organizationId } = allowIn(call.caller, 'budgets:write', decodeId('organization', publicOrganizationId))
+  const { organizationId } = allowInGiven(call.caller, 'budgets:write', publicOrganizationId)
   const budget = readBudget(monthlyUsd)
   await transaction(call.db, async (tx) => {
     const key = await findOne(
