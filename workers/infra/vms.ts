@@ -19,7 +19,7 @@ import { holdsMemory } from '#src/resources/infra/organization-room.ts'
 import { endProcessesOf } from '#src/resources/infra/vms/processes.ts'
 import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
-import { countBootFailure, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
+import { countBootFailure, explainBoot, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
 import type { EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { isServerUp } from './databases/recovery.ts'
@@ -94,7 +94,7 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
   return attempt(work, vm, async () => {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
     const startedAt = performance.now()
-    const { machine, from } = await work.compute.take(specOf(vm))
+    const { machine, from } = await work.compute.take(specOf(vm), noting(work, vm))
     log.info(
       { vm: encodeId('vm', vm.id), from, tookMs: Math.round((performance.now() - startedAt) * 10) / 10 },
       'a VM has its machine',
@@ -111,7 +111,7 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
 async function start(work: VmWork, vm: Vm): Promise<boolean> {
   return attempt(work, vm, async () => {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
-    const machine = work.compute.find(machineId(vm)) ?? (await work.compute.boot(specOf(vm)))
+    const machine = work.compute.find(machineId(vm)) ?? (await work.compute.boot(specOf(vm), noting(work, vm)))
     if (vm.purpose === null) await work.env.push(vm.id, machine, vm.envGeneration)
     else if (vm.purpose === 'database' && !(await isServerUp(work, vm, machine))) return false
     await joinProject(work, vm, machine)
@@ -229,10 +229,31 @@ async function attempt(work: VmWork, vm: Vm, boot: () => Promise<boolean>): Prom
     log.warn({ vm: encodeId('vm', vm.id), err: error, failures: vm.bootFailures + 1 }, 'a VM did not start')
     await work.compute.stop(machineId(vm))
     const reason = error instanceof BerthError ? error.message : 'It did not start.'
+    const tries = vm.bootFailures + 1
     await countBootFailure(work.services.db, vm.id)
-    if (vm.bootFailures + 1 >= bootTriesMax) await move(work, vm, 'error', { reason })
+    if (tries >= bootTriesMax) await move(work, vm, 'error', { reason })
+    else await explain(work, vm, `${reason.replace(adviceToRetry, '')} Attempt ${tries + 1} of ${bootTriesMax} begins.`)
   }
   return true
+}
+
+/** What a node says to whoever asked for a VM, who need not do it while the worker does. */
+const adviceToRetry = / Try again in a few seconds\.$/
+
+/** What is told when a machine did not come up within an attempt, which the driver tries once more by itself. */
+function noting(work: VmWork, vm: Vm): () => void {
+  const attempts = `attempt ${vm.bootFailures + 1} of ${bootTriesMax}`
+  return () =>
+    void explain(work, vm, `Its machine did not come up; it is started once more, within ${attempts}.`).catch(
+      (error: unknown) => log.warn({ vm: encodeId('vm', vm.id), err: error }, 'it could not be said why a VM is late'),
+    )
+}
+
+async function explain(work: VmWork, vm: Vm, reason: string): Promise<void> {
+  await transaction(work.services.db, async (tx) => {
+    await explainBoot(tx, vm, reason)
+    await noteVmChange(work.services, tx, vm)
+  })
 }
 
 async function move(work: VmWork, vm: Vm, to: VmStatus, options: Move = {}): Promise<Vm | undefined> {

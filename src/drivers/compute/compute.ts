@@ -61,8 +61,9 @@ export function createCompute(options: ComputeOptions): Compute {
       pool.start()
       clock ??= setInterval(() => fleet.setClocks(), setClocksEveryMs)
     },
-    take: (spec) => inOrder(spec.id, () => asCapacity(node, () => takeMachine({ fleet, pool, databases }, spec))),
-    boot: (spec) => inOrder(spec.id, () => asCapacity(node, () => bootMachine(fleet, spec.id))),
+    take: (spec, onFailure) =>
+      inOrder(spec.id, () => asCapacity(node, () => takeMachine({ fleet, pool, databases }, spec), onFailure)),
+    boot: (spec, onFailure) => inOrder(spec.id, () => asCapacity(node, () => bootMachine(fleet, spec.id), onFailure)),
     find: (id) => fleet.find(id),
     stop: (id) =>
       inOrder(id, async () => {
@@ -121,14 +122,17 @@ function residentsOf(fleet: Fleet): Resident[] {
  * Turns a failure to start a machine into the node's fault, not the caller's. It is tried twice, because a busy host,
  * or an address that another machine took meanwhile, is no reason to fail.
  */
-async function asCapacity<T>(node: ComputeNode, work: () => Promise<T>): Promise<T> {
+async function asCapacity<T>(node: ComputeNode, work: () => Promise<T>, onFailure?: () => void): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work()
     } catch (error) {
       if (error instanceof BerthError && error.code !== 'vm_unreachable') throw error
       node.log.warn({ err: error, tries }, 'a machine could not be started')
-      if (tries < startTriesMax) continue
+      if (tries < startTriesMax) {
+        onFailure?.()
+        continue
+      }
       throw new BerthError('capacity_unavailable', 'The node could not start the VM. Try again in a few seconds.', {
         retryAfterSeconds: 5,
       })

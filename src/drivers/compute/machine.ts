@@ -132,11 +132,12 @@ export type Compute = {
   /**
    * A running machine for this spec: the existing one with this id, or one from the pool, or restored from a snapshot,
    * or booted.
+   * @param onFailure is told when one did not come up and another try begins.
    * @throws BerthError `capacity_unavailable` when this node cannot start it.
    */
-  take(spec: MachineSpec): Promise<{ machine: Machine; from: TakenFrom }>
-  /** Starts a stopped or crashed machine from its own disk. Its environment must be pushed again. */
-  boot(spec: MachineSpec): Promise<Machine>
+  take(spec: MachineSpec, onFailure?: () => void): Promise<{ machine: Machine; from: TakenFrom }>
+  /** Starts a stopped or crashed machine from its own disk; the rest as in `take`. Its environment must be pushed again. */
+  boot(spec: MachineSpec, onFailure?: () => void): Promise<Machine>
   /** The running machine with this id. */
   find(id: string): Machine | undefined
   /** Flushes disks and powers off within 10 s, then kills. The disk stays. Idempotent. */

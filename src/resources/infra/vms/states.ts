@@ -140,6 +140,15 @@ export async function countBootFailure(db: Db, id: string): Promise<void> {
   await change(db, sql`update vms set boot_failures = boot_failures + 1 where id = ${id}`)
 }
 
+/** Says of a VM that does not come up why, and what is tried next, as long as it is in that status; a move takes the reason away. */
+export async function explainBoot(tx: Tx, { id, status }: Pick<Vm, 'id' | 'status'>, reason: string): Promise<void> {
+  const vm = await findOne<Vm>(
+    tx,
+    sql`update vms set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and ${status} = status returning *`,
+  )
+  if (vm) await addEvent(tx, vm)
+}
+
 const usageEnds: Partial<Record<VmStatus, EndReason>> = { error: 'error' }
 
 /** Records the VM's status as an event, and notifies subscribers. The row must be locked by this transaction. */
