@@ -138,6 +138,9 @@ builder.objectType(functionType, {
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory in MB.' }),
     idleSeconds: t.exposeInt('idleSeconds', { description: 'After how many seconds without a request it sleeps.' }),
+    startSeconds: t.exposeInt('startSeconds', {
+      description: 'How many seconds its program may take until it listens, and a request waits for it.',
+    }),
     activeAt: t.expose('activeAt', { type: 'DateTime', description: 'When a request last came, to some seconds.' }),
     eventCursor: t.string({
       description: 'Pass it as `after` to `functionEvents` to follow what happens from here on.',

@@ -14,7 +14,12 @@ import type { Services } from '#src/platform/services.ts'
 import { functionTopic } from '#src/resources/infra/functions/jobs.ts'
 import { recordFunctionUse } from '#src/resources/infra/functions/sleep.ts'
 import { FunctionUnavailable } from '#src/resources/infra/functions/unavailable.ts'
-import { findTarget, wakeFunction, type FunctionTarget } from '#src/resources/infra/functions/waking.ts'
+import {
+  findStartSeconds,
+  findTarget,
+  wakeFunction,
+  type FunctionTarget,
+} from '#src/resources/infra/functions/waking.ts'
 import { createFunctionUse, type FunctionUse } from './functions/use.ts'
 import { createWakingTurns } from './functions/turns.ts'
 import type { ReachVm } from './http/vms.ts'
@@ -47,8 +52,8 @@ export function openFunctions(services: Services, reachVm: ReachVm): EdgeFunctio
   const inTurn = createWakingTurns()
   const look = (functionId: string): Promise<FunctionTarget | undefined> =>
     targets.read(functionId, () => findTarget(db, functionId))
-  const wake = createWaking((functionId, organizationId: string) =>
-    inTurn(organizationId, () => wakeFunction(services, functionId)),
+  const wake = createWaking(async (functionId, organizationId: string) =>
+    inTurn(organizationId, await findStartSeconds(db, functionId), () => wakeFunction(services, functionId)),
   )
   const asked = createBoundedMap<string, true>({ entriesMax })
   pubsub.listen(functionTopic, (functionId) => {

@@ -893,12 +893,14 @@ create table functions (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  start_seconds integer not null default 30,
   constraint functions_pkey PRIMARY KEY (id),
   constraint functions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint functions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint functions_idle_seconds_check CHECK ((idle_seconds > 0)),
   constraint functions_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
   constraint functions_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,62}$'::text)),
+  constraint functions_start_seconds_check CHECK (((start_seconds >= 1) AND (start_seconds <= 300))),
   constraint functions_status_check CHECK ((status = ANY (ARRAY['stopped'::text, 'starting'::text, 'running'::text, 'stopping'::text, 'error'::text, 'deleting'::text, 'deleted'::text]))),
   constraint functions_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );

@@ -7,7 +7,6 @@ import { pageOf } from '#src/edge/http/pages.ts'
 import { refusalFrom, TargetRefusal } from '#src/edge/http/targets.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
-import { functionLimits } from '#src/platform/limits/functions.ts'
 import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { failFunction } from '#src/resources/infra/functions/failures.ts'
@@ -192,25 +191,18 @@ test('one to which nothing is deployed, one that is gone, and one without room s
 
 test('one that does not start in time says that it is starting', async () => {
   const id = await make()
-  const usual = functionLimits.wakeSeconds
-  Object.assign(functionLimits, { wakeSeconds: 0.3 })
-  try {
-    expect(pageOf(await refusal(id))).toMatchObject({
-      status: 503,
-      title: 'This service is starting',
-      retryAfterSeconds: 5,
-    })
-  } finally {
-    Object.assign(functionLimits, { wakeSeconds: usual })
-  }
+  await change(berth.services.db, sql`update functions set start_seconds = 1 where id = ${id}`)
+  const late = await refusal(id)
+  expect(late.message).toContain('within 1 s.')
+  expect(pageOf(late)).toMatchObject({ status: 503, title: 'This service is starting', retryAfterSeconds: 5 })
 })
 
 test('an organization that wakes many keeps no other one waiting, and so many of its own wait', async () => {
-  const inTurn = createWakingTurns({ wakingMax: 2, wakingWaitersMax: 2, wakeSeconds: 0.3 })
+  const inTurn = createWakingTurns({ wakingMax: 2, wakingWaitersMax: 2 })
   const slow = Promise.withResolvers<string>()
   let begun = 0
   const wake = (organization: string): Promise<string> =>
-    inTurn(organization, () => {
+    inTurn(organization, 0.3, () => {
       begun++
       return organization === 'slow' ? slow.promise : Promise.resolve('awake')
     })

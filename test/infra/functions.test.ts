@@ -27,7 +27,7 @@ type Made = {
   versions: { nodes: { id: string; number: number }[] }
 }
 type Failure = { code: string; message: string; field?: string }
-const fields = `id name url status statusReason vcpuCount memoryMb idleSeconds currentVersion { number port startCommand binaryUrl }
+const fields = `id name url status statusReason vcpuCount memoryMb idleSeconds startSeconds currentVersion { number port startCommand binaryUrl }
   variables { key value } versions(first: 50) { nodes { id number } }`
 
 /** Runs a mutation that answers a function. @returns it, or the error's code and sentence. */
@@ -71,6 +71,7 @@ describe('a function', () => {
       memoryMb: 2048,
       vcpuCount: 2,
       idleSeconds: 300,
+      startSeconds: 30,
     })
     expect(made.name).toBe(`fn-${made.id.slice(-6)}`)
     expect(made.url).toMatch(new RegExp(`^https://${made.name}-${made.id.slice(-8)}\\.berth\\.localhost(:\\d+)?/$`))
@@ -111,8 +112,16 @@ describe('a function', () => {
       memoryMb: 512,
       vcpuCount: 1,
       idleSeconds: 10,
+      startSeconds: 120,
     })
-    expect(changed).toMatchObject({ name: 'after', memoryMb: 512, vcpuCount: 1, idleSeconds: 10, url: made.url })
+    expect(changed).toMatchObject({
+      name: 'after',
+      memoryMb: 512,
+      vcpuCount: 1,
+      idleSeconds: 10,
+      startSeconds: 120,
+      url: made.url,
+    })
     expect(await create({ name: 'after' })).toMatchObject({ code: 'INVALID_REQUEST', field: 'name' })
     expect(await create({ name: 'before' })).toMatchObject({ name: 'before' })
   })
@@ -215,6 +224,8 @@ describe('a function is refused', () => {
     [{ memoryMb: 1 }, 'memoryMb'],
     [{ vcpuCount: 99 }, 'vcpuCount'],
     [{ idleSeconds: 0 }, 'idleSeconds'],
+    [{ startSeconds: 0 }, 'startSeconds'],
+    [{ startSeconds: 301 }, 'startSeconds'],
     [{ binaryUrl: 'https://example.com/x' }, 'binaryUrl'],
     [{ binaryUrl: 'x'.repeat(3000) }, 'binaryUrl'],
     [{ buildId: newId('build') }, 'buildId'],

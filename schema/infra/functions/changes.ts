@@ -14,6 +14,7 @@ const one = { field: 'function', type: functionType }
 const nameRule = '1 to 63 lower-case letters, digits and hyphens, beginning with a letter; unique in the organization.'
 const { idleSecondsDefault, idleSecondsMin, idleSecondsMax, vcpuMax, memoryMbMin, memoryMbMax, defaultPort } =
   functionLimits
+const { startSecondsDefault, startSecondsMin, startSecondsMax } = functionLimits
 
 const settingFields = (t: InputFields) => ({
   variables: t.field({
@@ -27,6 +28,9 @@ const settingFields = (t: InputFields) => ({
   }),
   idleSeconds: t.int({
     description: `After how many seconds without a request it sleeps, ${idleSecondsMin} to ${idleSecondsMax}; ${idleSecondsDefault} by default.`,
+  }),
+  startSeconds: t.int({
+    description: `How many seconds its program may take until it listens, and a request waits for it, ${startSecondsMin} to ${startSecondsMax}; ${startSecondsDefault} by default.`,
   }),
 })
 const deploymentFields = (t: InputFields) => ({
@@ -82,7 +86,7 @@ mutationOf(
 actionOn(
   'startFunction',
   one,
-  `Starts a function, as a request does too, and waits up to ${functionLimits.wakeSeconds} s for it. One that has failed starts at once. Errors: NOT_FOUND, SERVICE_UNAVAILABLE, RATE_LIMITED, CAPACITY_UNAVAILABLE.`,
+  `Starts a function, as a request does too, and waits up to its startSeconds for it. One that has failed starts at once. Errors: NOT_FOUND, SERVICE_UNAVAILABLE, RATE_LIMITED, CAPACITY_UNAVAILABLE.`,
   startOwnFunction,
 )
 deletionOf(

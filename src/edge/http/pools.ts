@@ -3,13 +3,13 @@ import type { Duplex } from 'node:stream'
 import type { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Exchange } from './exchanges.ts'
-import { openWithin } from './reaching.ts'
+import { openWithin, reachLimitSeconds } from './reaching.ts'
 import { TargetConnection, type ConnectionLimits, type ConnectionOwner } from './target-connections.ts'
 import { refusalFrom, targetKey, TargetRefusal, type Reach, type Target } from './targets.ts'
 
 /** The limits of pools; smaller in tests. */
 export type PoolLimits = ConnectionLimits &
-  Pick<typeof ingressLimits, 'connectionsPerTarget' | 'waitingPerTarget' | 'reachSeconds'>
+  Pick<typeof ingressLimits, 'connectionsPerTarget' | 'waitingPerTarget'> & { reachSeconds: number }
 
 /** The connections to all targets. */
 export type Pools = {
@@ -39,9 +39,10 @@ export function createPools(reach: Reach, limits: PoolLimits, everyMs = sweepMs)
       const key = `${targetKey(target)}${wakes ? ' wakes' : ''}`
       const known = pools.get(key)
       if (known) return known
+      const reachSeconds = reachLimitSeconds(target, limits)
       const made = new Pool(
-        () => openWithin(reach, target, limits.reachSeconds * 1000),
-        limits,
+        () => openWithin(reach, target, reachSeconds * 1000),
+        { ...limits, reachSeconds },
         target.kind === 'function',
       )
       pools.set(key, made)

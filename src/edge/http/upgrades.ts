@@ -13,7 +13,7 @@ import { countAnswer } from './metrics.ts'
 import { answerPage, pages, type Page } from './pages.ts'
 import { BadRequest, type GivenRequest } from './requests.ts'
 import { badRequestPage, pageFor, type Admitted, type Serving } from './serving.ts'
-import { openWithin } from './reaching.ts'
+import { openWithin, reachLimitSeconds } from './reaching.ts'
 import { refusalFrom, targetKey, TargetRefusal, type Reach } from './targets.ts'
 import type { Tenants } from './tenants.ts'
 
@@ -62,7 +62,7 @@ export function createUpgrades({ serving, reach, tenants, limits, functions }: U
       functions?.use.begin(functionId)
       socket.once('close', () => functions?.use.end(functionId))
     }
-    const stream = await openWithin(reach, target, limits.reachSeconds * 1000)
+    const stream = await openWithin(reach, target, reachLimitSeconds(target, limits) * 1000)
     stream.on('error', (error) => log.debug({ err: error }, 'the connection of a web socket broke'))
     if (socket.destroyed) return void stream.destroy()
     socket.once('close', () => stream.destroy())

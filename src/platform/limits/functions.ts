@@ -20,9 +20,10 @@ export const functionLimits = {
   startingOfOne: 4, // and those of one organization among them
   wakingMax: 8, // functions of one organization that an edge process asks to start at once
   wakingWaitersMax: 256, // and those that wait for their turn; beyond that requests are told to come again
-  wakeSeconds: 30, // how long a request waits for its function
+  startSecondsDefault: 30, // how long a program may take until it listens at its port, and a request waits for its function
+  startSecondsMin: 1,
+  startSecondsMax: 300,
   unpackSeconds: 120,
-  listenSeconds: 30, // how long a program may take until it listens at its port
   drainSeconds: 30, // how long an instance that was replaced may finish what it has begun
   endSeconds: 5, // from SIGTERM until the VM is taken away
   steadySeconds: 60, // a program that ran for so long begins anew with its failures

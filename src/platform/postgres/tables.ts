@@ -191,7 +191,7 @@ export type Tables = {
     statusReason: string | null; eventPosition: number; versionId: string | null; versionsMade: number
     vmId: string | null; sealedVariables: Buffer | null; generation: number; vcpuCount: number; memoryMb: number
     idleSeconds: number; failures: number; retryAt: string | null; activeAt: string; createdAt: string
-    updatedAt: string; deletedAt: string | null
+    updatedAt: string; deletedAt: string | null; startSeconds: number
   }
   group_events: {
     groupId: string; position: number; type: string; messageId: string | null; runId: string | null

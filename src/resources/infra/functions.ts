@@ -22,6 +22,7 @@ import {
   readFunctionName,
   readFunctionSize,
   readIdleSeconds,
+  readStartSeconds,
   toldOfFunctionName,
   type FunctionSize,
 } from './functions/orders.ts'
@@ -49,6 +50,7 @@ export type FunctionSettings = { [Part in keyof FunctionSize]?: number | null } 
   name?: string | null
   variables?: Readonly<Record<string, string | null>> | null
   idleSeconds?: number | null
+  startSeconds?: number | null
 }
 
 /** The input to create a function: with a binary it is deployed at once. */
@@ -102,6 +104,7 @@ export async function insertFunction(
   const name = readFunctionName(order.name ?? `fn-${encodeId('function', id).slice(-suffixLength)}`)
   const size = readFunctionSize(order)
   const idle = readIdleSeconds(order.idleSeconds, functionLimits.idleSecondsDefault)
+  const start = readStartSeconds(order.startSeconds, functionLimits.startSecondsDefault)
   const variables = changeVariables(services.sealer, { id, sealedVariables: null }, order.variables ?? {})
   await checkCount(tx, organizationId, {
     rows: sql`functions where organization_id = ${organizationId} and status <> 'deleted'`,
@@ -113,8 +116,8 @@ export async function insertFunction(
   const one = await getOne<StoredFunction>(
     tx,
     sql`
-    insert into functions (id, organization_id, user_id, name, host, status, event_position, sealed_variables, vcpu_count, memory_mb, idle_seconds)
-    values (${id}, ${organizationId}, ${userId}, ${name}, ${host}, 'stopped', 1, ${variables}, ${size.vcpuCount}, ${size.memoryMb}, ${idle}) returning *`,
+    insert into functions (id, organization_id, user_id, name, host, status, event_position, sealed_variables, vcpu_count, memory_mb, idle_seconds, start_seconds)
+    values (${id}, ${organizationId}, ${userId}, ${name}, ${host}, 'stopped', 1, ${variables}, ${size.vcpuCount}, ${size.memoryMb}, ${idle}, ${start}) returning *`,
   )
   await addFunctionEvent(tx, one)
   await beginFunctionLog(tx, id)
@@ -174,13 +177,14 @@ export async function updateFunction(call: Call, publicId: string, input: Functi
       const name = isGiven(input.name) ? readFunctionName(input.name) : before.name
       const size = readFunctionSize(input, before)
       const idle = readIdleSeconds(input.idleSeconds, before.idleSeconds)
+      const start = readStartSeconds(input.startSeconds, before.startSeconds)
       const variables = input.variables ? changeVariables(call.sealer, before, input.variables) : before.sealedVariables
       const needsAnother =
         isGiven(input.variables) || size.vcpuCount !== before.vcpuCount || size.memoryMb !== before.memoryMb
       const changed = await changeFunction(
         tx,
         before.id,
-        sql`name = ${name}, vcpu_count = ${size.vcpuCount}, memory_mb = ${size.memoryMb}, idle_seconds = ${idle},
+        sql`name = ${name}, vcpu_count = ${size.vcpuCount}, memory_mb = ${size.memoryMb}, idle_seconds = ${idle}, start_seconds = ${start},
           sealed_variables = ${variables}, generation = generation + ${needsAnother ? 1 : 0}`,
       )
       return needsAnother ? replaceInstance(call, tx, changed) : changed

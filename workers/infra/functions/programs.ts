@@ -182,10 +182,10 @@ export type Probing = {
 }
 
 /** Begins to look, until something listens, `over` fires, or it took too long. */
-export function probe(machine: Machine, port: number, over: AbortSignal): Probing {
+export function probe(machine: Machine, port: number, limitSeconds: number, over: AbortSignal): Probing {
   let look = (): void => undefined
   async function search(): Promise<boolean> {
-    const untilMs = performance.now() + functionLimits.listenSeconds * 1000
+    const untilMs = performance.now() + limitSeconds * 1000
     for (let waitMs = probeMsFirst; !over.aborted && performance.now() < untilMs; ) {
       if (await isListening(machine, port)) return true
       const looked = new AbortController()

@@ -116,12 +116,12 @@ async function prepare({ work, claimed, writer, variables }: Run, machine: Machi
 /** Follows the program from where its output is stored, and notes when it listens. */
 async function follow(run: Run, machine: Machine): Promise<void> {
   const { claimed, writer, stopping } = run
-  const { version } = claimed
+  const { version, one } = claimed
   const { attempt } = writer.progress
   const name = programName(claimed.claim.vmId, attempt)
   await startProgram(machine, name, version.startCommand)
   const over = new AbortController()
-  const probing = probe(machine, version.port, over.signal)
+  const probing = probe(machine, version.port, one.startSeconds, over.signal)
   probing.found.catch(() => undefined) // awaited below
   const output = await takeKept(machine, name, writer.resumeOutput())
   writer.onStored((takenBytes) => output.taken(takenBytes))
@@ -135,8 +135,11 @@ async function follow(run: Run, machine: Machine): Promise<void> {
     if (isListening === false && !stopping.aborted) {
       await terminate(machine, name)
       await Promise.race([ended.catch(() => undefined), pause(functionLimits.endSeconds * 1000)]) // how it ended does not matter
-      const late = `It did not listen at port ${version.port} within ${functionLimits.listenSeconds} s.`
-      return await endAttempt(run, `${late} Its program finds the port in the variable PORT.`)
+      const late = `It did not listen at port ${version.port} within ${one.startSeconds} s.`
+      return await endAttempt(
+        run,
+        `${late} Its program finds the port in the variable PORT; give one that starts slowly more startSeconds.`,
+      )
     }
     const exit = await ended
     await endAttempt(run, sentenceOf(exit))

@@ -56,6 +56,12 @@ export function readIdleSeconds(given: number | null | undefined, before: number
   return wholeNumber('idleSeconds', given ?? before, idleSecondsMin, idleSecondsMax)
 }
 
+/** How many seconds its program may take until it listens, and a request waits for it. @throws BerthError invalid_request. */
+export function readStartSeconds(given: number | null | undefined, before: number): number {
+  const { startSecondsMin, startSecondsMax } = functionLimits
+  return wholeNumber('startSeconds', given ?? before, startSecondsMin, startSecondsMax)
+}
+
 /** The port at which a version listens. @throws BerthError invalid_request. */
 export function readPort(given: number | null | undefined, before: number = functionLimits.defaultPort): number {
   return wholeNumber('port', given ?? before, 1, 65_535)

@@ -37,11 +37,12 @@ type Seen = { status: StoredFunction['status']; target: FunctionTarget | null }
 
 /**
  * Where a function answers; one that does not run is started, and waited for.
- * @throws BerthError not_found when there is none; service_unavailable when it did not start, or not within 30 s, or
- * nothing is deployed; as reserveRoom. No sentence says what only its owner may know.
+ * @throws BerthError not_found when there is none; service_unavailable when it did not start, or not within its
+ * `startSeconds`, or nothing is deployed; as reserveRoom. No sentence says what only its owner may know.
  */
 export async function wakeFunction(services: Background, functionId: string): Promise<FunctionTarget> {
-  const untilMs = performance.now() + functionLimits.wakeSeconds * 1000
+  const startSeconds = await findStartSeconds(services.db, functionId)
+  const untilMs = performance.now() + startSeconds * 1000
   for (;;) {
     const limitSeconds = Math.max(0.1, (untilMs - performance.now()) / 1000)
     try {
@@ -54,7 +55,7 @@ export async function wakeFunction(services: Background, functionId: string): Pr
         isDone: (seen) => seen.target !== null,
       })
       if (target) return target
-      throw new FunctionUnavailable('late', `The function did not start within ${functionLimits.wakeSeconds} s.`, 5)
+      throw new FunctionUnavailable('late', `The function did not start within ${startSeconds} s.`, 5)
     } catch (error) {
       if (!(error instanceof StartsBusy)) throw error
       if (performance.now() > untilMs)
@@ -62,6 +63,15 @@ export async function wakeFunction(services: Background, functionId: string): Pr
       await pause(busyMs)
     }
   }
+}
+
+/** How long whoever asks for a function waits until it runs. Unit: seconds. */
+export async function findStartSeconds(db: Db, functionId: string): Promise<number> {
+  const found = await findOne<Pick<StoredFunction, 'startSeconds'>>(
+    db,
+    sql`select start_seconds from functions where id = ${functionId}`,
+  )
+  return found?.startSeconds ?? functionLimits.startSecondsDefault
 }
 
 /** Starts a function and waits for it; one that failed does not wait for its time. @throws BerthError not_found; as wakeFunction. */
