@@ -36,7 +36,14 @@ const usage = titled(
 )
 
 const whole: Json = { description: 'Only with BERTH_CHAT_JOIN_STREAMS=on, for a request without stream: true.' }
-const toolCall = object({ id: text, type: oneOf('function'), function: object({ name: text, arguments: text }) })
+const extra = {
+  extra_content: {
+    ...anyObject,
+    description:
+      'What the provider wants back with the call, such as Gemini’s thought signature. Send it back as it is.',
+  },
+}
+const toolCall = object({ id: text, type: oneOf('function'), function: object({ name: text, arguments: text }) }, extra)
 const message = object(
   { role: oneOf('assistant'), content: nullableText, refusal: nullableText },
   {
@@ -67,7 +74,7 @@ const reasoningMeta = object(
 )
 const toolCallPiece = object(
   { index: wholeNumber },
-  { id: text, type: oneOf('function'), function: object({}, { name: text, arguments: text }) },
+  { id: text, type: oneOf('function'), function: object({}, { name: text, arguments: text }), ...extra },
 )
 const delta = object(
   {},

@@ -125,7 +125,12 @@ const reasoningPart = object(
   ['type', 'model'],
 )
 const toolCall = object(
-  { id: text, type: named('function'), function: object({ name: text, arguments: text }, ['name', 'arguments']) },
+  {
+    id: text,
+    type: named('function'),
+    function: object({ name: text, arguments: text }, ['name', 'arguments']),
+    extra_content: { ...anyObject, description: 'As the answer had it.' },
+  },
   ['id', 'function'],
 )
 const message = titled('ChatMessage', {

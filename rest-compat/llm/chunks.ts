@@ -58,7 +58,7 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
             text += before + JSON.stringify(closedReasoning(event.index, event.block)) + after
             break
           case 'tool':
-            text += `${before}{"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":"function","function":{"name":${JSON.stringify(event.name)},"arguments":""}}]}${after}`
+            text += `${before}{"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":"function","function":{"name":${JSON.stringify(event.name)},"arguments":""}${event.extra ? `,"extra_content":${JSON.stringify(event.extra)}` : ''}}]}${after}`
             break
           case 'arguments':
             text += `${before}{"tool_calls":[{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}]}${after}`

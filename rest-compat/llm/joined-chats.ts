@@ -2,7 +2,7 @@
  * A chat with tools or reasoning for a client that does not stream, where the operator allows it
  * (`BERTH_CHAT_JOIN_STREAMS`): the stream of the model is joined to one message.
  */
-import { endOf, type ModelEvent } from '#src/drivers/models/model.ts'
+import { endOf, type CallExtra, type ModelEvent } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { roughLength } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -22,7 +22,7 @@ export async function joinedBody(completion: Completion): Promise<Record<string,
   return bodyOf(completion, joined.message(), { logprobs: joined.logprobs, finishReason, usage })
 }
 
-type JoinedCall = { id: string; name: string; pieces: string[] }
+type JoinedCall = { id: string; name: string; extra: CallExtra | undefined; pieces: string[] }
 
 /** A message that arrives in pieces. */
 class JoinedMessage {
@@ -55,8 +55,8 @@ class JoinedMessage {
         return void this.#details.push(...details)
       }
       case 'tool':
-        this.#spend(event.id.length + event.name.length)
-        return void this.#calls.set(event.index, { id: event.id, name: event.name, pieces: [] })
+        this.#spend(event.id.length + event.name.length + (event.extra ? roughLength(event.extra) : 0))
+        return void this.#calls.set(event.index, { id: event.id, name: event.name, extra: event.extra, pieces: [] })
       case 'arguments':
         this.#spend(event.text.length)
         return void this.#calls.get(event.index)?.pieces.push(event.text)
@@ -67,10 +67,11 @@ class JoinedMessage {
   message(): Record<string, unknown> {
     const text = this.#text.join('')
     const refusal = this.#refusal.join('')
-    const calls = [...this.#calls.values()].map(({ id, name, pieces }) => ({
+    const calls = [...this.#calls.values()].map(({ id, name, extra, pieces }) => ({
       id,
       type: 'function',
       function: { name, arguments: pieces.join('') },
+      ...(extra ? { extra_content: extra } : {}),
     }))
     return {
       role: 'assistant',

@@ -33,13 +33,18 @@ const block = titled('MessageBlock', {
       signature: { ...text, description: 'Send the block back unchanged; empty where the model does not need it.' },
     }),
     object({ type: oneOf('redacted_thinking'), data: text }),
-    object({
-      type: oneOf('tool_use'),
-      id: text,
-      name: text,
-      input: { ...anyObject, description: '{"invalid_arguments": "…"} where the model wrote no JSON object.' },
-      caller: object({ type: oneOf('direct') }),
-    }),
+    object(
+      {
+        type: oneOf('tool_use'),
+        id: text,
+        name: text,
+        input: { ...anyObject, description: '{"invalid_arguments": "…"} where the model wrote no JSON object.' },
+        caller: object({ type: oneOf('direct') }),
+      },
+      {
+        extra_content: { ...anyObject, description: 'What a provider other than Anthropic wants back with the call.' },
+      },
+    ),
   ],
 })
 const stop = {

@@ -3,7 +3,7 @@
  * begins. Models behind other formats may write the arguments of several calls in turns, or words among them; then what
  * comes later waits.
  */
-import type { ModelEvent } from '#src/drivers/models/model.ts'
+import type { CallExtra, ModelEvent } from '#src/drivers/models/model.ts'
 import { signatureOf } from '#src/resources/llm/messages/thinking-blocks.ts'
 
 /** What is done with the blocks. `start` opens one, `stop` closes it; what is between belongs to it. */
@@ -22,10 +22,10 @@ export type StartedBlock =
   | { type: 'text' }
   | { type: 'thinking' }
   | { type: 'redacted_thinking'; data: string }
-  | { type: 'tool_use'; id: string; name: string }
+  | { type: 'tool_use'; id: string; name: string; extra_content?: CallExtra }
 
 type Open = { type: 'text' } | { type: 'thinking'; index: number } | { type: 'call'; index: number }
-type Call = { index: number; id: string; name: string }
+type Call = { index: number; id: string; name: string; extra?: CallExtra }
 type WaitingCall = Call & { pieces: string[] }
 type WaitingText = { pieces: string[] }
 
@@ -115,9 +115,10 @@ export class MessageBlocks {
     this.#startCall(call)
   }
 
-  #startCall({ index, id, name }: Call): void {
+  #startCall({ index, id, name, extra }: Call): void {
     this.#input = new JsonEnd()
-    this.#start({ type: 'tool_use', id, name }, { type: 'call', index })
+    const block = { type: 'tool_use', id, name, ...(extra ? { extra_content: extra } : {}) } as const
+    this.#start(block, { type: 'call', index })
   }
 
   #arguments(index: number, text: string): void {

@@ -78,7 +78,12 @@ const callBlock = titled(
   'MessageToolUse',
   object(
     { type: oneOf('tool_use'), id: text, name: { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' }, input: anyObject },
-    { ...cached, caller: orNull(object({ type: oneOf('direct') })), toolset_name: { type: 'null' } },
+    {
+      ...cached,
+      extra_content: orNull(anyObject),
+      caller: orNull(object({ type: oneOf('direct') })),
+      toolset_name: { type: 'null' },
+    },
   ),
 )
 const contentOf = (...blocks: JsonSchema[]): JsonSchema => ({

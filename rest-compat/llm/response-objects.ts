@@ -1,6 +1,6 @@
 /** OpenAI's response object, and the items of its output. */
 import { nowMs } from '#src/platform/clock.ts'
-import type { FinishReason, Usage } from '#src/drivers/models/model.ts'
+import type { CallExtra, FinishReason, Usage } from '#src/drivers/models/model.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import type { Repeated } from '#src/resources/llm/responses/requests.ts'
 import type { Answering } from './chunks.ts'
@@ -21,7 +21,15 @@ export type OutputItem =
       summary: { type: 'summary_text'; text: string }[]
       encrypted_content: string | null
     }
-  | { type: 'function_call'; id: string; status: ItemStatus; call_id: string; name: string; arguments: string }
+  | {
+      type: 'function_call'
+      id: string
+      status: ItemStatus
+      call_id: string
+      name: string
+      arguments: string
+      extra_content?: CallExtra
+    }
 
 /** How a response ended, or that it has not. */
 export type ResponseEnd =

@@ -49,7 +49,12 @@ const summary = list(object({ type: oneOf('summary_text'), text }))
 const inputItem = titled('ResponseInputItem', {
   anyOf: [
     closed(object(message, { type: oneOf('message'), phase: nullableText, ...own })),
-    closed(object({ type: oneOf('function_call'), call_id: text, name: text, arguments: text }, own)),
+    closed(
+      object(
+        { type: oneOf('function_call'), call_id: text, name: text, arguments: text },
+        { ...own, extra_content: anyObject },
+      ),
+    ),
     closed(object({ type: oneOf('function_call_output'), call_id: text, output: content(inputText, inputImage) }, own)),
     closed(
       object(
@@ -153,7 +158,15 @@ const outputItem = titled('ResponseOutputItem', {
       summary,
       encrypted_content: { ...nullableText, description: 'Send the item back with it, to the same model.' },
     }),
-    object({ type: oneOf('function_call'), id: text, status, call_id: text, name: text, arguments: text }),
+    object(
+      { type: oneOf('function_call'), id: text, status, call_id: text, name: text, arguments: text },
+      {
+        extra_content: {
+          ...anyObject,
+          description: 'What the provider wants back with the call, such as Gemini’s thought signature.',
+        },
+      },
+    ),
   ],
 })
 

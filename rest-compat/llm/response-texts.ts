@@ -222,7 +222,8 @@ export class ResponseText implements StreamText {
     return text + this.#close()
   }
 
-  #call({ index, id, name }: Extract<ModelEvent, { type: 'tool' }>): string {
+  #call({ index, id, name, extra }: Extract<ModelEvent, { type: 'tool' }>): string {
+    if (extra) this.#keep(roughLength(extra))
     const closed = this.#close()
     const item = {
       type: 'function_call',
@@ -231,6 +232,7 @@ export class ResponseText implements StreamText {
       call_id: id,
       name,
       arguments: '',
+      ...(extra ? { extra_content: extra } : {}),
     } as const
     const added = this.#add<Item<'function_call'>>({ ...item })
     this.#calls.set(index, added)

@@ -17,7 +17,7 @@ import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
 import { describeResources } from '#src/resources/agents/session-resources/placing.ts'
 import { describeSkills } from '#src/resources/agents/skills/sessions.ts'
 import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
-import { readReasoning } from '#src/resources/agents/sessions/reasoning.ts'
+import { readReasoning, replayedOf } from '#src/resources/agents/sessions/reasoning.ts'
 import {
   errorEvent,
   readModelFault,
@@ -92,7 +92,7 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
   await finishStep(run, {
     events: await eventsOf(turn, asking),
     usage: usageAdded(model, turn.usage),
-    reasoning: { spanId, blocks: turn.reasoning },
+    reasoning: { spanId, blocks: replayedOf(model.id, turn) },
   })
 }
 
@@ -134,8 +134,7 @@ async function begin(
           mcpTools: listing.tools,
           askedFirst: listing.askedFirst,
         })
-  const thinks = model !== null && model.reasoningLevels.length > 0
-  const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
+  const reasoning = await readReasoning(tx, session.id)
   const instructions = await instructionsOf(tx, session, offers, memory.told)
   const files = await readNamedFiles({ config, sealer }, tx, session, conversation)
   const converse = (): ModelRequest['messages'] =>

@@ -3,7 +3,7 @@
  * releases the claim, all or none.
  */
 import { nowMs } from '#src/platform/clock.ts'
-import type { ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
+import type { Usage } from '#src/drivers/models/model.ts'
 import type { Config } from '#src/platform/config.ts'
 import { findFullRoom } from '#src/platform/metrics/rooms.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
@@ -15,7 +15,7 @@ import { stepJob } from '#src/resources/agents/sessions/jobs.ts'
 import { appendEvents, queuedEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
 import { findAwaited } from '#src/resources/agents/peers/rows.ts'
-import { addReasoning } from '#src/resources/agents/sessions/reasoning.ts'
+import { addReasoning, type Replayed } from '#src/resources/agents/sessions/reasoning.ts'
 import { errorEvent, type ModelFault } from '#src/resources/agents/turns/step-events.ts'
 import type { Session, SessionEvent, StopReason } from '#src/resources/agents/sessions/rows.ts'
 import { maskedEvents, stepMasker } from '#src/resources/agents/sessions/secrets.ts'
@@ -61,7 +61,7 @@ export type StepEnd = {
   take?: readonly SessionEvent[]
   alsoTake?: 'all' | 'all but messages'
   usage?: UsageAdded | undefined
-  reasoning?: { spanId: string; blocks: readonly ReasoningBlock[] } | undefined
+  reasoning?: { spanId: string; blocks: readonly Replayed[] } | undefined
   outcome?: OutcomeChange | undefined
   rest?: StopReason
   againSeconds?: number

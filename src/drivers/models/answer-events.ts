@@ -5,7 +5,15 @@
 import { isLargeJson } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { newUuid } from '#src/platform/ids.ts'
-import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, UpstreamTarget, Usage } from './model.ts'
+import type {
+  CallExtra,
+  FinishReason,
+  ModelEvent,
+  ModelRequest,
+  ReasoningBlock,
+  UpstreamTarget,
+  Usage,
+} from './model.ts'
 import { brokenAnswer } from './upstream-errors.ts'
 import { UsageCount } from './usage-count.ts'
 
@@ -23,7 +31,14 @@ export type AnswerReader = {
 export type MakeReader = (target: UpstreamTarget, events: AnswerEvents) => AnswerReader
 
 /** A tool call that arrives in pieces. `number` is null until the call is in the events; `early` came before its name. */
-export type OpenCall = { number: number | null; id: string; name: string; hasArguments: boolean; early: string }
+export type OpenCall = {
+  number: number | null
+  id: string
+  name: string
+  hasArguments: boolean
+  early: string
+  extra?: CallExtra
+}
 
 /** Where the events of one answer are written. */
 export class AnswerEvents {
@@ -110,6 +125,15 @@ export class AnswerEvents {
     return { number: null, id: id || newCallId(), name, hasArguments: false, early: '' }
   }
 
+  /** What the provider attaches to a call, before its first argument. @throws BerthError upstream_error when it is too large. */
+  extra(call: OpenCall, extra: CallExtra): void {
+    if (call.number !== null) return
+    if (isLargeJson(extra, this.#argumentsLeft))
+      throw brokenAnswer(this.#target, 'attached more to a tool call than an answer may have')
+    this.#argumentsLeft -= JSON.stringify(extra).length
+    call.extra = extra
+  }
+
   /** A piece of a call's arguments. @throws BerthError upstream_error when too much comes before the call's name. */
   arguments(call: OpenCall, text: string): void {
     if (text === '') return
@@ -155,7 +179,8 @@ export class AnswerEvents {
     if (this.#callIds.has(call.id)) call.id = newCallId()
     this.#callIds.add(call.id)
     call.number = this.#calls++
-    this.#batch.push({ type: 'tool', index: call.number, id: call.id, name: call.name })
+    const { id, name, extra } = call
+    this.#batch.push({ type: 'tool', index: call.number, id, name, ...(extra ? { extra } : {}) })
     if (call.early !== '') this.#batch.push({ type: 'arguments', index: call.number, text: call.early })
   }
 

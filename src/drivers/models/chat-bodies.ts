@@ -75,10 +75,11 @@ function chatMessage(target: UpstreamTarget, message: Message): object {
     case 'tool':
       return { role: 'tool', tool_call_id: message.toolCallId, content: toldText(message) }
     case 'assistant': {
-      const calls = message.toolCalls.map(({ id, name, arguments: text }) => ({
+      const calls = message.toolCalls.map(({ id, name, arguments: text, extra }) => ({
         id,
         type: 'function',
         function: { name, arguments: text },
+        extra_content: extra,
       }))
       const details =
         target.reasoningReplay === 'none'

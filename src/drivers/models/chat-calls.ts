@@ -70,6 +70,8 @@ export class ChatCalls {
     }
     const slot = this.#find(piece) ?? this.#open(piece)
     this.#add(slot, piece)
+    const extra = objectOf(said['extra_content'])
+    if (extra) this.#events.extra(slot.call, extra)
     slot.end.push(value ? '{}' : text)
     if (value) this.#events.argumentValue(slot.call, value)
     else this.#events.arguments(slot.call, text)

@@ -46,8 +46,14 @@ export type UserPart =
   | FilePart
   | { type: 'audio'; format: string; data: string }
 
+/**
+ * What a provider attached to a call and wants back with it: `extra_content` of servers that speak chat completions, such as
+ * Gemini's `{"google": {"thought_signature": "…"}}`. It is sent back as it came, to such servers only.
+ */
+export type CallExtra = Readonly<Record<string, unknown>>
+
 /** A tool call by the model. `arguments` is the text that the model wrote; usually valid JSON. */
-export type ToolCall = { id: string; name: string; arguments: string }
+export type ToolCall = { id: string; name: string; arguments: string; extra?: CallExtra }
 
 /** The result of a tool call: its text, and what it shows besides. */
 export type ToolMessage = {
@@ -149,7 +155,7 @@ export type ModelEvent =
   | { type: 'text'; text: string; refusal?: true; logprobs?: readonly unknown[] }
   | { type: 'reasoning'; index: number; text: string }
   | { type: 'reasoning_end'; index: number; block: ReasoningBlock }
-  | { type: 'tool'; index: number; id: string; name: string }
+  | { type: 'tool'; index: number; id: string; name: string; extra?: CallExtra }
   | { type: 'arguments'; index: number; text: string }
   /** The usage that the provider has reported before the end, in case the stream is cut off. */
   | { type: 'usage'; usage: Partial<Usage> }

@@ -1,16 +1,17 @@
 /** The conversation for the model, made from a session's log: the same log always makes the same conversation. */
 import { messageTokens } from '#src/drivers/models/estimates.ts'
-import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
+import type { CallExtra, Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { imageTypeOf } from '#src/platform/shapes/image-types.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { messageTypes, resultTypes, toolUseTypes } from '#src/resources/agents/sessions/event-types.ts'
 import type { FileContents } from '#src/resources/agents/files/contents.ts'
 import { feedbackOf } from '#src/resources/agents/outcomes/feedback.ts'
+import type { Replayed } from '#src/resources/agents/sessions/reasoning.ts'
 import { placeOf, type TurnEvent } from '#src/resources/agents/turns.ts'
 import { startOf } from '#src/platform/texts.ts'
 
-/** A model's reasoning, which is not in the log, by the uuid of the request's start event. */
-export type Reasoning = ReadonlyMap<string, readonly ReasoningBlock[]>
+/** What models need back, such as their reasoning, which is not in the log, by the uuid of the request's start event. */
+export type Reasoning = ReadonlyMap<string, readonly Replayed[]>
 
 /** The model and its system prompt. `nameOf`: the name under which the model sees the tool of a use. */
 export type ConversationOrder = {
@@ -51,13 +52,14 @@ export function conversationOf(log: readonly TurnEvent[], order: ConversationOrd
       messages.push(...messagesOfEvent(answer, order))
       continue
     }
-    const reasoning = (order.reasoning.get(answer.spanId) ?? []).filter(({ model }) => model === order.model)
+    const replayed = (order.reasoning.get(answer.spanId) ?? []).filter(({ model }) => model === order.model)
+    const extras = replayed.find((one) => 'calls' in one)?.calls
     if (answer.text === '' && answer.uses.length === 0) continue // an empty answer would be refused
     messages.push({
       role: 'assistant',
-      reasoning,
+      reasoning: replayed.filter((one): one is ReasoningBlock => !('calls' in one)),
       text: answer.text,
-      toolCalls: answer.uses.map((use) => callOf(use, order)),
+      toolCalls: answer.uses.map((use, at) => callOf(use, order, extras?.[at])),
     })
     for (const use of answer.uses) messages.push(resultOf(use, results.get(use.id), cut.has(use.id), order))
   }
@@ -110,8 +112,13 @@ function push(found: (Answer | TurnEvent)[], answer: Answer): Answer {
   return answer
 }
 
-function callOf(use: TurnEvent, { nameOf }: ConversationOrder): ToolCall {
-  return { id: encodeId('sessionEvent', use.id), name: nameOf(use), arguments: JSON.stringify(use.data['input'] ?? {}) }
+function callOf(use: TurnEvent, { nameOf }: ConversationOrder, extra: CallExtra | null | undefined): ToolCall {
+  return {
+    id: encodeId('sessionEvent', use.id),
+    name: nameOf(use),
+    arguments: JSON.stringify(use.data['input'] ?? {}),
+    ...(extra ? { extra } : {}),
+  }
 }
 
 function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean, order: ConversationOrder): Message {

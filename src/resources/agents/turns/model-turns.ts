@@ -147,7 +147,12 @@ function gather(request: ModelRequest): {
           turn.reasoning.push(event.block)
           return
         case 'tool':
-          turn.calls[event.index] = { id: event.id, name: event.name, arguments: '' }
+          turn.calls[event.index] = {
+            id: event.id,
+            name: event.name,
+            arguments: '',
+            ...(event.extra ? { extra: event.extra } : {}),
+          }
           return
         case 'arguments': {
           const call = turn.calls[event.index]

@@ -6,7 +6,7 @@ import { isOfBase64 } from '#src/platform/json/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { imageTypeOf } from '#src/platform/shapes/image-types.ts'
 import { limits } from '#src/platform/limits.ts'
-import { imageDetails, type ImagePart, type UserPart } from '#src/drivers/models/model.ts'
+import { imageDetails, type ImagePart, type UserPart, type ToolCall } from '#src/drivers/models/model.ts'
 
 /** A JSON object whose keys are not known yet. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -24,6 +24,11 @@ export function fieldsAt(value: unknown, place: string): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrongMessage(place, 'must be an object.')
   return value as Fields // every key is read as unknown
+}
+
+/** What a provider attached to a call, as a part of that call; none when it is left out. @throws BerthError invalid_messages. */
+export function extraAt(value: unknown, place: string): Pick<ToolCall, 'extra'> {
+  return value === undefined || value === null ? {} : { extra: fieldsAt(value, place) }
 }
 
 /** The value as text. @throws BerthError invalid_messages. */

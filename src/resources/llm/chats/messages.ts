@@ -18,6 +18,7 @@ import {
   toolName,
   wrongMessage,
   type Fields,
+  extraAt,
 } from './message-shapes.ts'
 import { readReasoningDetails, readReasoningPart, type Reader } from './reasoning-replay.ts'
 
@@ -226,6 +227,7 @@ function readToolCalls(value: unknown, place: string): ToolCall[] {
     const named = fieldsAt(call['function'], `${here}.function`)
     const name = textAt(named['name'], `${here}.function.name`)
     if (!toolName.test(name)) throw wrongMessage(`${here}.function.name`, 'must have 1 to 64 letters, digits, _ or -.')
-    return { id, name, arguments: textAt(named['arguments'], `${here}.function.arguments`) }
+    const text = textAt(named['arguments'], `${here}.function.arguments`)
+    return { id, name, arguments: text, ...extraAt(call['extra_content'], `${here}.extra_content`) }
   })
 }

@@ -3,7 +3,16 @@ import type { ImagePart, Message, ReasoningBlock, ToolCall, UserPart } from '#sr
 import { isLargeJson } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { messagesLimits } from '#src/platform/limits/messages.ts'
-import { fieldsAt, idAt, listAt, textAt, toolName, wrongMessage, type Fields } from '../chats/message-shapes.ts'
+import {
+  fieldsAt,
+  idAt,
+  listAt,
+  textAt,
+  toolName,
+  wrongMessage,
+  type Fields,
+  extraAt,
+} from '../chats/message-shapes.ts'
 import { readDocument, readImage, readSearchResult, readText } from './sources.ts'
 import { checkCacheControl, checkKeys, flagFrom, isAbsent, isObject, needsAnthropic, type Reading } from './shapes.ts'
 import { readRedacted, readThinking } from './thinking-blocks.ts'
@@ -182,7 +191,7 @@ function readAssistant(reading: Reading, content: unknown, place: string): Assis
   return { role: 'assistant', reasoning, text, toolCalls }
 }
 
-const callKeys = keysOf('type', 'id', 'name', 'input', 'cache_control', 'caller', 'toolset_name')
+const callKeys = keysOf('type', 'id', 'name', 'input', 'cache_control', 'caller', 'toolset_name', 'extra_content')
 const callerKeys = keysOf('type')
 /** Ids that Anthropic accepts; a conversation with another model may have brought others. */
 const anthropicId = /^[\w-]+$/
@@ -198,10 +207,11 @@ function readCall(reading: Reading, block: Fields, place: string): ToolCall {
       throw wrongMessage(`${place}.caller.type`, 'must be direct: tools that run at a provider are not supported.')
   }
   const id = idAt(block['id'], `${place}.id`)
-  if (!anthropicId.test(id)) reading.hasForeignIds = true
+  const extra = extraAt(block['extra_content'], `${place}.extra_content`)
+  if (!anthropicId.test(id) || extra.extra) reading.hasForeignCalls = true
   const name = textAt(block['name'], `${place}.name`)
   if (!toolName.test(name)) throw wrongMessage(`${place}.name`, 'must have 1 to 64 letters, digits, _ or -.')
-  return { id, name, arguments: inputText(reading, block['input'], `${place}.input`) }
+  return { id, name, arguments: inputText(reading, block['input'], `${place}.input`), ...extra }
 }
 
 /** The input as text, as other formats have it; it is written at once, so its length has a limit. */

@@ -123,7 +123,7 @@ function readFields(body: unknown, known: ReadonlySet<string>): Fields {
 
 function startReading(config: Config, fields: Fields): Reading {
   const model = readModel(config, fields['model'], 'chat')
-  return { config, model, only: null, hasForeignIds: false, inputLengthLeft: messagesLimits.toolInputsLength }
+  return { config, model, only: null, hasForeignCalls: false, inputLengthLeft: messagesLimits.toolInputsLength }
 }
 
 function readShared(
@@ -146,12 +146,12 @@ function readShared(
 
 /** The caller's body for upstreams of its format; none without such an upstream, or when its ids must be rewritten. */
 function nativeOf(
-  { model, only, hasForeignIds }: Reading,
+  { model, only, hasForeignCalls }: Reading,
   fields: Fields,
   names: readonly string[],
   request?: Pick<ModelRequest, 'maxTokens' | 'stream'>,
 ): { native?: NativeRequest } {
-  if (only === null && (hasForeignIds || !isAnthropics(model))) return {}
+  if (only === null && (hasForeignCalls || !isAnthropics(model))) return {}
   const given = names.map((name) => [name, fields[name]] as const).filter(([, value]) => !isAbsent(value))
   const set = request ? { max_tokens: request.maxTokens, stream: request.stream } : {}
   return { native: { kind: 'anthropic', body: { ...Object.fromEntries(given), ...set }, only } }

@@ -9,8 +9,8 @@ import type { Reader } from '../chats/reasoning-replay.ts'
 export type Reading = Reader & {
   /** The first field that only upstreams of Anthropic's format understand; null as long as there is none. */
   only: string | null
-  /** Whether an id in the conversation is none of Anthropic's, so that the conversation must be rewritten for it. */
-  hasForeignIds: boolean
+  /** Whether a call in the conversation has an id that is none of Anthropic's, or something else of another provider's, so that the conversation must be rewritten for it. */
+  hasForeignCalls: boolean
   /** Characters that inputs of tool calls may still have. */
   inputLengthLeft: number
 }

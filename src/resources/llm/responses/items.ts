@@ -16,6 +16,7 @@ import {
   toolName,
   wrongMessage,
   type Fields,
+  extraAt,
 } from '../chats/message-shapes.ts'
 import type { Reader } from '../chats/reasoning-replay.ts'
 import { Conversation } from './conversations.ts'
@@ -24,7 +25,7 @@ import { readReasoningItem } from './reasoning-items.ts'
 /** The fields of each kind of item. Those of a model's own items that say nothing here are taken as they come back. */
 const fieldsOf: Readonly<Record<string, ReadonlySet<string>>> = {
   message: new Set(['type', 'role', 'content', 'id', 'status', 'phase']),
-  function_call: new Set(['type', 'call_id', 'name', 'arguments', 'id', 'status', 'parsed_arguments']),
+  function_call: new Set(['type', 'call_id', 'name', 'arguments', 'id', 'status', 'parsed_arguments', 'extra_content']),
   function_call_output: new Set(['type', 'call_id', 'output', 'id', 'status']),
   reasoning: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status']),
 }
@@ -73,6 +74,7 @@ function addItem(reader: Reader, conversation: Conversation, value: unknown, pla
         id: idAt(item['call_id'], `${place}.call_id`),
         name,
         arguments: textAt(item['arguments'], `${place}.arguments`),
+        ...extraAt(item['extra_content'], `${place}.extra_content`),
       }
       return conversation.addCall(call, place)
     }
