@@ -207,7 +207,7 @@ class ChatReader implements AnswerReader {
   #usageOf(answer: Values, choice: Values | null): void {
     const usage =
       objectOf(answer['usage']) ?? objectOf(objectOf(answer['x_groq'])?.['usage']) ?? objectOf(choice?.['usage'])
-    if (usage) this.#events.usage(usageFrom(usage))
+    if (usage) this.#events.usage(usageFrom(usage, this.#target))
   }
 
   #end(): void {
@@ -220,14 +220,18 @@ class ChatReader implements AnswerReader {
   }
 }
 
-function usageFrom(usage: Values): { [Name in keyof Usage]?: number | undefined } {
+/** The names of models whose provider counts reasoning beside the output without a number of its own. */
+const countsBeside = /\bgemini\b/i
+
+function usageFrom(usage: Values, { upstreamModel }: UpstreamTarget): { [Name in keyof Usage]?: number | undefined } {
   const input = objectOf(usage['prompt_tokens_details'])
   const inputTokens = countOf(usage['prompt_tokens'])
   const said = countOf(usage['completion_tokens'])
   const thought = countOf(objectOf(usage['completion_tokens_details'])?.['reasoning_tokens'])
   const beside = countOf(Number(usage['total_tokens']) - (inputTokens ?? NaN) - (said ?? NaN)) ?? 0
-  // xAI and Gemini count thinking beside the other output and not within it, which only the total says; Gemini names no count.
-  const isBeside = beside > 0 && (thought ?? beside) === beside
+  // xAI counts thinking beside the other output and names its number, which with the total says so; Gemini names none. What else
+  // a provider may have in its total is not known to be output, so it is not charged.
+  const isBeside = beside > 0 && (thought === undefined ? countsBeside.test(upstreamModel) : thought === beside)
   return {
     inputTokens,
     outputTokens: said !== undefined && isBeside ? said + beside : said,

@@ -144,10 +144,12 @@ function turnsOf(target: UpstreamTarget, messages: readonly Message[]): Turn[] {
 
 function trimEnd(turns: Turn[]): void {
   const last = turns.at(-1)
-  const block = last?.content.at(-1)
-  if (last?.role !== 'assistant' || typeof block?.['text'] !== 'string') return
-  block['text'] = block['text'].trimEnd()
-  if (block['text'] === '') last.content.pop()
+  if (last?.role !== 'assistant') return
+  for (let block = last.content.at(-1); typeof block?.['text'] === 'string'; block = last.content.at(-1)) {
+    block['text'] = block['text'].trimEnd()
+    if (block['text'] !== '') return
+    last.content.pop()
+  }
   if (last.content.length === 0) turns.pop()
 }
 

@@ -51,6 +51,9 @@ class ResponsesReader implements AnswerReader {
   readonly #items = new Map<unknown, OpenItem>()
   /** How many were opened. */
   #opened = 0
+  /** Where the items that were streamed stand in the output, as far as they say, and their ids. */
+  readonly #seenPlaces = new Set<number>()
+  readonly #seenIds = new Set<string>()
   #isRefusal = false
 
   constructor(target: UpstreamTarget, events: AnswerEvents) {
@@ -88,7 +91,7 @@ class ResponsesReader implements AnswerReader {
       case 'response.output_item.added':
         return void this.#open(index, objectOf(event['item']) ?? {})
       case 'response.output_item.done':
-        return this.#close(index, objectOf(event['item']) ?? {})
+        return this.#done(index, objectOf(event['item']) ?? {})
       case 'response.completed':
       case 'response.incomplete':
         return this.#end(objectOf(event['response']) ?? {})
@@ -114,9 +117,15 @@ class ResponsesReader implements AnswerReader {
   #open(index: unknown, item: Values): OpenItem {
     this.#close(index, {})
     if (this.#opened++ >= itemsMax) throw brokenAnswer(this.#target, `opened more than ${itemsMax} items`)
+    this.#seenPlaces.add(countOf(index) ?? this.#seenPlaces.size)
+    this.#see(item)
     const open = this.#openItem(item)
     this.#items.set(index, open)
     return open
+  }
+
+  #see({ id }: Values): void {
+    if (typeof id === 'string' && id !== '') this.#seenIds.add(id)
   }
 
   #openItem(item: Values): OpenItem {
@@ -183,6 +192,11 @@ class ResponsesReader implements AnswerReader {
     this.#events.reasoning(item.index, text)
   }
 
+  #done(index: unknown, item: Values): void {
+    this.#see(item)
+    this.#close(index, item)
+  }
+
   /** A complete item: emits what did not arrive in pieces. Without a type, it is one that nobody has completed. */
   #close(index: unknown, item: Values): void {
     const open = this.#items.get(index) ?? (item['type'] === undefined ? undefined : this.#open(index, item))
@@ -204,10 +218,11 @@ class ResponsesReader implements AnswerReader {
 
   /** The items that only the last event has, and those that no event has closed. */
   #closeAll(output: readonly unknown[]): void {
-    const seen = this.#opened
+    const isSeen = (at: number, { id }: Values): boolean =>
+      this.#seenPlaces.has(at) || (typeof id === 'string' && this.#seenIds.has(id)) // some count from one
     for (const [at, value] of output.entries()) {
       const item = objectOf(value) ?? {}
-      if (at >= seen || this.#items.has(at)) this.#close(at, item)
+      if (this.#items.has(at) || !isSeen(at, item)) this.#close(at, item)
     }
     for (const index of this.#items.keys()) this.#close(index, {})
   }

@@ -334,6 +334,11 @@ test('an answer to continue is sent without blanks at its end, and a chat of sys
     { role: 'assistant', content: [{ type: 'text', text: 'It is' }] },
   ])
   expect(await turns(userSays('Hello '), said(' \n'))).toEqual([hello])
+  expect(await turns(userSays('Hello '), said('It is '), said(' \n'), said(' '))).toEqual([
+    hello,
+    { role: 'assistant', content: [{ type: 'text', text: 'It is' }] },
+  ])
+  expect(await turns(userSays('Hello '), said(' '), said(' \n'))).toEqual([hello])
   expect(await turns(userSays('Hello '), said('a '), userSays('b'))).toMatchObject([
     {},
     { content: [{ text: 'a ' }] },

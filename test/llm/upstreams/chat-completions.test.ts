@@ -442,6 +442,21 @@ test.each([
   })
 })
 
+test.each([
+  ['gemini-3-pro-preview', 342],
+  ['models/gemini-2.5-flash', 342],
+  ['llama-4', 2],
+])(
+  'what the total of %s has more, without a number for it, is charged as %i of output',
+  async (upstreamModel, output) => {
+    const usage = { prompt_tokens: 12, completion_tokens: 2, total_tokens: 354 }
+    const finish = { index: 0, delta: {}, finish_reason: 'stop' }
+    script([{ content: 'Hi' }], [JSON.stringify({ choices: [finish], usage }), '[DONE]'])
+    const end = (await askAll(kind, targetOf(mock, { upstreamModel }))).at(-1)
+    expect(end).toMatchObject({ usage: usageOf(12, output, { reasoningTokens: output - 2 }) })
+  },
+)
+
 test('impossible counts are ignored', async () => {
   script(
     [{ content: 'four' }],

@@ -26,7 +26,7 @@ const habits = Object.entries(models).flatMap(([format, model]) =>
     return {
       name: `[${format}/${file}]`,
       about,
-      model,
+      model: file.startsWith('gemini') ? 'test/gemini' : model, // its counts are read by its name
       streamed,
       whole: rest.length === 2 ? rest[0] : undefined,
       out: JSON.parse(rest.at(-1) ?? '') as Outcome, // the file's last part has this form

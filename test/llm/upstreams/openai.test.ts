@@ -188,6 +188,44 @@ test.each([true, false])(
   },
 )
 
+test.each([
+  ['the second', 1, 'msg_2', 'Two.One.'],
+  ['the first, without a number', undefined, 'msg_1', 'One.Two.'],
+])('of two items %s is streamed: the other comes at the end, and none twice', async (_name, output_index, id, said) => {
+  const item = (which: string, text: string): object => ({
+    type: 'message',
+    id: which,
+    content: [{ type: 'output_text', text }],
+  })
+  const frames = [
+    { type: 'response.output_item.added', output_index, item: { type: 'message', id, content: [] } },
+    { type: 'response.output_text.delta', output_index, delta: id === 'msg_1' ? 'One.' : 'Two.' },
+    {
+      type: 'response.completed',
+      response: { status: 'completed', output: [item('msg_1', 'One.'), item('msg_2', 'Two.')] },
+    },
+  ]
+  mock.script({
+    parts: [{ raw: frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('') }, { stop: true }],
+  })
+  const events = await askAll(kind, reasons())
+  expect(events.map((event) => (event.type === 'text' ? event.text : '')).join('')).toBe(said)
+})
+
+test('an item of a server that counts from one is told once', async () => {
+  const message = { type: 'message', id: 'msg_1', content: [{ type: 'output_text', text: 'One.' }] }
+  const frames = [
+    { type: 'response.output_item.added', output_index: 1, item: { ...message, content: [] } },
+    { type: 'response.output_text.delta', output_index: 1, delta: 'One.' },
+    { type: 'response.completed', response: { status: 'completed', output: [message] } },
+  ]
+  mock.script({
+    parts: [{ raw: frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('') }, { stop: true }],
+  })
+  const events = await askAll(kind, reasons())
+  expect(events.filter(({ type }) => type === 'text')).toEqual([{ type: 'text', text: 'One.' }])
+})
+
 test('parts of a summary are separate, and what was not streamed comes at the end', async () => {
   const frames = [
     { type: 'response.output_item.added', output_index: 0, item: { type: 'reasoning', id: 'rs_1' } },
