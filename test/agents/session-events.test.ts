@@ -105,7 +105,7 @@ describe('messages', () => {
   test('every kind of content is accepted and returned', async () => {
     const content = [
       { type: 'text', text: 'é\u{1F600}' },
-      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
       { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
       { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'd' }, title: 't', context: null },
       {
@@ -135,6 +135,7 @@ describe('messages', () => {
     ['an unknown field', [{ ...said(), strange: 1 }]],
     ['an unknown block', [{ type: 'user.message', content: [{ type: 'video' }] }]],
     ['a large image', [block({ type: 'base64', media_type: 'image/png', data: 'A'.repeat(7 * 1024 * 1024) })]],
+    ['bytes that are no picture', [block({ type: 'base64', media_type: 'image/png', data: 'aGVsbG8gdGhlcmU=' })]],
     ['no base64', [block({ type: 'base64', media_type: 'image/png', data: '!!!!' })]],
     ['a file that is not there', [block({ type: 'file', file_id: 'file_x' })]],
     ['an address of another kind', [block({ type: 'url', url: 'file:///etc/passwd' })]],
@@ -147,6 +148,14 @@ describe('messages', () => {
     const id = await make()
     expect(await call('POST', `/sessions/${id}/events`, { events })).toMatchObject(refusal(400, 'invalid_request'))
     expect([await types(id), (await read(id))['status'], await steps(id)]).toEqual([[], 'idle', 0])
+  })
+
+  test('of bytes that are no picture it is said which are, and a picture with another label is taken', async () => {
+    const id = await make()
+    const source = { type: 'base64', media_type: 'image/png', data: 'aGVsbG8gdGhlcmU=' }
+    const refused = await call('POST', `/sessions/${id}/events`, { events: [block(source)] })
+    expect(JSON.stringify(refused.body)).toContain('send a PNG, a JPEG, a GIF or a WebP')
+    expect((await send(id, block({ ...source, data: '/9j/4AAQ' }))).status).toBe(200)
   })
 
   test('a batch of more than 32 MiB is refused as too large', async () => {

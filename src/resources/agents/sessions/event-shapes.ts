@@ -6,6 +6,7 @@ import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { exact } from '#src/platform/shapes.ts'
+import { imageTypeOf } from '#src/platform/shapes/image-types.ts'
 import { messageTypes } from './event-types.ts'
 import { readShape, usually } from '#src/resources/agents/agents/field-rules.ts'
 import type { NewEvent } from './log.ts'
@@ -40,7 +41,11 @@ const image = exact({
     exact({
       type: z.literal('base64'),
       media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
-      data: base64(limits.imageBytes),
+      // Its label is not trusted: a model would refuse what is no image, in every later request too.
+      data: base64(limits.imageBytes).refine(
+        (data) => imageTypeOf(data) !== undefined,
+        'it is no image that models accept, by its first bytes: send a PNG, a JPEG, a GIF or a WebP',
+      ),
     }),
     url,
     file,
