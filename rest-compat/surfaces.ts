@@ -15,6 +15,7 @@ import { responsesAbsent } from './llm/responses.ts'
 import { llmHandlers, llmRoutes } from './llm/routes.ts'
 import { serveDocsPage, type Documented } from './docs-page.ts'
 import { describeSurface } from './openapi.ts'
+import { withExamples } from './openapi/examples.ts'
 import type { Surface, SurfaceParts } from './routes.ts'
 import { createRunner } from './run.ts'
 import { serveRoutes } from './serve.ts'
@@ -91,7 +92,7 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
   app.addHook('onClose', () => runner.close())
   const documented: Documented[] = []
   for (const surface of surfaces) {
-    const described = describeSurface(surface, runner, parts.services.config.publicUrl)
+    const described = withExamples(describeSurface(surface, runner, parts.services.config.publicUrl))
     documented.push({ ...surface, description: described })
     const description = keepText('application/json; charset=utf-8', JSON.stringify(described))
     await app.register(

@@ -5,7 +5,7 @@
 import type { Json } from '../openapi/components.ts'
 import { escapeHtml, sentenceHtml } from './html.ts'
 
-type Content = Record<string, { schema?: Json }>
+type Content = Record<string, { schema?: Json; example?: unknown }>
 
 /** An operation of a description. */
 export type Described = {
@@ -23,17 +23,24 @@ export type Described = {
 export function operationHtml(surface: string, method: string, path: string, operation: Described): string {
   const { operationId, summary, parameters, requestBody, responses } = operation
   const rows = parameters.map((one) => rowHtml(surface, one.name, one.schema, one.required, one.description, one.in))
-  const body = Object.values(requestBody?.content ?? {})[0]?.schema
+  const { schema: body, example } = Object.values(requestBody?.content ?? {})[0] ?? {}
   const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400)
   const successes = Object.entries(responses).filter(([status]) => Number(status) < 400)
-  return `<details>
+  return `<details data-words="${escapeHtml(`${method} ${path} ${operationId} ${summary}`.toLowerCase())}">
 <summary><b>${method}</b> <code>${escapeHtml(path)}</code> <span class="soft">${sentenceHtml(summary)}</span></summary>
 <p class="soft" id="${surface}.${operationId}"><code>${operationId}</code>${operation.security?.length === 0 ? ' · no token needed' : ''}${operation['x-berth-additive'] ? ' · added by Berth' : ''}</p>
 ${rows.length > 0 ? `<h4>Parameters</h4><table>${rows.join('')}</table>` : ''}
-${body ? `<h4>Body</h4>${shapeHtml(surface, body)}` : ''}
+${body ? `<h4>Body</h4>${exampleHtml(example)}${shapeHtml(surface, body)}` : ''}
 ${successes.map(([status, answer]) => successHtml(surface, status, answer)).join('\n')}
 <h4>Errors</h4><p>${errors.map(([status, { description }]) => `${status} ${escapeHtml(description)}`).join(' · ')}: ${linkHtml(surface, 'Error')}</p>
 </details>`
+}
+
+/** An example of a body, laid out; lists of bytes stay in one line. */
+function exampleHtml(example: unknown): string {
+  if (example === undefined) return ''
+  const text = JSON.stringify(example, null, 2).replace(/\[[\d,\s]+\]/g, (bytes) => bytes.replace(/\s+/g, ''))
+  return `<pre><code>${escapeHtml(text)}</code></pre>`
 }
 
 function successHtml(
@@ -51,7 +58,7 @@ function successHtml(
 export function componentHtml(surface: string, name: string, schema: Json): string {
   const { description, ...shape } = schema
   const sentence = typeof description === 'string' ? sentenceHtml(description) : ''
-  return `<details>
+  return `<details data-words="${escapeHtml(name.toLowerCase())}">
 <summary><code>${escapeHtml(name)}</code></summary>
 <p id="${surface}.objects.${name}">${sentence}</p>
 ${shapeHtml(surface, shape)}
