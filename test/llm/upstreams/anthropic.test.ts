@@ -177,6 +177,16 @@ test('tools and the choice among them', async () => {
   ])
 })
 
+test.each([
+  [0.5, 1, { temperature: 0.5 }],
+  [1, 0.5, { top_p: 0.5 }],
+  [1, 1, { temperature: 1 }],
+  [0.5, 0.5, { temperature: 0.5, top_p: 0.5 }], // which a model that takes one only refuses, in its own words
+])('of temperature %d and top_p %d the one that has no effect is left out', async (temperature, topP, sent) => {
+  const { temperature: warm, top_p } = await bodyOf({ temperature, topP })
+  expect({ temperature: warm, top_p }).toEqual({ temperature: undefined, top_p: undefined, ...sent })
+})
+
 test('a level of reasoning is a budget that fits below max_tokens, and what does not go with it is refused', async () => {
   const thinking = async (changes: Partial<ModelRequest>): Promise<unknown[]> => {
     const body = await bodyOf(changes)
