@@ -169,6 +169,35 @@ const bigTool = (name: string, bytes: number): object => ({
   inputSchema: { type: 'object' },
 })
 
+test('a credential that has expired is not to be replaced while its authorization server is away', async () => {
+  const person = await berth.token('expired')
+  const post = (path: string, body: object) =>
+    berth.call<{ id: string }>('POST', `/agents/v1${path}`, { token: person, body })
+  const vault = await post('/vaults', { display_name: 'v' })
+  const refresh = {
+    client_id: 'c',
+    refresh_token: 'r',
+    token_endpoint: `http://127.0.0.1:${emptyPort}/token`, // nobody is there
+    token_endpoint_auth: { type: 'none' },
+  }
+  const auth = {
+    type: 'mcp_oauth',
+    mcp_server_url: closed.url,
+    access_token: 'old',
+    expires_at: '2020-01-01T00:00:00Z',
+  }
+  const made = await post(`/vaults/${vault.body.id}/credentials`, { display_name: 'c', auth: { ...auth, refresh } })
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  expect(await discover({ closed: closed.url }, person)).toMatchObject([
+    { status: 'unreachable', error: expect.stringContaining('cannot be renewed now. Try again later.') },
+  ])
+  await berth.call('POST', `/agents/v1/vaults/${vault.body.id}/credentials/${made.body.id}/archive`, { token: person })
+  await post(`/vaults/${vault.body.id}/credentials`, { display_name: 'c', auth })
+  expect(await discover({ closed: closed.url }, person)).toMatchObject([
+    { status: 'auth_required', error: expect.stringContaining('Replace it with a new one.') },
+  ])
+})
+
 test('a listing of more than 1 MiB is refused, in one answer and over many pages', async () => {
   const big = limits.mcpListingBytes * 0.6
   for (const pages of [

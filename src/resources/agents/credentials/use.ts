@@ -92,6 +92,24 @@ export async function vaultBearer(
   return found && bearerOf(services, found)
 }
 
+/**
+ * Whether the token for this server has expired and may yet be renewed: its authorization server neither gave another one nor said
+ * that it will not, as when it is away.
+ */
+export async function isRenewedLater(
+  { db, sealer }: RefreshServices,
+  owner: VaultOwner,
+  vaultIds: readonly string[],
+  mcpServerUrl: string,
+): Promise<boolean> {
+  const [credential] = await readUsable(db, owner, vaultIds, 'mcp_server_url', normalServerUrl(mcpServerUrl))
+  if (!credential || credential.auth.type !== 'mcp_oauth') return false
+  const { auth, refusedGeneration, tokenGeneration } = credential
+  const hasRefreshToken = auth.refresh !== null && openSecrets<McpOauthSecrets>(sealer, credential)?.refresh_token
+  const hasExpired = auth.expires_at !== null && Date.parse(auth.expires_at) < nowMs() + earlyMs
+  return Boolean(hasRefreshToken) && hasExpired && refusedGeneration !== tokenGeneration
+}
+
 function bearerOf(services: RefreshServices, credential: BearerCredential): Bearer {
   return {
     of: credential.credentialId,

@@ -4,7 +4,7 @@
  */
 import type { McpToolList } from '#src/drivers/mcp/tools.ts'
 import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
-import { vaultBearer } from '#src/resources/agents/credentials/use.ts'
+import { isRenewedLater, vaultBearer } from '#src/resources/agents/credentials/use.ts'
 import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
 import { servicesOf } from '#src/resources/agents/mcp-services/services.ts'
 import {
@@ -17,9 +17,12 @@ import type { RefreshServices } from './refreshing.ts'
 import { listServerTools, type Bearer, type McpOrder, type McpOutcome } from './servers.ts'
 import { sessionKeeper } from './kept-sessions.ts'
 
-/** Whose tools they are, stored uuids. `userId` null: nobody's, so that no credential and no connector is used. */
+/**
+ * Whose tools they are, stored uuids. `userId` null: nobody's, so that no credential and no connector is used; tool servers are
+ * asked without a token.
+ */
 export type SourceOwner = {
-  /** The session that goes on with the servers' sessions; null: they end with each request. */
+  /** The session that goes on with the servers' sessions; absent: those end with each request. */
   sessionId?: string
   definition: Pick<AgentDefinition, 'mcp_servers' | 'mcp_services'>
   organizationId: string
@@ -70,18 +73,26 @@ function serversOf(
     const bearer = async (): Promise<Bearer | null> =>
       userId === null ? null : vaultBearer(services, { organizationId, userId }, vaultIds, url)
     const keeper = keeperOf(services, sessionId, url)
+    const told = async <Result>(outcome: McpOutcome<Result>): Promise<McpOutcome<Result>> => {
+      if (outcome.status !== 'auth_required' || outcome.missingScope !== null || userId === null) return outcome
+      const isLater = await isRenewedLater(services, { organizationId, userId }, vaultIds, url)
+      return isLater ? { status: 'unreachable', error: renewedLater } : outcome
+    }
     return {
       name,
       url,
       bearer,
       keeper,
       disabled: new Set<string>(),
-      list: (signal) => listServerTools(services, { url, bearer, ...asked(keeper, signal) }),
-      told: async (outcome) => outcome,
+      list: async (signal) => told(await listServerTools(services, { url, bearer, ...asked(keeper, signal) })),
+      told,
       missing: null,
     }
   })
 }
+
+const renewedLater =
+  'The token of the credential for this server has expired, and cannot be renewed now. Try again later.'
 
 async function connectorsOf(
   services: RefreshServices,
