@@ -121,7 +121,7 @@ builder.objectType(buildType, {
       resolve: (build) => build.output,
     }),
     lastLines: t.stringList({
-      description: 'The last 200 lines of its log, kept permanently; empty until it has ended.',
+      description: 'The last 200 lines of its log; empty until it has ended, and again after 1,000 later builds.',
       resolve: ({ id }, _arguments, { db }) => readTail(db, id),
     }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors of its VM.' }),

@@ -148,6 +148,7 @@ export const limits = {
   buildLogLinesMax: 5000,
   buildLogHours: 24,
   buildTailLines: 200,
+  buildTailsKept: 1000, // ended builds of an organization whose last lines are kept, the newest
   buildLogBytes: 100 * 1024 * 1024, // beyond it the build continues, and its log says that it is truncated
   buildOutputBytes: 1024 * 1024 * 1024, // as an upload
   buildTailCharacters: 256 * 1024, // the last lines are kept permanently, so they are short

@@ -1797,11 +1797,18 @@ create table stored_bytes (
   organization_id uuid not null,
   room text not null,
   part integer not null default 0,
-  backend integer not null,
   bytes bigint not null,
-  constraint stored_bytes_pkey PRIMARY KEY (organization_id, room, part, backend),
+  constraint stored_bytes_pkey PRIMARY KEY (organization_id, room, part),
   constraint stored_bytes_room_check CHECK ((room = ANY (ARRAY['answers'::text, 'definitions'::text, 'transcripts'::text, 'logs'::text, 'deliveries'::text])))
 );
+
+create table stored_changes (
+  organization_id uuid not null,
+  room text not null,
+  part integer not null,
+  bytes bigint not null
+);
+CREATE INDEX stored_changes_organization ON public.stored_changes USING btree (organization_id);
 
 create table task_chunks (
   task_id uuid not null,

@@ -13,7 +13,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/platform/idempotency': ['idempotency_keys'],
   'src/platform/migrate': ['migrations'],
   'src/platform/rate-limits': ['rate_buckets'],
-  'src/platform/metrics/rooms': ['stored_bytes'],
+  'src/platform/metrics/rooms': ['stored_bytes', 'stored_changes'],
   'src/resources/identity/api-keys': ['api_keys'],
   'src/resources/identity/joining': ['organizations', 'users'],
   'src/resources/identity/memberships': ['memberships'],

@@ -85,7 +85,7 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     every('* * * * *', 'deleting backups', () => forgetOldBackups(services)),
     every('17 * * * *', 'deleting old records', () => forget(services)),
     every('* * * * *', 'giving up undecided events of triggers', () => giveUpFires(services.db)),
-    every('47 * * * *', 'adding up what is stored', () => foldStoredBytes(services.db)),
+    every('*/10 * * * * *', 'adding up what is stored', () => foldStoredBytes(services.db)),
     every('7 4 * * *', 'counting anew what is stored', async () => void (await recountStoredBytes(services.db))),
     every('27 * * * *', 'rotating build logs', () => rotateLogPartitions(services.db)),
   ]

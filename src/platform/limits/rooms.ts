@@ -41,5 +41,6 @@ export const roomUse = {
   farBytes: 128 * 1024 * 1024, // from the limit; nearer to it each write looks at the counts
   rememberedMs: 1000, // that an organization is far from it
   rememberedMax: 20_000, // organizations and rooms
+  foldedAtOnce: 20_000, // changes that are added to the sums in one transaction
   recountMs: 900_000, // that counting one room of all organizations anew may take
 } as const

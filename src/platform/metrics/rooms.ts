@@ -1,6 +1,6 @@
 /**
  * How many bytes of a caller's size an organization stores, by rooms. Triggers count them in the transactions that write the
- * rows (migration 0056); here the counts are read, compared with the limits, and kept in order.
+ * rows (migrations 0056 and 0059); here the counts are read, compared with the limits, and kept in order.
  */
 import type { RawBuilder } from 'kysely'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
@@ -12,6 +12,9 @@ import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#sr
 import { roomSettings } from '#src/platform/settings/rooms.ts'
 
 type Asking = { config: Config; db: Db }
+
+/** What is counted: sums, and the changes that are not added to them yet. */
+const counts = sql`(select organization_id, room, part, bytes from stored_bytes union all select organization_id, room, part, bytes from stored_changes) counts`
 
 const retryAfterSeconds = 60
 const bytesPerMb = 1024 * 1024
@@ -30,7 +33,7 @@ async function hasRoom({ config, db }: Asking, organizationId: string, room: Roo
   if ((remembered.get(key) ?? 0) > performance.now()) return true
   const { bytes } = await getOne<{ bytes: number }>(
     db,
-    sql`select coalesce(sum(bytes), 0)::bigint as bytes from stored_bytes where organization_id = ${organizationId} and room = ${room}`,
+    sql`select coalesce(sum(bytes), 0)::bigint as bytes from ${counts} where organization_id = ${organizationId} and room = ${room}`,
   )
   if (bytes >= limitBytes) return false
   if (limitBytes - bytes > roomUse.farBytes) remembered.set(key, performance.now() + roomUse.rememberedMs)
@@ -59,7 +62,7 @@ export type RoomUse = { name: RoomName; usedBytes: number; limitBytes: number | 
 export async function readRooms({ config, db }: Asking, organizationId: string): Promise<RoomUse[]> {
   const used = await findAll<{ room: RoomName; bytes: number }>(
     db,
-    sql`select room, sum(bytes)::bigint as bytes from stored_bytes where organization_id = ${organizationId} group by room`,
+    sql`select room, sum(bytes)::bigint as bytes from ${counts} where organization_id = ${organizationId} group by room`,
   )
   return roomNames.map((name) => {
     const limitBytes = limitOf(config, name)
@@ -78,7 +81,7 @@ export async function readAllRooms({ config, db }: Asking): Promise<{ name: Room
     sql`
     select room.name, coalesce(sum(own.bytes), 0)::bigint as bytes, count(*) filter (where own.bytes >= room.most) as full
     from (values ${limitsByRoom}) room (name, most)
-    left join (select room, organization_id, sum(bytes) as bytes from stored_bytes group by 1, 2) own on own.room = room.name group by room.name`,
+    left join (select room, organization_id, sum(bytes) as bytes from ${counts} group by 1, 2) own on own.room = room.name group by room.name`,
   )
 }
 
@@ -116,28 +119,32 @@ async function readCountedTables(db: Db): Promise<CountedTable[]> {
   return rows.map(({ declared }) => declared)
 }
 
-/** Adds up the rows that each backend of Postgres counts in, so that there are few. For housekeeping. */
+/** Adds the changes to the sums, so that there are few to look through. For housekeeping. */
 export async function foldStoredBytes(db: Db): Promise<void> {
-  await transaction(db, async (tx) => {
-    if (!(await lockCounts(tx))) return
-    // A row in which an unfinished transaction has counted is locked; it is left for the next time.
-    await change(
-      tx,
-      sql`
-      with taken as (select organization_id, room, part, backend from stored_bytes where backend <> 0 or bytes = 0 for update skip locked),
-      gone as (delete from stored_bytes using taken
-        where (stored_bytes.organization_id, stored_bytes.room, stored_bytes.part, stored_bytes.backend) = (taken.organization_id, taken.room, taken.part, taken.backend) and taken.backend <> 0
-        returning stored_bytes.*)
-      insert into stored_bytes as kept (organization_id, room, part, backend, bytes)
-      select organization_id, room, part, 0, sum(bytes) from gone group by 1, 2, 3 having sum(bytes) <> 0
-      on conflict (organization_id, room, part, backend) do update set bytes = kept.bytes + excluded.bytes`,
-    )
-    await change(tx, sql`delete from stored_bytes where backend = 0 and bytes = 0`)
-  })
+  for (let folded: number = roomUse.foldedAtOnce; folded >= roomUse.foldedAtOnce; ) {
+    folded = await transaction(db, async (tx) => {
+      if (!(await lockCounts(tx))) return 0
+      const { count } = await getOne<{ count: number }>(
+        tx,
+        sql`
+        with gone as (
+          delete from stored_changes where ctid = any(array(select ctid from stored_changes limit ${roomUse.foldedAtOnce}))
+          returning organization_id, room, part, bytes),
+        added as (
+          insert into stored_bytes as kept (organization_id, room, part, bytes)
+          select organization_id, room, part, sum(bytes) from gone group by 1, 2, 3 order by 1, 2, 3
+          on conflict (organization_id, room, part) do update set bytes = kept.bytes + excluded.bytes)
+        select count(*) from gone`,
+      )
+      return count
+    })
+  }
+  await change(db, sql`delete from stored_bytes where bytes = 0`)
 }
 
 /** Forgets what was counted of a part of a room that is gone as a whole. */
 export async function forgetPart(tx: Tx, room: RoomName, part: number): Promise<void> {
+  await change(tx, sql`delete from stored_changes where room = ${room} and part = ${part}`)
   await change(tx, sql`delete from stored_bytes where room = ${room} and part = ${part}`)
 }
 
@@ -158,11 +165,11 @@ export async function recountStoredBytes(db: Db): Promise<number> {
         sql`
         with true_rows as (${sql.join(counted.map(bytesOfTable), sql` union all `)}),
         there as (select whose, part, sum(bytes) as bytes from true_rows where whose is not null group by 1, 2),
-        counts as (select organization_id as whose, part, sum(bytes) as bytes from stored_bytes where room = ${room} group by 1, 2)
-        insert into stored_bytes as kept (organization_id, room, part, backend, bytes)
-        select whose, ${room}, part, 0, coalesce(there.bytes, 0) - coalesce(counts.bytes, 0)
+        counts as (select organization_id as whose, part, sum(bytes) as bytes from ${counts} where room = ${room} group by 1, 2)
+        insert into stored_bytes as kept (organization_id, room, part, bytes)
+        select whose, ${room}, part, coalesce(there.bytes, 0) - coalesce(counts.bytes, 0)
         from there full join counts using (whose, part) where coalesce(there.bytes, 0) <> coalesce(counts.bytes, 0)
-        on conflict (organization_id, room, part, backend) do update set bytes = kept.bytes + excluded.bytes`,
+        on conflict (organization_id, room, part) do update set bytes = kept.bytes + excluded.bytes`,
       )
     })
   }

@@ -390,7 +390,10 @@ export type Tables = {
     createdAt: string; updatedAt: string
   }
   stored_bytes: {
-    organizationId: string; room: string; part: number; backend: number; bytes: number
+    organizationId: string; room: string; part: number; bytes: number
+  }
+  stored_changes: {
+    organizationId: string; room: string; part: number; bytes: number
   }
   task_chunks: {
     taskId: string; number: number; body: string; endBytes: number

@@ -116,6 +116,7 @@ export const sizes: Readonly<Record<string, Readonly<Record<string, Size>>>> = {
   sessions: { builtin_agent: 'word', stop_reason: 'id', spends_from: 'id' },
   signing_keys: { kid: 'installation', public_jwk: 'installation', sealed_private_jwk: 'installation' },
   skill_versions: { name: chars(skillLimits.nameLength) },
+  stored_changes: { room: 'word' },
   templates: { description: 'sentence' },
   trigger_deliveries: { event: 'word', action: chars(triggerLimits.textLength) },
   trigger_fires: {

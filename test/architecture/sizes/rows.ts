@@ -102,6 +102,7 @@ export const rowsOf: Readonly<Record<string, string>> = {
   skill_versions: each(skillLimits.versionsMax, 'skill'),
   skills: most(skillLimits.skillsMax),
   stored_bytes: 'of the installation: some for each room',
+  stored_changes: '1 for each change, for seconds',
   task_streams: '1 for each task',
   templates: `${most(limits.templatesMax)}; deleted ones ${stay}`,
   trigger_deliveries: `${most(triggerLimits.deliveriesPerMinute)} a minute, for ${triggerLimits.firesDays} days`,

@@ -9,7 +9,7 @@ export const nearRooms = Object.fromEntries(
   ['ANSWERS', 'DEFINITIONS', 'TRANSCRIPTS', 'LOGS', 'DELIVERIES'].map((name) => [`BERTH_ORG_${name}_MB`, '100']),
 )
 
-/** No backend of Postgres has this number, so what is counted here can be taken back. */
+/** No part of a room has this number, so what is counted here can be taken back. */
 const nobody = -1
 const muchBytes = 64 * 1024 ** 4
 
@@ -17,7 +17,7 @@ const muchBytes = 64 * 1024 ** 4
 export async function fillRoom({ services }: Pick<Berth, 'services'>, token: string, room: RoomName): Promise<void> {
   await change(
     services.db,
-    sql`insert into stored_bytes (organization_id, room, backend, bytes) values (${idsOf(token).organizationId}, ${room}, ${nobody}, ${muchBytes}) on conflict do nothing`,
+    sql`insert into stored_bytes (organization_id, room, part, bytes) values (${idsOf(token).organizationId}, ${room}, ${nobody}, ${muchBytes}) on conflict do nothing`,
   )
 }
 
@@ -25,6 +25,6 @@ export async function fillRoom({ services }: Pick<Berth, 'services'>, token: str
 export async function clearRoom({ services }: Pick<Berth, 'services'>, token: string, room: RoomName): Promise<void> {
   await change(
     services.db,
-    sql`delete from stored_bytes where organization_id = ${idsOf(token).organizationId} and room = ${room} and backend = ${nobody}`,
+    sql`delete from stored_bytes where organization_id = ${idsOf(token).organizationId} and room = ${room} and part = ${nobody}`,
   )
 }

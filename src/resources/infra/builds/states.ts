@@ -1,4 +1,5 @@
 /** The states of a build, and the only place that moves one: row, event, end of the log and notice change together. */
+import { limits } from '#src/platform/limits.ts'
 import { buildsFinished } from '#src/platform/metrics.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -55,6 +56,7 @@ export async function finishBuild(
       from,
     )
     if (!finished) return undefined
+    await dropOldTails(tx, finished)
     await closeBuildUsage(tx, id, usageEnd(ending))
     await publish(tx, 'build_log', id)
     await jobs.enqueue(tx, dispatchJob, {})
@@ -65,6 +67,16 @@ export async function finishBuild(
 }
 
 /** The reason with which a build's usage ends. */
+/** Of an organization's newest builds the last lines are kept. Each that ends drops those of some that have become too old. */
+async function dropOldTails(tx: Tx, { organizationId }: Build): Promise<void> {
+  await change(
+    tx,
+    sql`
+    update build_jobs set tail = '{}' where tail <> '{}' and id in (
+      select id from build_jobs where organization_id = ${organizationId} and finished_at is not null order by id desc offset ${limits.buildTailsKept} limit 10)`,
+  )
+}
+
 function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
   if (status === 'cancelled') return 'request'
   if (error === 'timed_out') return 'timeout'
