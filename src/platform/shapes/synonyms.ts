@@ -40,6 +40,12 @@ recipientids recipients to
   .split('\n')
   .map((line) => new Set(line.split(' ')))
 
+/** The other words for what a name, in small letters without anything between its words, is often used for. */
+export function synonymsOf(name: string): string[] {
+  const alike = ideas.filter((words) => words.has(name)).flatMap((words) => [...words])
+  return [...new Set(alike)].filter((word) => word !== name)
+}
+
 /** Whether two names, in small letters without anything between their words, are often used for the same thing. */
 export function areSynonyms(one: string, other: string): boolean {
   return ideas.some((words) => words.has(one) && words.has(other))

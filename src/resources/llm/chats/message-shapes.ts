@@ -51,6 +51,7 @@ export function optionalTextAt(value: unknown, place: string): string | null {
 
 /** The value as a list of at most so many. @throws BerthError invalid_messages. */
 export function listAt(value: unknown, place: string, most: number): readonly unknown[] {
+  if (value === undefined) throw wrongMessage(place, 'is required: it must be a list.')
   if (!Array.isArray(value)) throw wrongMessage(place, 'must be a list.')
   if (value.length > most) throw wrongMessage(place, `has more than ${most} items. Send fewer.`)
   return value
