@@ -21,6 +21,7 @@ import { allowOrigins, markOrigin } from './cors.ts'
 import { createEngine } from './graphql.ts'
 import { serveGraphql } from './graphql-http.ts'
 import { serveHealth } from './health.ts'
+import { beginsAsHttp2, http2Refusal } from './http2-refusal.ts'
 import { serveIndexPage } from './index-page.ts'
 import { serveObjects } from './objects.ts'
 import { unpackBodies } from './packed-bodies.ts'
@@ -186,6 +187,7 @@ function timeRoute(route: string): onResponseHookHandler {
 /** Answers connections that send invalid HTTP, or send it too slowly, before there is a request. */
 function answerBadHttp(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  if (error.code === beginsAsHttp2) return void socket.end(http2Refusal)
   const [status, sentence] = badHttp[error.code ?? ''] ?? ['400 Bad Request', 'The request is not well-formed HTTP.']
   const id = newId('request')
   const body = JSON.stringify({ error: 'invalid_request', message: sentence })

@@ -136,6 +136,7 @@ function refuseForm(request: FastifyRequest, reply: FastifyReply): FastifyReply 
   const sentence =
     'The accept header allows none of the available content types: application/json and application/graphql-response+json for an answer, text/event-stream and multipart/mixed for a subscription.'
   const { error } = showError(new BerthError('invalid_request', sentence), request.id)
+  Object.assign(error.extensions, { http: { status: notAcceptable } })
   return reply
     .removeHeader('accept')
     .header('content-type', 'application/json; charset=utf-8')

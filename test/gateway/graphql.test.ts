@@ -368,6 +368,9 @@ describe('the type of an answer', () => {
       expect(await answer.json()).toBeTypeOf('object')
     }
   })
-  it('cannot be one that GraphQL does not know', async () =>
-    expect((await post('image/png', '{ me { name } }')).status).toBe(406))
+  it('cannot be one that GraphQL does not know', async () => {
+    const answer = await post('image/png', '{ me { name } }')
+    expect(answer.status).toBe(406)
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { http: { status: 406 } } }] })
+  })
 })
