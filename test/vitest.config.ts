@@ -40,6 +40,7 @@ export const slowTests = [
   'test/contract/agents-hostile.test.ts', // hundreds of attack texts in every field
   'test/contract/answers.test.ts', // the largest answers there may be
   'test/contract/event-streams.test.ts', // every stream, cut and resumed
+  'test/contract/names/field-names.test.ts', // every operation, with each of its fields wrong
   'test/contract/hostile.test.ts', // hundreds of attack texts in every argument
   'test/contract/openapi.test.ts', // every answer against its schema
   'test/contract/persons-own.test.ts', // every operation on what is a colleague’s

@@ -137,7 +137,7 @@ describe('messages', () => {
   const userPart = (part: unknown): unknown[] => [{ role: 'user', content: [part] }]
   const calls = (...tool_calls: unknown[]): unknown[] => [user, { role: 'assistant', tool_calls }]
   test.each<[string, unknown]>([
-    ['messages must', undefined],
+    ['messages is required', undefined],
     ['messages must', {}],
     ['messages is empty', []],
     [`messages has more than ${limits.chatMessagesMax}`, Array(100_000).fill(user)],

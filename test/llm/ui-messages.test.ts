@@ -264,11 +264,11 @@ describe('messages', () => {
   })
 
   test.each<[string, unknown]>([
-    ['messages must', undefined],
+    ['messages is required', undefined],
     ['messages is empty', []],
     ['messages is empty', [assistant()]],
     ['messages[0] must', ['x']],
-    ['messages[0].parts must', [{ role: 'user', content: 'x' }]],
+    ['messages[0].parts is required', [{ role: 'user', content: 'x' }]],
     ['messages[0].role must', [{ role: 'tool', parts: [] }]],
     ['messages[0].parts[0].type must be text', [{ role: 'system', parts: [{ type: 'file' }] }]],
     [

@@ -1,17 +1,14 @@
 /** Builds that deploy: what a build's success leads to, and what it needs until its end. No machine runs here. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { newUuid } from '#src/platform/ids.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { change, getOne, sql } from '#src/platform/postgres.ts'
-import { signVmToken } from '#src/resources/identity/access-tokens.ts'
-import { identityOf } from '#src/resources/identity/memberships.ts'
 import { finishDeployment } from '#src/resources/infra/builds/deployments.ts'
 import { dispatchBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { findBuildRow, type Ending } from '#src/resources/infra/builds/rows.ts'
 import { openSpec } from '#src/resources/infra/builds/specs.ts'
 import type { Berth } from '../../support/berth.ts'
 import { bytes, claimOf, clearBuilds, organizationOf, startWithoutBuilder, uuidOf } from '../../support/builds.ts'
-import { idsOf, makeKey } from '../../support/makers.ts'
+import { idsOf, makeKey, makeVmToken } from '../../support/makers.ts'
 
 let berth: Berth
 let token: string
@@ -216,9 +213,7 @@ describe('an order of such a build is refused', () => {
     })
 
   test('from the token inside a VM, which may order other builds', async () => {
-    const { organizationId, userId } = idsOf(token)
-    const person = await identityOf(berth.services.db, userId, organizationId)
-    const { token: inside } = await signVmToken(berth.services, person, newUuid(), 900)
+    const inside = await makeVmToken(berth, token)
     const answer = await refused({ type: 'function', name: 'x' }, inside)
     expect(answer).toMatchObject({ status: 403, body: { error: 'forbidden' } })
     expect(answer.body.message).toContain('token inside a VM gives no access to functions')
