@@ -7,12 +7,12 @@ import { signVmToken } from '#src/resources/identity/access-tokens.ts'
 import { identityOf } from '#src/resources/identity/memberships.ts'
 import { isWithin } from '#src/resources/infra/vms/reach.ts'
 import type { NetworkPolicy } from '#src/resources/infra/vms/rows.ts'
-import { agentSessions } from '../support/agent-sessions.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { organizationOf } from '../support/builds.ts'
-import { idsOf, makeVmRow } from '../support/makers.ts'
-import { until } from '../support/until.ts'
-import { makeRefusingNode } from '../contract/callers.ts'
+import { agentSessions } from '../../support/agent-sessions.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { organizationOf } from '../../support/builds.ts'
+import { idsOf, makeVmRow } from '../../support/makers.ts'
+import { until } from '../../support/until.ts'
+import { makeRefusingNode } from '../../contract/callers.ts'
 
 let berth: Berth
 let token: string
