@@ -3,10 +3,14 @@
  * is refused as soon as this shows.
  */
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
-import type { Readable } from 'node:stream'
+import { Transform, type Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+
+/** Read of a form in one turn, in bytes. */
+const stepBytes = 16_384
 
 /** A part of a form. `name` and `filename` are as they were sent, and empty or undefined when they were not. */
 export type FormPart = { name: string; stream: BusboyFileStream; filename: string | undefined; mediaType: string }
@@ -58,12 +62,14 @@ export async function readForm(
     arrivedBytes += piece.length
     if (arrivedBytes > most.bytes) reject(sentences.tooLong())
   })
-  body.pipe(form)
+  const steps = inSteps()
+  body.pipe(steps).pipe(form)
   try {
     await promise
     await Promise.all(readings)
   } catch (error) {
-    body.unpipe(form)
+    body.unpipe(steps)
+    steps.destroy()
     body.resume() // so that the client hears of it
     for (const stream of streams) stream.destroy(error as Error) // only errors are thrown here
     await Promise.allSettled(readings)
@@ -72,6 +78,21 @@ export async function readForm(
     clearInterval(stalling)
     clearTimeout(ending)
   }
+}
+
+/** Passes on small pieces, each in a turn of its own: a piece of nothing but boundaries is a part for every few bytes. */
+function inSteps(): Transform {
+  return new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      const pass = async (): Promise<void> => {
+        for (let at = 0; at < piece.length; at += stepBytes) {
+          this.push(piece.subarray(at, at + stepBytes))
+          if (at + stepBytes < piece.length) await setImmediate()
+        }
+      }
+      pass().then(() => done(), done)
+    },
+  })
 }
 
 /** The text of a small field; undefined as soon as it is longer than it may be. */
