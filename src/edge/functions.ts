@@ -52,9 +52,10 @@ export function openFunctions(services: Services, reachVm: ReachVm): EdgeFunctio
   const inTurn = createWakingTurns()
   const look = (functionId: string): Promise<FunctionTarget | undefined> =>
     targets.read(functionId, () => findTarget(db, functionId))
-  const wake = createWaking(async (functionId, organizationId: string) =>
-    inTurn(organizationId, await findStartSeconds(db, functionId), () => wakeFunction(services, functionId)),
-  )
+  const wake = createWaking(async (functionId, organizationId: string) => {
+    const startSeconds = await findStartSeconds(db, functionId)
+    return inTurn(organizationId, startSeconds, () => wakeFunction(services, functionId, startSeconds))
+  })
   const asked = createBoundedMap<string, true>({ entriesMax })
   pubsub.listen(functionTopic, (functionId) => {
     wake.forget(functionId) // another version may start where this one did not

@@ -36,12 +36,15 @@ class StartsBusy extends Error {}
 type Seen = { status: StoredFunction['status']; target: FunctionTarget | null }
 
 /**
- * Where a function answers; one that does not run is started, and waited for.
- * @throws BerthError not_found when there is none; service_unavailable when it did not start, or not within its
- * `startSeconds`, or nothing is deployed; as reserveRoom. No sentence says what only its owner may know.
+ * Where a function answers; one that does not run is started, and waited for: `startSeconds`, which the function has.
+ * @throws BerthError not_found when there is none; service_unavailable when it did not start, or not within
+ * them, or nothing is deployed; as reserveRoom. No sentence says what only its owner may know.
  */
-export async function wakeFunction(services: Background, functionId: string): Promise<FunctionTarget> {
-  const startSeconds = await findStartSeconds(services.db, functionId)
+export async function wakeFunction(
+  services: Background,
+  functionId: string,
+  startSeconds: number,
+): Promise<FunctionTarget> {
   const untilMs = performance.now() + startSeconds * 1000
   for (;;) {
     const limitSeconds = Math.max(0.1, (untilMs - performance.now()) / 1000)
@@ -77,14 +80,14 @@ export async function findStartSeconds(db: Db, functionId: string): Promise<numb
 /** Starts a function and waits for it; one that failed does not wait for its time. @throws BerthError not_found; as wakeFunction. */
 export async function startOwnFunction(call: Call, publicId: string): Promise<ShownFunction> {
   const scope = allow(call.caller, 'functions:write')
-  const { id } = await transaction(call.db, async (tx) => {
+  const { id, startSeconds } = await transaction(call.db, async (tx) => {
     const one = await lockFunction(tx, scope, publicId)
     if (one.versionId === null) throw nothingDeployed()
     if (one.status === 'error') await moveFunction(tx, one.id, 'stopped', { set: sql`failures = 0, retry_at = null` })
     return one
   })
   try {
-    await wakeFunction(call, id)
+    await wakeFunction(call, id, startSeconds)
   } catch (error) {
     const failed = await findFunctionRow(call.db, id)
     if (failed?.status === 'error' && failed.statusReason)
