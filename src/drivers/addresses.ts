@@ -130,6 +130,11 @@ function blockListOf(subnets: readonly string[]): BlockList {
   return list
 }
 
+/** Whether a name means the loopback address: `localhost`, and all names below it. */
+export function isLocalhostName(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
 /** The key by which addresses are counted: for IPv6 the /64 network, because a client usually has all of it. */
 export function neighbourhood(address: string): string {
   if (!isIPv6(address) || address === '::1') return address

@@ -1,5 +1,6 @@
 /** What `npm start` and the doctor say of the edge: its ports, and whether names below the platform's domain lead here. */
 import { Resolver } from 'node:dns/promises'
+import { isLocalhostName } from '../drivers/addresses.ts'
 import type { Config } from '../platform/config.ts'
 import { takesConnections } from './announcement.ts'
 import { verdict, type Check } from './checks.ts'
@@ -60,7 +61,7 @@ async function checkDomain({
   dnsServers,
   ingressIpv4,
 }: Pick<Config, 'domain' | 'dnsServers' | 'ingressIpv4'>): Promise<Check> {
-  if (domain === 'localhost' || domain.endsWith('.localhost'))
+  if (isLocalhostName(domain))
     return {
       verdict: 'neither',
       what: `names below ${domain}: they lead to this host, on this host only`,

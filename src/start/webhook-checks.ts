@@ -1,4 +1,5 @@
 /** The doctor's check of the receiver of GitHub's events: whether triggers can fire. No secret is shown. */
+import { isLocalhostName } from '../drivers/addresses.ts'
 import type { Config } from '../platform/config.ts'
 import type { Check } from './checks.ts'
 
@@ -23,12 +24,7 @@ export function checkWebhooks(config: HookSettings): Check {
   const rotating = config.githubWebhookSecretPrevious === null ? '' : ', with the secret of before, too'
   const what = `events of GitHub, which fire triggers: taken at ${address}${rotating}`
   const { hostname } = new URL(config.publicUrl)
-  if (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname.startsWith('127.') ||
-    hostname === '[::1]'
-  )
+  if (isLocalhostName(hostname) || hostname.startsWith('127.') || hostname === '[::1]')
     return {
       verdict: 'neither',
       what: `${what}, which GitHub does not reach`,

@@ -13,7 +13,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import { newWebhookSecret } from '#src/platform/secrets/webhook-signatures.ts'
 import type { Call } from '#src/platform/services.ts'
 import { refuseNulls } from '#src/platform/shapes.ts'
-import { normalHost, refusalOf } from '#src/drivers/addresses.ts'
+import { isLocalhostName, normalHost, refusalOf } from '#src/drivers/addresses.ts'
 import { isOpenedUrl } from '#src/drivers/outbound.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import type { WebhookEventType } from './webhooks/event-types.ts'
@@ -153,7 +153,7 @@ function readUrl(config: Config, given: string): string {
   const { text } = readServerUrl(config, given, 'url')
   const url = new URL(text)
   const host = normalHost(url.hostname)
-  const rule = host === null || host === 'localhost' || host.endsWith('.localhost') ? 'loopback' : ruleOf(host)
+  const rule = host === null || isLocalhostName(host) ? 'loopback' : ruleOf(host)
   if (rule !== null && !isOpenedUrl(config.privateHosts, url))
     throw new BerthError(
       'invalid_request',

@@ -1,7 +1,7 @@
 /** What a VM may reach, decided by host name and port alone, before anything is resolved or dialled. */
 import { isIP } from 'node:net'
 import { BerthError } from '#src/platform/errors.ts'
-import { normalHost } from '#src/drivers/addresses.ts'
+import { isLocalhostName, normalHost } from '#src/drivers/addresses.ts'
 
 /**
  * The policy of one VM: an environment's `networking`, and `none`.
@@ -68,7 +68,7 @@ export function judgeOf(policy: EgressPolicy, hostPorts: ReadonlySet<number>): E
         sentence: `Port ${port} of the host is not open to VMs; the operator opens it with BERTH_VM_HOST_PORTS.`,
       }
     }
-    if (host === 'localhost' || host.endsWith('.localhost')) {
+    if (isLocalhostName(host)) {
       return {
         rule: 'loopback address',
         sentence: `Loopback addresses may not be reached; ports of the host that are open to VMs are at ${hostName}.`,

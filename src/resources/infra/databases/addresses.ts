@@ -1,4 +1,5 @@
 /** The address of a database in one line, such that every client of Postgres takes it as it stands. */
+import { isLocalhostName } from '#src/drivers/addresses.ts'
 import type { Config } from '#src/platform/config.ts'
 import { isLoopback } from '#src/platform/settings/entries.ts'
 import { hostOf, type Database } from './rows.ts'
@@ -20,18 +21,13 @@ export function ownerAddress(
   if (takesPlainText(place))
     return `postgresql://${who}@${loopbackOf(place.host)}:${place.postgresPort}/${database.pgDatabase}`
   const host =
-    isBelowLocalhost(place.domain) && !isWildcard(place.host) ? inAddress(place.host) : hostOf(place, database)
+    isLocalhostName(place.domain) && !isWildcard(place.host) ? inAddress(place.host) : hostOf(place, database)
   return `postgresql://${who}@${host}:${place.postgresPort}/${database.pgDatabase}?sslmode=require`
 }
 
 /** Whether clients on this host may leave out TLS: only where the domain is this host's own. */
 export function takesPlainText({ domain, host }: Pick<Place, 'domain' | 'host'>): boolean {
-  return isBelowLocalhost(domain) && (isLoopback(host) || isWildcard(host))
-}
-
-/** Names below localhost mean the loopback address. */
-function isBelowLocalhost(domain: string): boolean {
-  return domain === 'localhost' || domain.endsWith('.localhost')
+  return isLocalhostName(domain) && (isLoopback(host) || isWildcard(host))
 }
 
 function isWildcard(host: string): boolean {
