@@ -46,7 +46,7 @@ async function makeKey(db: Db, sealer: Sealer, onlyFirst: boolean): Promise<void
 
 /**
  * Signs a token for a member of an organization, as joinOrganization makes them. The claims are described in
- * docs/behaviour.md, "Tokens and keys".
+ * docs/reference/access.md, "Tokens and keys".
  * @throws BerthError invalid_request when a name is empty or longer than 255 characters, not_found for an unknown one.
  */
 export async function issueToken(

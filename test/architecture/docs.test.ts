@@ -125,8 +125,8 @@ describe('a document', () => {
 })
 
 test('the table of error codes has every code that the code answers, beside its status', () => {
-  const behaviour = documents.find(({ path }) => path === 'docs/behaviour.md')?.text ?? ''
-  const [, table = ''] = /\n\| status \| codes \|\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(behaviour) ?? []
+  const reference = documents.find(({ path }) => path === 'docs/reference/requests.md')?.text ?? ''
+  const [, table = ''] = /\n\| status \| codes \|\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(reference) ?? []
   const listed = table
     .trim()
     .split('\n')

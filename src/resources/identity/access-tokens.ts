@@ -1,4 +1,4 @@
-/** Access tokens of the built-in issuer: their claims (docs/behaviour.md, "Tokens and keys"), signed with the newest key (ES256). */
+/** Access tokens of the built-in issuer: their claims (docs/reference/access.md, "Tokens and keys"), signed with the newest key (ES256). */
 import { importJWK, SignJWT } from 'jose'
 import { isAtLeast, lesserRole, permissions, type Role } from '#src/platform/access.ts'
 import { nowMs } from '#src/platform/clock.ts'
