@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { sizes } from './sizes/declared.ts'
 import { describeSizes, isInRoom, readSizedColumns, sizeIn, type SizedColumn } from './sizes/describe.ts'
+import { describeLimits, limitPages, misplacedAreas } from './sizes/limits.ts'
 import { callersPlaces, ownPlaces } from './sizes/places.ts'
 import { rowsOf } from './sizes/rows.ts'
 import { productFolders, readSources, root } from './sources.ts'
@@ -89,4 +90,16 @@ test('files are written only where the list of places says', () => {
 
 test('the document of what takes up room is current; if not, run: npm run sizes', async () => {
   await expect(describeSizes(columns)).toMatchFileSnapshot(`${root}/docs/limits-columns.md`)
+})
+
+describe('limits by area', () => {
+  test('have every area of the code on a page', async () => {
+    expect(await misplacedAreas()).toEqual([])
+  })
+
+  test.each(limitPages)('of %s are current; if not, run: npm run sizes', async (name) => {
+    const document = await describeLimits(name)
+    expect(document.match(/^\| `/gm)?.length).toBeGreaterThan(20)
+    await expect(document).toMatchFileSnapshot(`${root}/docs/limits/${name}.md`)
+  })
 })

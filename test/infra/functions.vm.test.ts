@@ -371,7 +371,9 @@ test(
       await until('all of it is back', isReady, slowMs)
       const env = { TOKEN: await berth.token('readers') }
       const printed = await paste(shellBlocks('docs/functions.md'), { url: berth.url, folder, env })
-      const [, , , first, log, variables, second, back, slow, sleep, domain, deleted] = printed.map((text) => text.trim())
+      const [, , , first, log, variables, second, back, slow, sleep, domain, deleted] = printed.map((text) =>
+        text.trim(),
+      )
       expect(first).toBe('Hello from /world')
       expect(log).toMatch(/"status":"RUNNING".*Starting version 1\\n.*asked for \/world\\n/)
       expect(variables).toMatch(/"status":"STARTING".*\nGood morning from \/again$/)

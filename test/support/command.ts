@@ -3,15 +3,15 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { environmentWith } from '../../src/platform/config.ts'
 
-const lineLimitMs = 25_000
+const usualLimitMs = 25_000
 
 /** A running command. */
 export type Command = {
   child: ChildProcess
   /** Every line of both outputs so far. */
   lines: string[]
-  /** The first line that matches, from the given line number on; rejects after 25 s, or when the command ends without it. */
-  line: (pattern: RegExp, from?: number) => Promise<string>
+  /** The first line that matches, from the given line number on; rejects after 25 s or `limitMs`, or when the command ends without it. */
+  line: (pattern: RegExp, from?: number, limitMs?: number) => Promise<string>
   /** How it ended: its exit code, or null when a signal ended it. */
   ended: Promise<number | null>
 }
@@ -38,7 +38,7 @@ export function startCommand(words: readonly string[], variables: Readonly<Recor
       resolve(code)
     }),
   )
-  const line = (pattern: RegExp, from = 0) =>
+  const line = (pattern: RegExp, from = 0, limitMs = usualLimitMs) =>
     new Promise<string>((resolve, reject) => {
       const give = (settle: () => void) => {
         waiting.delete(look)
@@ -46,7 +46,7 @@ export function startCommand(words: readonly string[], variables: Readonly<Recor
         settle()
       }
       const fail = (why: string) => give(() => reject(new Error(`${why} ${pattern}; it said:\n${lines.join('\n')}`)))
-      const limit = setTimeout(() => fail(`no line in ${lineLimitMs / 1000} s fits`), lineLimitMs)
+      const limit = setTimeout(() => fail(`no line in ${limitMs / 1000} s fits`), limitMs)
       function look(): void {
         const found = lines.slice(from).find((one) => pattern.test(one))
         if (found !== undefined) give(() => resolve(found))

@@ -7,7 +7,6 @@ import { findRun } from '../../src/start/run-file.ts'
 import { startCommand, type Command } from './command.ts'
 import { freePort } from './ports.ts'
 import { endQemus, qemuProcesses } from './qemu-processes.ts'
-import { until } from './until.ts'
 
 /** An instance that is ready. */
 export type Installation = {
@@ -62,7 +61,7 @@ export async function startInstallation(
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    await until('npm start is ready', () => berth.lines.some((line) => line.startsWith('Berth is ready')), 240_000)
+    await berth.line(/^Berth is ready/, 0, 240_000)
   } catch (error) {
     await stop()
     throw error
