@@ -117,6 +117,14 @@ describe.concurrent('side by side', () => {
     expect((await berth.call('GET', `/agents/v1/sessions/${transcript.id}`)).status).toBe(401)
     expect((await berth.call('GET', `/agents/v1/shared-sessions/${transcript.id}`)).status).toBe(200)
   }, 300_000)
+
+  test('a secret of a vault is in the VM of a session, and is shown nowhere', async () => {
+    const [made = '', , followed = '', deleted] = await runBlocks('docs/vaults.md')
+    expect(JSON.parse(made)).toMatchObject({ type: 'vault_credential', auth: { secret_name: 'SHOP_TOKEN' } })
+    expect(results(eventsOf<Event>(followed))).toEqual([{ text: '16 characters: ***', isError: false }])
+    expect(made + followed).not.toContain('open-sesame')
+    expect(deleted?.trim()).toBe('')
+  }, 300_000)
 })
 
 test('the walk through a build uploads, builds, follows the log, and fetches what was built', async () => {
