@@ -128,7 +128,7 @@ describe.concurrent('side by side', () => {
 })
 
 test('the walk through a build uploads, builds, follows the log, and fetches what was built', async () => {
-  const printed = await runBlocks('docs/builds.md', 'Build something')
+  const printed = await runBlocks('docs/builds.md', 'Run a build')
   expect(
     eventsOf<{ output: string }>(printed.at(-2) ?? '')
       .map(({ output }) => output)

@@ -80,7 +80,7 @@ function readTurns(text: string): { turns: DemoTurn[]; forever: DemoStep | null 
     const wrong = (wanted: string): BerthError =>
       new BerthError(
         'invalid_messages',
-        `Line ${number + 1} of the script must be: ${wanted}. See "The built-in model" in docs/models.md.`,
+        `Line ${number + 1} of the script must be: ${wanted}. See "The built-in demo model" in docs/models.md.`,
       )
     const current = turns.at(-1) ?? []
     const afterTool = current.at(-1)?.type === 'tool'

@@ -6,7 +6,7 @@ import { path, returnOrigins } from './readers.ts'
 export const connectorSettings = {
   connectorsFile: optional(
     'BERTH_CONNECTORS_FILE',
-    path('a file of connectors; see "A catalog of your own" in docs/connectors.md'),
+    path('a file of connectors; see "Your own catalog" in docs/connectors.md'),
     'your connectors, in the form of [connectors.yaml](src/resources/agents/mcp-services/connectors.yaml)',
     "none: Berth's own catalog",
   ),

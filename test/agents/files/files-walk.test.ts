@@ -22,7 +22,7 @@ test('a file is uploaded, described, downloaded and deleted', async () => {
 test('a session is given a file and a repository, which are listed; a token is replaced, and a repository taken away', async () => {
   const token = await berth.token()
   const [, listed = '', replaced = '', taken = ''] = await paste(
-    shellBlocks('docs/files.md', 'In the VM of a session'),
+    shellBlocks('docs/files.md', 'Mount a file in a session'),
     { url: berth.url, env: { TOKEN: token } },
   )
   const { data } = JSON.parse(listed) as { data: { id: string }[] }
