@@ -15,7 +15,7 @@ export const modelSettings = {
   memoryModel: optional(
     'BERTH_MEMORY_MODEL',
     text('the id of a model of kind embeddings'),
-    'the model for embeddings by which [memories](docs/memories.md#found-by-their-meaning) are found by their meaning, too',
+    'the model for embeddings by which [memories](docs/memories.md#semantic-search) are found by their meaning, too',
     'none: by their words only',
   ),
   chatJoinStreams: setting(
