@@ -228,12 +228,14 @@ describe('one session of a tool server', () => {
     expect(known.size).toBe(1)
   })
 
-  test('is one for each credential of an address, and neither ends the other', async () => {
+  test('is one for each credential of its vaults, neither ends the other, and that of a vault it has no more is ended', async () => {
     const { services } = berth
     const id = await begin('!say done')
+    const vaults: string[] = []
     const credentials = await Promise.all(
-      ['one', 'other'].map(async (name) => {
+      ['one', 'other', 'third'].map(async (name, place) => {
         const vault = await rest('POST', '/vaults', { display_name: name })
+        vaults[place] = String(vault.body.id)
         const auth = { type: 'static_bearer', mcp_server_url: server.url, token: name }
         const made = await rest('POST', `/vaults/${vault.body.id}/credentials`, { display_name: name, auth })
         return decodeId('credential', made.body.id) ?? ''
@@ -241,14 +243,27 @@ describe('one session of a tool server', () => {
     )
     const of = { sessionId: decodeId('session', id) ?? '', url: server.url }
     let begun = 0
+    await rest('POST', `/sessions/${id}`, { vault_ids: vaults.slice(0, 2) })
     const find = (credential: string) =>
       sessionKeeper(services, of, { of: credential, token: 'x', renew: async () => null }).find(
         async () => ({ id: `session ${begun++}`, protocolVersion: null }),
         null,
       )
     const found = []
-    for (let turn = 0; turn < 2; turn++) for (const credential of credentials) found.push((await find(credential))?.id)
+    for (let turn = 0; turn < 2; turn++)
+      for (const credential of credentials.slice(0, 2)) found.push((await find(credential))?.id)
     expect(found).toEqual(['session 0', 'session 1', 'session 0', 'session 1'])
+    const kept = async (): Promise<unknown[]> => {
+      const { rows } = await sql<{ of: string }>`
+        select credential_id as of from mcp_sessions where session_id = ${of.sessionId} and credential_id is not null`.execute(
+        services.db,
+      )
+      return rows.map((row) => row.of).sort()
+    }
+    expect(await kept()).toEqual(credentials.slice(0, 2).sort())
+    await rest('POST', `/sessions/${id}`, { vault_ids: vaults.slice(2) })
+    expect((await find(credentials[2] ?? ''))?.id).toBe('session 2')
+    expect(await kept()).toEqual(credentials.slice(2))
   })
 
   test('that its server does not end at once is ended later, by so many tries', async () => {

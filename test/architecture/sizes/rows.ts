@@ -78,7 +78,7 @@ export const rowsOf: Readonly<Record<string, string>> = {
   mcp_clients: 'of the installation: 1 for each connector and server that signs people in',
   mcp_connection_events: each(connectorLimits.eventsKept, 'person'),
   mcp_connections: each(connectorLimits.connectionsMax, 'person'),
-  mcp_sessions: `${each(limits.agentMcpServersMax + limits.agentMcpServicesMax, 'session')}; one more for each credential of its vaults; those that it left go in minutes`,
+  mcp_sessions: `${each(limits.agentMcpServersMax + limits.agentMcpServicesMax, 'session')}; one more for each of the ${most(limits.sessionVaultsMax * limits.credentialsPerVault)} credentials that its vaults may have; those that it left go in minutes`,
   memberships: '1 for each person',
   memories: most(memoryLimits.perOrganizationMax),
   memory_events: each(memoryLimits.eventsKept, 'person'),

@@ -80,9 +80,11 @@ async function findOrBegin(
   return begun
 }
 
-/** Nobody goes on with a session that was begun with a credential or a connection that is no longer there. */
+/** Nobody goes on with one that was begun with a connection that is no longer there, or a credential that is in no vault of the session. */
 const ofGoneCredential = sql`credential_id is not null
-  and not exists (select from vault_credentials c where c.id = mcp_sessions.credential_id and c.archived_at is null)
+  and not exists (
+    select from vault_credentials c join sessions s on c.vault_id = any(s.vault_ids)
+    where c.id = mcp_sessions.credential_id and s.id = mcp_sessions.session_id and c.archived_at is null)
   and not exists (select from mcp_connections c where c.id = mcp_sessions.credential_id)`
 
 /** What our own database does not do says nothing about the server. */
