@@ -77,7 +77,7 @@ export async function findResourcesOfSessions(
 
 /**
  * Replaces the token of a repository, from git's next request on.
- * @throws BerthError not_found, session_archived, invalid_request for a file.
+ * @throws BerthError not_found, session_archived, invalid_request for a file; rate_limited when the organization may store no more.
  */
 export async function updateSessionResource(
   call: Call,
@@ -86,6 +86,7 @@ export async function updateSessionResource(
   { authorizationToken }: { authorizationToken: string },
 ): Promise<SessionResource> {
   const scope = allow(call.caller, 'sessions:write')
+  await checkStorage(call, scope.organizationId, 'transcripts')
   return changeSession(call, scope, sessionId, async (tx, session) => {
     const before = await resourceRows.read(tx, id, sql`session_id = ${session.id}`, sql`for no key update`)
     if (before.type === 'file')

@@ -9,6 +9,7 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
@@ -159,10 +160,12 @@ const agentChange = exact({ tools: z.unknown().optional(), mcp_servers: z.unknow
 
 /**
  * Updates a session from its next turn on; `session.updated` tells subscribers.
- * @throws BerthError not_found, session_archived, invalid_request, vault_archived, unknown_tool.
+ * @throws BerthError not_found, session_archived, invalid_request, vault_archived, unknown_tool; rate_limited when the
+ * organization may store no more.
  */
 export async function updateSession(call: Call, publicId: string, given: SessionChange): Promise<Session> {
   const scope = allow(call.caller, 'sessions:write')
+  await checkStorage(call, scope.organizationId, 'transcripts')
   return transaction(call.db, async (tx) => {
     const before = await readSessionToChange(tx, scope, publicId)
     if (before.status === 'terminated') throw sessionOver(before)
