@@ -26,7 +26,7 @@ export const exampleBodies: Readonly<Record<string, unknown>> = {
   runSandbox: { language: 'python', code: 'print(6 * 7)' },
   setVmEnv: { NODE_ENV: 'production' },
   replaceVmEnv: { NODE_ENV: 'production' },
-  execInVm: { command: 'ls', args: ['-l', '/'], timeout: 10 },
+  execInVm: { command: 'wc', args: ['-l'], env: { LANG: 'C' }, stdin: 'one\ntwo\n', user: 'user', timeout: 10 },
   killVmProcess: { signal: 'TERM' },
   removeVmPath: { path: '/home/user/old', recursive: true },
   readVmFile: { path: '/etc/hostname' },

@@ -2,6 +2,7 @@
 import { builder } from '../builder.ts'
 import { mutationOf } from '../mutations.ts'
 import { runSandbox, type SandboxResult } from '#src/resources/infra/sandboxes.ts'
+import { settingFields } from './vm-commands.ts'
 import { vmType } from './vms.ts'
 
 const sandboxCommand = builder.objectRef<SandboxResult['command']>('SandboxCommand').implement({
@@ -32,7 +33,7 @@ const sandbox = builder.objectRef<SandboxResult>('Sandbox').implement({
 mutationOf(
   'runSandbox',
   { field: 'sandbox', type: sandbox, description: 'The VM that was made, and what ran in it.' },
-  'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
+  'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
   (t) => ({
     language: t.string({
       description: 'The language of `code`: python, javascript, typescript, bash, go or ruby (py, js, node, ts, sh).',
@@ -48,6 +49,7 @@ mutationOf(
       description: 'Seconds until the VM is deleted: 10 to 86400; 300 by default.',
       extensions: { word: 'ttl' },
     }),
+    ...settingFields(t),
   }),
   (call, { timeoutSeconds, ttlSeconds, ...order }) =>
     runSandbox(call, { ...order, timeout: timeoutSeconds, ttl: ttlSeconds }),

@@ -1,4 +1,6 @@
 /** Commands and background processes of a VM in GraphQL. */
+import type { InputFieldBuilder } from '@pothos/core'
+import type { GuestUser } from '#src/drivers/node.ts'
 import { limits } from '#src/platform/limits.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -160,10 +162,27 @@ builder.queryFields((t) => ({
   }),
 }))
 
+type Types = (typeof builder)['$inferSchemaTypes']
+
+const guestUser = enumOf('GuestUser', 'Who runs a command in a VM.', {
+  user: 'The person of the VM, who may use `sudo`.',
+  root: 'The superuser, with the home folder /root.',
+} satisfies Record<GuestUser, string>)
+
+/** The fields of what a command gets besides its text. */
+export const settingFields = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
+  env: t.field({
+    type: 'TextMap',
+    description: 'Environment variables of this command alone, besides the VM’s: 100 at most, 256 KiB together.',
+  }),
+  stdin: t.string({ description: 'What it reads on standard input, up to 900 KiB; nothing by default.' }),
+  user: t.field({ type: guestUser, description: 'Who runs it: `user` by default.' }),
+})
+
 mutationOf(
   'execInVm',
   { field: 'result', type: commandResult, description: 'What the command did.' },
-  'Runs a command as `user`. A command that ran is answered normally, whatever its exit code. Errors: INVALID_REQUEST, NOT_FOUND, VM_UNREACHABLE, TIMEOUT, RATE_LIMITED.',
+  'Runs a command. One that ran is answered normally, whatever its exit code. Errors: INVALID_REQUEST, INVALID_ENV_KEY, INVALID_ENV_VALUE, NOT_FOUND, VM_UNREACHABLE, TIMEOUT, RATE_LIMITED.',
   (t) => ({
     vmId: t.id(vmIdArgument),
     command: t.string({
@@ -177,6 +196,7 @@ mutationOf(
       extensions: { word: 'timeout' },
     }),
     background: t.boolean({ description: 'Whether to run it in the background and answer immediately.' }),
+    ...settingFields(t),
   }),
   (call, { vmId, timeoutSeconds, ...order }) => execCommand(call, vmId, { ...order, timeout: timeoutSeconds }),
 )

@@ -11,7 +11,10 @@ import { openFile, sendFile } from './node/files.ts'
 import { Away, createWaiting, refusalOf } from './node/retries.ts'
 import { openTunnel, type TunnelEnd } from './node/tunnels.ts'
 
-/** A command in a VM: with `args`, `command` is a program; without, it is text for bash. */
+/**
+ * A command in a VM: with `args`, `command` is a program; without, it is text for bash. `env` are variables besides those
+ * of the VM; as `user` unless `user` says root.
+ */
 export type ExecRequest = {
   vmId: string
   envGeneration: number
@@ -20,7 +23,11 @@ export type ExecRequest = {
   workingDir: string | null
   timeoutMs: number
   stdin: string | null
+  env?: Readonly<Record<string, string>>
+  user?: GuestUser
 }
+/** Who runs a command in a VM. */
+export type GuestUser = 'user' | 'root'
 /** What a command printed (the last MiB of each stream) and how it ended. */
 export type ExecResult = { stdout: string; stderr: string; exitCode: number; timedOut: boolean; durationMs: number }
 /** A background process as its guest knows it; offsets count bytes since its start. */

@@ -17,6 +17,8 @@ const secrets = {
   reserved: 'canary-reserved-6f1a',
   malformed: 'canary-malformed-7a2b',
   stdin: 'canary-code-8b3c',
+  commandEnv: 'canary-command-env-0e7a',
+  commandInput: 'canary-command-input-1f8b',
   replayed: 'canary-replayed-9c4d',
   query: 'canary-query-ad5e',
   wrongToken: 'canary-token-be6f',
@@ -111,9 +113,15 @@ async function useEverySecret(): Promise<string> {
     'owner',
     'POST',
     `/api/v1/vms/${made}/envd/exec`,
-    { command: `echo ${secrets.stdin}` },
+    { command: `echo ${secrets.stdin}`, env: { A: secrets.commandEnv }, stdin: secrets.commandInput },
     { 'idempotency-key': 'canary' },
   )
+  await call('owner', 'POST', `/api/v1/vms/${made}/envd/exec`, {
+    command: 'cat',
+    background: true,
+    env: { A: secrets.commandEnv },
+    stdin: secrets.commandInput,
+  })
   await call('owner', 'POST', '/graphql', {
     query: 'mutation ($e: TextMap) { createVm(input: { env: $e }) { vm { id } } }',
     variables: { e: { A: secrets.malformed, B: 5 } },
@@ -204,5 +212,10 @@ test('no table contains a secret in clear, in any column, as text or as bytes', 
 })
 
 test('what went to the node is what was sent, so that the checks above looked at real secrets', () => {
-  expect(node.asked.map(({ name, input }) => [name, input['command']])).toEqual([['exec', `echo ${secrets.stdin}`]])
+  expect(node.asked.map(({ name, input }) => [name, input['command']])).toEqual([
+    ['exec', `echo ${secrets.stdin}`],
+    ['startProcess', 'cat'],
+  ])
+  for (const { input } of node.asked)
+    expect(input).toMatchObject({ env: { A: secrets.commandEnv }, stdin: secrets.commandInput })
 })

@@ -307,6 +307,19 @@ test('the session is written for the user alone, in memory, and removed', async 
   })
 })
 
+test('a command has variables, an input and a user of its own, in the background too', async () => {
+  const setting = { env: { GREETING: 'mine', PATH: '/usr/bin:/bin' }, stdin: 'typed\n', user: 'root' }
+  const command = 'id -un; printf "%s\\n" "$GREETING"; cat'
+  expect((await exec(command, setting)).stdout).toBe('root\nmine\ntyped\n')
+  const { process_id } = await exec(command, { ...setting, background: true })
+  const path = `/api/v1/vms/${vm.vm_id}/envd/processes/${process_id}`
+  await until('it has ended', async () => {
+    const { body } = await berth.call<{ process: { status: string }; stdout: string }>('GET', path, { token })
+    return body.process.status === 'exited' && body.stdout === 'root\nmine\ntyped\n'
+  })
+  expect((await exec('printf %s "$GREETING"; id -un; cat')).stdout).toBe("it's $HOMEuser\n")
+})
+
 test('a sandbox runs code in every language, answers a failing one as a result, and is gone after its ttl', async () => {
   const run = (body: unknown) =>
     berth.call<{ vm: Vm; command: { exit_code: number; stdout: string; stderr: string }; ttl: number }>(
@@ -332,9 +345,9 @@ test('a sandbox runs code in every language, answers a failing one as a result, 
     ['js', 'console.log(6*7)'],
     ['ts', 'const x: number = 42; console.log(x)'],
     ['sh', 'echo $((6*7))'],
-    ['ruby', 'puts 6*7'],
+    ['ruby', 'puts ENV["N"].to_i * gets.to_i'],
   ]) {
-    const ran = await run({ language, code, ttl: 60 })
+    const ran = await run({ language, code, ttl: 60, env: { N: '6' }, stdin: '7\n' })
     expect([language, ran.body.command?.stdout]).toEqual([language, '42\n'])
     await berth.call('DELETE', `/api/v1/vms/${ran.body.vm.vm_id}`, { token })
   }

@@ -4,6 +4,7 @@
  */
 import fastify from 'fastify'
 import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
+import { guestCommandOf } from '#src/drivers/compute/guest/commands.ts'
 import { runOnce } from '#src/drivers/compute/guest/once.ts'
 import { listFolder, readFile, removePath, writeFile } from '#src/drivers/compute/guest/files.ts'
 import {
@@ -14,7 +15,7 @@ import {
   startBackground,
 } from '#src/drivers/compute/guest/processes.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest/session.ts'
-import type { ExecRequest, FollowRefusal, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
+import type { FollowRefusal, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
 import { atPrivateSocket } from '#src/drivers/private-sockets.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
@@ -109,12 +110,12 @@ function operationsOf({ compute, env }: NodeAgentParts): Operations {
   }
   return {
     async exec(input, { requestId, delivered }) {
-      const { taken, ...result } = await runOnce(await ready(input), requestId, commandOf(input))
+      const { taken, ...result } = await runOnce(await ready(input), requestId, guestCommandOf(input))
       delivered(taken)
       return result
     },
-    startProcess: async (input) => {
-      await startBackground(await ready(input), input.processId, commandOf(input))
+    startProcess: async (input, { requestId, delivered }) => {
+      delivered(await startBackground(await ready(input), requestId, input.processId, guestCommandOf(input)))
       return { started: true }
     },
     readProcess: async ({ vmId, processId }) => readBackground(findMachine(compute, vmId), processId),
@@ -143,15 +144,6 @@ function operationsOf({ compute, env }: NodeAgentParts): Operations {
       pushed: await env.push(input.vmId, findMachine(compute, input.vmId), input.envGeneration),
     }),
   }
-}
-
-function commandOf({ command, args, workingDir, timeoutMs, stdin }: ExecRequest): {
-  argv: string[]
-  workingDir: string | null
-  timeoutMs: number
-  stdin: string | null
-} {
-  return { argv: args ? [command, ...args] : ['/bin/bash', '-lc', command], workingDir, timeoutMs, stdin }
 }
 
 function findMachine(compute: Compute, vmId: string): Machine {

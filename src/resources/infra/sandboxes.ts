@@ -10,13 +10,13 @@ import { guestHome } from './git-repos.ts'
 import { findNode } from './nodes.ts'
 import { languageAliases, sandboxLanguages } from './templates.ts'
 import { nodeTokenPurpose } from './vms/access.ts'
-import { readOrder, readTimeout } from './vm-commands.ts'
+import { readOrder, readSetting, readTimeout, type CommandSetting } from './vm-commands.ts'
 import { createVm } from './vms.ts'
 import { markDeleted } from './vms/lifecycle.ts'
 import type { Vm } from './vms/rows.ts'
 
 /** Exactly one of `code` (with its language) or `command`. Seconds. */
-export type SandboxOrder = {
+export type SandboxOrder = CommandSetting & {
   language?: string | null
   code?: string | null
   command?: string | null
@@ -27,8 +27,6 @@ export type SandboxOrder = {
 
 /** The VM, the command's result, and the VM's time to live in seconds. */
 export type SandboxResult = { vm: Vm; command: { exitCode: number; stdout: string; stderr: string }; ttl: number }
-
-const codeBytesMax = 900 * 1024 // what fits in the 1 MiB body
 
 /**
  * Runs the code or command and waits for it. The VM is removed `ttl` seconds after its creation. A non-zero exit code
@@ -56,7 +54,7 @@ export async function runSandbox(call: Call, order: SandboxOrder): Promise<Sandb
   return { vm, command: { exitCode: result.exitCode, stdout: result.stdout, stderr: result.stderr }, ttl }
 }
 
-type Run = Pick<ExecRequest, 'command' | 'args' | 'workingDir' | 'timeoutMs' | 'stdin'>
+type Run = Omit<ExecRequest, 'vmId' | 'envGeneration'>
 
 async function runIn(call: Call, vm: Vm, run: Run): Promise<ExecResult> {
   const node = await findNode(call.db, vm.nodeId)
@@ -85,25 +83,29 @@ function readRun(order: SandboxOrder, ttl: number): Run {
   const hasCommand = order.command !== null && order.command !== undefined
   if (hasCode === hasCommand)
     throw new BerthError('invalid_request', 'Send exactly one of code (with language) or command (with args).')
+  const setting = readSetting(order)
   const timeoutMs = Math.min(readTimeout(order.timeout, false), ttl) * 1000
   if (hasCommand) {
     if (order.language) throw new BerthError('invalid_request', 'language belongs to code; leave it out with command.')
-    return { ...readOrder({ command: order.command ?? '', args: order.args ?? null }), timeoutMs, stdin: null }
+    return { ...readOrder({ command: order.command ?? '', args: order.args ?? null }), ...setting, timeoutMs }
   }
   const code = order.code ?? ''
-  if (Buffer.byteLength(code) > codeBytesMax)
-    throw new BerthError('invalid_request', `code may have at most ${codeBytesMax / 1024} KiB.`)
+  const codeBytes = Buffer.byteLength(code)
+  if (codeBytes > limits.execInputBytes)
+    throw new BerthError('invalid_request', `code may have at most ${limits.execInputBytes / 1024} KiB.`)
   const name = (order.language ?? '').toLowerCase()
   const language = sandboxLanguages[languageAliases[name] ?? name]
   if (!language)
     throw new BerthError('invalid_request', `language must be one of ${Object.keys(sandboxLanguages).join(', ')}.`)
   const file = `${guestHome}/${language.file}`
-  // The code arrives on standard input and is written to a file; then the program replaces the shell.
+  // The code arrives ahead of the standard input and is written to a file; then the program replaces the shell.
+  const script = 'head -c "$1" > "$0" && shift && exec "$@"'
   return {
+    ...setting,
     command: '/bin/bash',
-    args: ['-c', 'cat > "$0" && exec "$@" < /dev/null', file, ...language.argv, file, ...(order.args ?? [])],
+    args: ['-c', script, file, String(codeBytes), ...language.argv, file, ...(order.args ?? [])],
     workingDir: null,
     timeoutMs,
-    stdin: code,
+    stdin: code + (setting.stdin ?? ''),
   }
 }

@@ -2,15 +2,23 @@
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { ExecRequest } from '#src/drivers/node.ts'
+import type { ExecRequest, GuestUser } from '#src/drivers/node.ts'
+import { checkEnv } from './vm-env/rules.ts'
 import { reachVm } from './vms/access.ts'
 import { startProcess } from './vms/processes.ts'
+
+/** What a command gets besides its text: its own variables, what it reads, and who runs it (`user` by default). */
+export type CommandSetting = {
+  env?: Readonly<Record<string, string>> | null
+  stdin?: string | null
+  user?: GuestUser | null
+}
 
 /**
  * A command to run: with `args`, `command` is a program; otherwise it is a command line for `/bin/bash -lc`. Times in
  * seconds.
  */
-export type CommandOrder = {
+export type CommandOrder = CommandSetting & {
   command: string
   args?: readonly string[] | null
   workingDir?: string | null
@@ -31,14 +39,15 @@ export type CommandResult = {
 }
 
 /**
- * Runs a command as `user`. A command that ran returns normally, whatever its exit code.
- * @throws BerthError invalid_request, not_found, vm_unreachable, timeout (the guest was silent), rate_limited.
+ * Runs a command. A command that ran returns normally, whatever its exit code.
+ * @throws BerthError invalid_request, invalid_env_key, invalid_env_value, not_found, vm_unreachable, timeout (the guest
+ * was silent), rate_limited.
  */
 export async function execCommand(call: Call, vmId: string, order: CommandOrder): Promise<CommandResult> {
   const vm = await reachVm(call, vmId, 'vms:write')
-  const read = readOrder(order)
+  const read = { ...readOrder(order), ...readSetting(order) }
   await call.limiter.spend(`exec:${vm.id}`, limits.execsPerMinute)
-  const request: ExecRequest = { vmId: vm.id, envGeneration: vm.envGeneration, ...read, stdin: null }
+  const request: ExecRequest = { vmId: vm.id, envGeneration: vm.envGeneration, ...read }
   if (order.background) {
     const processId = await startProcess(call, vm, request)
     return {
@@ -85,6 +94,20 @@ export function readOrder(order: CommandOrder): Pick<ExecRequest, 'command' | 'a
     workingDir: order.workingDir ?? null,
     timeoutMs: readTimeout(order.timeout, order.background ?? false) * 1000,
   }
+}
+
+/**
+ * Checks what a command gets besides its text. Root is for everyone who may run commands, because `user` may use sudo.
+ * @throws BerthError invalid_request, invalid_env_key, invalid_env_value.
+ */
+export function readSetting({ env, stdin, user }: CommandSetting): Pick<ExecRequest, 'env' | 'stdin' | 'user'> {
+  checkEnv(env ?? {}, 'secret', 'command')
+  if (Buffer.byteLength(stdin ?? '') > limits.execInputBytes)
+    throw new BerthError(
+      'invalid_request',
+      `stdin may have at most ${limits.execInputBytes / 1024} KiB; put a file into the VM for more, and read that.`,
+    )
+  return { env: env ?? {}, stdin: stdin ?? null, user: user ?? 'user' }
 }
 
 /**

@@ -187,6 +187,8 @@ export const additiveKeys: Readonly<Record<string, readonly string[]>> = {
     'network_policy',
     'project_id',
   ],
+  'POST /api/v1/vms/sandbox': ['env', 'stdin', 'user'],
+  'POST /api/v1/vms/{vm_id}/envd/exec': ['env', 'stdin', 'user'],
   'POST /api/v1/databases': [
     'project_id',
     'network_name',

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { guestCommandOf } from '#src/drivers/compute/guest/commands.ts'
 import { execInGuest } from '#src/drivers/compute/guest/exec.ts'
 import { listFolder, readFile, removePath as removeById, writeFile } from '#src/drivers/compute/guest/files.ts'
 import { runOnce } from '#src/drivers/compute/guest/once.ts'
@@ -146,11 +147,78 @@ describe('a command that is asked for by an id', () => {
   }, 40_000)
 })
 
+describe('a caller’s command', () => {
+  const order = { command: '', args: null, workingDir: null, timeoutMs: 20_000, stdin: null }
+  const asked = (wanted: Partial<Parameters<typeof guestCommandOf>[0]>): ReturnType<typeof runOnce> =>
+    runOnce(machine, newUuid(), guestCommandOf({ ...order, ...wanted }))
+
+  test.each(['user', 'root'] as const)(
+    'has its own variables as %s, whatever their names, and no others',
+    async (user) => {
+      const env = { PATH: '/odd:/usr/bin:/bin', TMPDIR: '/x', LD_TEST: 'l', BERTH_SET_0: 'own', UID2: 'a b\n$HOME\'"' }
+      const line = { command: '/usr/bin/env', args: ['-0'], user }
+      const variables = async (more: Record<string, string>): Promise<string[]> =>
+        (await asked({ ...line, env: more })).stdout.split('\0').sort()
+      const [without, with_] = [await variables({}), await variables(env)]
+      const own = Object.entries(env).map(([key, value]) => `${key}=${value}`)
+      const others = (all: string[]): string[] => all.filter((one) => !/^(?:PATH|_|SUDO_COMMAND)=/.test(one))
+      expect(others(with_)).toEqual([...others(without), ...own].filter((one) => !one.startsWith('PATH=')).sort())
+      expect(with_).toContain(`PATH=${env.PATH}`)
+      expect(without).toContain(user === 'root' ? 'HOME=/root' : 'HOME=/home/user')
+    },
+  )
+
+  test('as root is root, in its folder, with its input, and answers its own exit code', async () => {
+    const ran = await asked({ command: 'id -un; pwd; cat; exit 7', user: 'root', stdin: 'typed', workingDir: '/root' })
+    expect(ran).toMatchObject({ stdout: 'root\n/root\ntyped', exitCode: 7 })
+    expect(await asked({ command: 'pwd; kill -9 $$', user: 'root' })).toMatchObject({
+      stdout: '/home/user\n',
+      exitCode: 137,
+    })
+    expect(await asked({ command: 'true', user: 'root', workingDir: '/not/there' })).toMatchObject({ exitCode: 126 })
+    expect(await asked({ command: 'not-there', args: [], user: 'root' })).toMatchObject({ exitCode: 127 })
+  })
+
+  test('as root ends at its time limit with all that it started, and its variables are in no command line', async () => {
+    const hung = await asked({
+      command: 'sleep 301 & sleep 302',
+      user: 'root',
+      timeoutMs: 1_000,
+      env: { KEY: 'canary-91' },
+    })
+    expect(hung).toMatchObject({ timedOut: true, exitCode: 124 })
+    expect((await bash(machine, 'pgrep -fc "sleep 30[12]"')).stdout).toBe('0\n')
+    const told = await asked({
+      command: 'cat /proc/[0-9]*/cmdline | tr "\\0" " "',
+      user: 'root',
+      env: { KEY: 'canary-91' },
+    })
+    expect(told.stdout).toContain('sudo')
+    expect(told.stdout).not.toContain('canary-91')
+  })
+
+  test('runs a program with an equals sign in its name', async () => {
+    await bash(machine, "printf '#!/bin/sh\\necho ran $A' > a=b; chmod +x a=b")
+    expect((await asked({ command: './a=b', args: [], env: { A: '1' } })).stdout).toBe('ran 1\n')
+  })
+})
+
 describe('a background process', () => {
-  const start = (id: string, line: string, timeoutMs = 0): Promise<void> =>
-    startBackground(machine, id, { argv: ['/bin/bash', '-c', line], timeoutMs })
+  const start = (id: string, line: string, timeoutMs = 0, stdin: string | null = null): Promise<() => void> =>
+    startBackground(machine, `request-${id}`, id, { argv: ['/bin/bash', '-c', line], timeoutMs, stdin })
   const ended = async (id: string): Promise<void> =>
     until(`${id} ends`, async () => (await readBackground(machine, id)).status !== 'running')
+
+  test('reads its input once, however often it is started, and leaves nothing of it', async () => {
+    const input = 'x'.repeat(700_000)
+    const [taken] = await Promise.all([start('prc_in', 'wc -c', 0, input), start('prc_in', 'wc -c', 0, input)])
+    await ended('prc_in')
+    const again = await start('prc_in', 'wc -c', 0, input)
+    expect(await readBackground(machine, 'prc_in')).toMatchObject({ status: 'exited', exitCode: 0, stdout: '700000\n' })
+    expect((await bash(machine, 'ls -A /tmp | grep -c berth-input')).stdout).toBe('0\n')
+    taken()
+    again()
+  })
 
   test('is read while it runs and after it has ended', async () => {
     await start('prc_a', 'echo one; echo two >&2; read -t 1 -r < <(sleep 5); echo three; exit 4')

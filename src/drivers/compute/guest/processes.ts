@@ -4,6 +4,7 @@ import type { OutputChunk, ProcessReport } from '#src/drivers/node.ts'
 import { collect, type GuestCommand } from './exec.ts'
 import { checkedId, readFrames, readReport, type GuestFrame } from './frames.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
+import { runOnce } from './once.ts'
 import { unreachable } from '#src/drivers/compute/ssh.ts'
 import { openBytes } from '#src/platform/texts.ts'
 
@@ -16,11 +17,39 @@ const unknown = 3
 const pieceBytesMax = 64 * 1024
 const signals = { INT: 2, KILL: 9, TERM: 15 } as const
 
+/** What a process reads, until it has begun to. */
+const inputOf = (processId: string): string => `/tmp/.berth-input-${processId}`
+
 /**
  * Starts a process; a limit of 0 means none. Starting it a second time has no effect.
+ * @param requestId the same for all tries of a request: what the process reads is written once.
+ * @returns what to call when nobody will try again.
  * @throws BerthError vm_unreachable
  */
-export async function startBackground(machine: Machine, processId: string, command: GuestCommand): Promise<void> {
+export async function startBackground(
+  machine: Machine,
+  requestId: string,
+  processId: string,
+  command: GuestCommand,
+): Promise<() => void> {
+  const { stdin, argv } = command
+  if (!stdin) {
+    await start(machine, processId, command)
+    return () => undefined
+  }
+  const input = inputOf(checkedId(processId))
+  const { exitCode, taken } = await runOnce(machine, requestId, {
+    argv: ['/bin/dash', '-c', 'umask 077; exec cat > "$0"', input],
+    timeoutMs: answerLimitMs,
+    stdin,
+  })
+  if (exitCode !== 0) throw notStarted()
+  const reading = ['/bin/dash', '-c', 'exec < "$0" && rm -f -- "$0" && exec "$@"', input, ...argv]
+  await start(machine, processId, { ...command, argv: reading })
+  return taken
+}
+
+async function start(machine: Machine, processId: string, command: GuestCommand): Promise<void> {
   const channel = await machine.request([
     'start',
     checkedId(processId),
@@ -29,9 +58,11 @@ export async function startBackground(machine: Machine, processId: string, comma
     ...command.argv,
   ])
   const { exit } = await collect(channel, '', answerLimitMs)
-  if (exit.exitCode !== 0)
-    throw new BerthError('vm_unreachable', 'The VM could not start the process; its disk may be full.')
+  if (exit.exitCode !== 0) throw notStarted()
 }
+
+const notStarted = (): BerthError =>
+  new BerthError('vm_unreachable', 'The VM could not start the process; its disk may be full.')
 
 /** The process's output and state. @throws BerthError not_found when the guest does not know it. */
 export async function readBackground(machine: Machine, processId: string): Promise<ProcessReport> {

@@ -33,13 +33,18 @@ const reservedKeys = new Set([
 ])
 
 /**
- * Checks variables that a caller sets.
+ * Checks variables that a caller sets: those of a VM, or of one command. For the latter no key is reserved, since a
+ * command line could set it, too.
  * @throws BerthError invalid_env_key or invalid_env_value; nothing of the body is used then. Values are never shown.
  */
-export function checkEnv(variables: Readonly<Record<string, string>>, visibility: Visibility): void {
+export function checkEnv(
+  variables: Readonly<Record<string, string>>,
+  visibility: Visibility,
+  owner: 'VM' | 'command' = 'VM',
+): void {
   const entries = Object.entries(variables)
   if (entries.length > limits.envVarsPerVm)
-    throw new BerthError('invalid_env_key', `A VM has at most ${limits.envVarsPerVm} variables.`)
+    throw new BerthError('invalid_env_key', `A ${owner} has at most ${limits.envVarsPerVm} variables.`)
   let totalBytes = 0
   for (const [key, value] of entries) {
     if (!keyShape.test(key))
@@ -48,7 +53,7 @@ export function checkEnv(variables: Readonly<Record<string, string>>, visibility
         'A key must have 1 to 128 letters, digits and underscores, and must not begin with a digit.',
       )
     const upper = key.toUpperCase()
-    if (reservedKeys.has(upper) || reservedPrefixes.some((prefix) => upper.startsWith(prefix)))
+    if (owner === 'VM' && (reservedKeys.has(upper) || reservedPrefixes.some((prefix) => upper.startsWith(prefix))))
       throw new BerthError('invalid_env_key', `The key ${key} is reserved; choose another name.`)
     const bytes = Buffer.byteLength(value)
     if (value.includes('\0'))

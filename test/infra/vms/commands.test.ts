@@ -1,0 +1,72 @@
+/** What a command may be given besides its text, at a node that is this test. Real machines: vms.vm.test.ts. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { makeVmRow } from '../../support/makers.ts'
+import { startStubNode, type StubNode } from '../../contract/stub-node.ts'
+
+let berth: Berth
+let node: StubNode
+let token: string
+let vm: string
+beforeAll(async () => {
+  berth = await startBerth()
+  node = await startStubNode(berth.services.db)
+  token = await berth.token()
+  vm = await makeVmRow(berth.services.db, token, node.id)
+})
+beforeEach(() => void (node.asked.length = 0))
+afterAll(async () => {
+  await berth.stop()
+  await node.stop()
+})
+
+const exec = (body: Record<string, unknown>) =>
+  berth.call<{ error: string; message: string }>('POST', `/api/v1/vms/${vm}/envd/exec`, {
+    token,
+    body: { command: 'true', ...body },
+  })
+
+test('variables, input and user go to the node, over REST and GraphQL, and are as before when left out', async () => {
+  const setting = { env: { PATH: '/bin', LD_PRELOAD: 'x', A: 'a\nb' }, stdin: 'typed', user: 'root' }
+  expect((await exec(setting)).status).toBe(200)
+  expect((await exec({})).status).toBe(200)
+  expect((await exec({ env: null, stdin: null, user: null })).status).toBe(200)
+  const document = `mutation ($input: ExecInVmInput!) { execInVm(input: $input) { result { exitCode } } }`
+  const input = { vmId: vm, command: 'true', ...setting, user: 'ROOT', background: true }
+  await berth.ask(document, { token, variables: { input } })
+  const usual = { env: {}, stdin: null, user: 'user' }
+  expect(node.asked.map(({ name, input: { env, stdin, user } }) => [name, { env, stdin, user }])).toEqual([
+    ['exec', setting],
+    ['exec', usual],
+    ['exec', usual],
+    ['startProcess', setting],
+  ])
+})
+
+const variables = (count: number, value: string): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`KEY_${at}`, value]))
+
+test.each([
+  ['an unknown user', { user: 'postgres' }, 'invalid_request', 'one of root, user'],
+  ['no user', { user: '' }, 'invalid_request', 'one of root, user'],
+  ['too long an input', { stdin: 'x'.repeat(900 * 1024 + 1) }, 'invalid_request', 'stdin may have at most 900 KiB'],
+  ['a number as its input', { stdin: 5 }, 'invalid_request', 'stdin must be text'],
+  ['a wrong key', { env: { 'A-B': 'x' } }, 'invalid_env_key', 'digits and underscores'],
+  ['a number as a value', { env: { A: 5 } }, 'invalid_request', 'env'],
+  ['a list of variables', { env: ['A=1'] }, 'invalid_request', 'env'],
+  ['a value that is too long', { env: { A: 'x'.repeat(32 * 1024 + 1) } }, 'invalid_env_value', '32 KiB'],
+  ['too many variables', { env: variables(101, '') }, 'invalid_env_key', 'A command has at most 100'],
+  ['too many variables together', { env: variables(10, 'x'.repeat(30 * 1024)) }, 'invalid_env_value', '256 KiB'],
+])('a command with %s is refused with a sentence, and runs nowhere', async (_what, body, error, words) => {
+  for (const background of [false, true])
+    expect(await exec({ ...body, background })).toMatchObject({
+      status: 400,
+      body: { error, message: expect.stringContaining(words) },
+    })
+  const sandbox = { command: 'true', ...body }
+  expect(await berth.call('POST', '/api/v1/vms/sandbox', { token, body: sandbox })).toMatchObject({
+    status: 400,
+    body: { error },
+  })
+  expect(node.asked).toEqual([])
+})
