@@ -6,9 +6,24 @@ import { startBerth, type Berth } from '../../support/berth.ts'
 import { codeHostApp, codeHostSettings, startCodeHost, type CodeHost } from '../../support/code-host/code-host.ts'
 import { badCredentials, rateLimitExceeded } from '../../support/code-host/recorded.ts'
 
+/** How long a request may take: long, so that a busy machine is no fault, but short where no answer ever ends. */
+const patience = vi.hoisted(() => ({ ms: 10_000 }))
+const shortMs = 200
+const longMs = patience.ms
 vi.mock('#src/platform/limits/code-host.ts', async (original) => {
   const { codeHostLimits } = await original<typeof import('#src/platform/limits/code-host.ts')>()
-  return { codeHostLimits: { ...codeHostLimits, requestMs: 200, revokeMs: 200, requestsPerMinute: 1000 } }
+  return {
+    codeHostLimits: {
+      ...codeHostLimits,
+      requestsPerMinute: 1000,
+      get requestMs() {
+        return patience.ms
+      },
+      get revokeMs() {
+        return patience.ms
+      },
+    },
+  }
 })
 
 let berth: Berth
@@ -27,7 +42,7 @@ beforeEach(async () => {
   await call('DELETE', '/disconnect')
   host.asked.length = 0
 })
-afterEach(() => host.heal())
+afterEach(heal)
 
 type Body = { error?: string; message?: string; [key: string]: unknown }
 const call = (method: string, path: string, body?: unknown) =>
@@ -63,11 +78,22 @@ const faults: Record<string, (response: ServerResponse) => void> = {
   'redirects in a circle': (response) => void response.writeHead(302, { location: '/api/v3/user/repos' }).end(),
 }
 
+/** Has it fail so from now on. */
+function fail(path: string, name: string): void {
+  patience.ms = name === 'never answers' || name === 'begins, and goes on for ever' ? shortMs : longMs
+  host.fail(path, faults[name]!) // of the table's names
+}
+
+function heal(): void {
+  patience.ms = longMs
+  host.heal()
+}
+
 test.each(Object.keys(faults))(
   'a code host that %s is answered with 500 and a sentence; in GraphQL with 502 or 504',
   async (name) => {
     await connect('octocat')
-    host.fail('/api/v3/user/repos', faults[name]!) // of the table's names
+    fail('/api/v3/user/repos', name)
     const { status, body } = await call('GET', '/repos')
     expect([status, body.error]).toEqual([500, 'internal_error'])
     expect(body.message).toMatch(/code host/i)
@@ -75,7 +101,7 @@ test.each(Object.keys(faults))(
     expect(asked.body).toMatchObject({
       errors: [{ extensions: { code: expect.stringMatching(/^(UPSTREAM_ERROR|TIMEOUT)$/) } }],
     })
-    host.heal()
+    heal()
     expect((await call('GET', '/repos')).status).toBe(200)
   },
 )
@@ -83,7 +109,7 @@ test.each(Object.keys(faults))(
 test.each(Object.keys(faults))(
   'while it %s, an account that is being connected is not, and its token is withdrawn',
   async (name) => {
-    host.fail('/api/v3/user', faults[name]!) // as above
+    fail('/api/v3/user', name)
     expect((await connect('newcomer')).status).toBe(500)
     expect((await call('GET', '/status')).body['connected']).toBe(false)
     expect(host.tokensOf('newcomer')).toEqual([])
@@ -91,10 +117,11 @@ test.each(Object.keys(faults))(
 )
 
 test('where the exchange of the code fails, nothing is connected', async () => {
-  for (const fault of Object.values(faults)) {
-    host.fail('/login/oauth/access_token', fault)
+  for (const name of Object.keys(faults)) {
+    fail('/login/oauth/access_token', name)
     expect((await connect('octocat')).status).toBe(500)
   }
+  heal()
   host.fail('/login/oauth/access_token', json(200, { error: 'incorrect_client_credentials' }))
   expect((await connect('octocat')).body.message).toContain('BERTH_CODEHOST_CLIENT_SECRET')
   expect((await call('GET', '/status')).body['connected']).toBe(false)
@@ -106,8 +133,9 @@ test('the status of a connected account needs no answer: the app counts as insta
   expect((await call('GET', '/status')).body).toMatchObject({ connected: true, installed: false })
   host.installed = true
   expect((await call('GET', '/status')).body).toMatchObject({ connected: true, installed: true })
-  host.fail('/api/v3/user/installations', faults['never answers']!)
+  fail('/api/v3/user/installations', 'never answers')
   expect((await call('GET', '/status')).body).toMatchObject({ connected: true, installed: true, username: 'octocat' })
+  heal()
   host.fail(
     '/api/v3/user/installations',
     json(403, { message: 'You must authenticate with an access token authorized to a GitHub App.' }),
@@ -182,18 +210,23 @@ describe('tokens that end', () => {
     expect(await call('GET', '/repos')).toMatchObject({ status: 401, body: { error: 'provider_token_invalid' } })
     expect((await call('GET', '/repos')).status).toBe(401)
     expect(renewals()).toBe(1)
-    host.heal()
+    heal()
     expect((await connect('octocat', 8 * 3600)).status).toBe(200)
     expect((await call('GET', '/repos')).status).toBe(200)
   })
 
   test('stay in use for their last minute while they cannot be renewed, and are an error after it', async () => {
     await connect('octocat', 30)
-    host.fail('/login/oauth/access_token', faults['never answers']!)
+    const neverRenewed = (): void => {
+      patience.ms = shortMs
+      host.fail('/login/oauth/access_token', () => (patience.ms = longMs)) // what is asked next is answered
+    }
+    neverRenewed()
     expect((await call('GET', '/repos')).status).toBe(200)
     await expire()
+    neverRenewed()
     expect((await call('GET', '/repos')).status).toBe(500)
-    host.heal()
+    heal()
     expect((await call('GET', '/repos')).status).toBe(200)
   })
 })
