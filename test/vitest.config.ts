@@ -45,6 +45,7 @@ export const slowTests = [
   'test/contract/openapi.test.ts', // every answer against its schema
   'test/contract/persons-own.test.ts', // every operation on what is a colleague’s
   'test/contract/vm-tokens.test.ts', // every operation as the token inside a VM
+  'test/contract/stalls/answers.test.ts', // the largest answers there may be, in every shape
   'test/contract/stalls/sql.test.ts', // the largest requests and answers, in every shape
   'test/contract/stalls/formats.test.ts', // the largest bodies there may be, in every shape
   'test/contract/stalls.test.ts', // the largest bodies there may be, in every field

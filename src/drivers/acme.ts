@@ -4,41 +4,19 @@
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { Agent } from 'node:https'
 import { getCACertificates } from 'node:tls'
 import type { Client } from 'acme-client'
-import { nowMs } from '#src/platform/clock.ts'
-import { certificateLimits } from '#src/platform/limits/certificates.ts'
-
-/** The authority answered, and refused. */
-export class AcmeRefusal extends Error {
-  readonly type: string
-  readonly status: number
-  readonly retryAfterSeconds: number | undefined
-  /** @param type the last word of the problem's type, such as `rateLimited`; empty when the answer had none. */
-  constructor(type: string, detail: string, status: number, retryAfterSeconds?: number) {
-    super(detail)
-    this.type = type
-    this.status = status
-    this.retryAfterSeconds = retryAfterSeconds
-  }
-}
-
-/** The authority gave no answer: its name, connection or certificate is the reason. */
-export class AcmeUnreachable extends Error {}
+import { AcmeRefusal, acmeAdapter } from './acme/requests.ts'
 
 /** Where the authority is, and the account there. */
 export type AcmeOptions = { directory: string; caFile: string | null; accountKey: string; accountUrl: string | null }
-
-const problemPrefix = 'urn:ietf:params:acme:error:'
-type Problem = { type?: unknown; detail?: unknown; subproblems?: unknown }
 
 let prepared: Promise<typeof import('acme-client')> | undefined
 
 /** The client of an account at an authority. @throws Error when the file of the authority's certificate cannot be read. */
 export async function openAcme({ directory, caFile, accountKey, accountUrl }: AcmeOptions): Promise<Client> {
   const acme = await (prepared ??= prepare())
-  acme.axios.defaults.httpsAgent = new Agent({ ca: trusted(caFile), keepAlive: false })
+  acme.axios.defaults.adapter = acmeAdapter(trusted(caFile))
   return new acme.Client({ directoryUrl: directory, accountKey, ...(accountUrl === null ? {} : { accountUrl }) })
 }
 
@@ -81,7 +59,7 @@ export async function askDirectory(directory: string, caFile: string | null): Pr
     return `is known by a file that cannot be read: ${caFile}`
   }
   const acme = await (prepared ??= prepare())
-  acme.axios.defaults.httpsAgent = new Agent({ ca, keepAlive: false })
+  acme.axios.defaults.adapter = acmeAdapter(ca)
   try {
     const { data } = await acme.axios.get<unknown>(directory)
     const isOne = typeof data === 'object' && data !== null && 'newOrder' in data
@@ -104,40 +82,12 @@ export function newKey(): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** Loads the library, turns its retries off, and makes its answers errors that say what the authority said. */
+/** Loads the library, and turns off what it does to requests and answers of itself: it repeats them after pauses of its own. */
 async function prepare(): Promise<typeof import('acme-client')> {
   const acme = await import('acme-client')
   const { defaults, interceptors } = acme.axios
-  Object.assign(defaults, {
-    timeout: certificateLimits.requestSeconds * 1000,
-    maxContentLength: certificateLimits.answerBytes,
-    maxBodyLength: certificateLimits.answerBytes,
-  })
-  // What the library put there repeats requests after pauses of its own, and hides why there was no connection.
   interceptors.request.clear()
   interceptors.response.clear()
-  interceptors.response.use(
-    (response) => {
-      const problem = problemOf(response.data)
-      const type = typeof problem.type === 'string' ? problem.type.replace(problemPrefix, '') : ''
-      if (response.status < 400 || type === 'badNonce') return response // the library asks again with another nonce
-      const detail = typeof problem.detail === 'string' ? problem.detail : `HTTP status ${response.status}`
-      throw new AcmeRefusal(type, detail, response.status, secondsOf(response.headers['retry-after']))
-    },
-    (error: Error & { code?: string }) => {
-      throw new AcmeUnreachable(error.code ?? 'no answer')
-    },
-  )
+  defaults.transformResponse = []
   return acme
-}
-
-function problemOf(data: unknown): Problem {
-  return typeof data === 'object' && data !== null ? data : {}
-}
-
-/** The seconds of a Retry-After header, which may also be a date. */
-function secondsOf(header: unknown): number | undefined {
-  if (typeof header !== 'string') return undefined
-  const seconds = /^\d{1,9}$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000
-  return seconds > 0 ? Math.min(Math.ceil(seconds), certificateLimits.retryAfterSecondsMax) : undefined
 }

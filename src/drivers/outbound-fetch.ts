@@ -6,6 +6,7 @@
 import { fetch, type Agent } from 'undici'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { JoinedPieces } from './joined-pieces.ts'
 import { guardedAgent, isOpened, isOpenedUrl, OutboundError } from './outbound.ts'
 import { startOfUtf8 } from '#src/platform/texts.ts'
 
@@ -77,14 +78,13 @@ export async function readBeginning(
   response: Response,
   bytesMax: number,
 ): Promise<{ text: string; truncated: boolean }> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk)
-    bytes += chunk.byteLength
-    if (bytes > bytesMax) break // leaving the loop cancels the rest
+  const pieces = new JoinedPieces()
+  for await (const { buffer, byteOffset, byteLength } of response.body ?? []) {
+    pieces.add(Buffer.from(buffer, byteOffset, byteLength))
+    if (pieces.bytes > bytesMax) break // leaving the loop cancels the rest
   }
-  return { text: startOfUtf8(Buffer.concat(chunks), bytesMax), truncated: bytes > bytesMax }
+  const { bytes } = pieces
+  return { text: startOfUtf8(pieces.take() ?? Buffer.alloc(0), bytesMax), truncated: bytes > bytesMax }
 }
 
 /** Whether requests may go to this URL: https, or http for a host that the operator lists. */

@@ -6,8 +6,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Resolver } from 'node:dns/promises'
 import { connect, isIP, type Socket } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import { buildConnector, type Agent } from 'undici'
 import { normalHost, refusalOf, type AddressRule } from './addresses.ts'
+import { JoiningAgent } from './joining-agent.ts'
 
 export { refusalOf } from './addresses.ts'
 
@@ -109,7 +110,7 @@ export function guardedAgent(
 ): Agent {
   const { resolve, refuse, limitMs, isOpen, ...agentOptions } = options
   const secure = buildConnector({ timeout: limitMs ?? connectLimitMs, allowH2: false })
-  return new Agent({
+  return new JoiningAgent({
     connections: 50, // open sockets to one origin
     ...agentOptions,
     connect(target, done) {

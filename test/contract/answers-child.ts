@@ -2,18 +2,26 @@
  * Run as a process of its own: reads what a model, a tool server or a search engine answers, with the code by which a
  * worker does, and says how long its event loop was held. What holds it always is the answer: the shortest of a few counts.
  */
-import { setTimeout as pause } from 'node:timers/promises'
-import { register } from 'prom-client'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { askDirectory } from '#src/drivers/acme.ts'
+import { askCodeHost } from '#src/drivers/code-host/requests.ts'
+import { finishSignIn } from '#src/drivers/mcp/sign-in.ts'
+import { findClient } from '#src/drivers/mcp/sign-in/clients.ts'
+import { findSignInPlace } from '#src/drivers/mcp/sign-in/places.ts'
+import { signInReach, type SignInReach } from '#src/drivers/mcp/sign-in/reach.ts'
 import { askUpstream } from '#src/drivers/models/ask.ts'
 import type { UpstreamKind } from '#src/drivers/models/model.ts'
+import { exchangeRefreshToken } from '#src/drivers/oauth-tokens.ts'
+import { outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { readConfig } from '#src/platform/config.ts'
 import { createMasker } from '#src/platform/masking.ts'
-import { watchStalls } from '#src/platform/metrics/stalls.ts'
+import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import { mcpToolResult } from '#src/resources/agents/mcp/results.ts'
 import { askMcpServer, listServerTools } from '#src/resources/agents/mcp/servers.ts'
 import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 import { searchWeb } from '#src/resources/agents/tools/web.ts'
+import { watchHolds } from '../support/stalls/watched-thread.ts'
 import { requestOf, targetOf } from '../support/model-questions.ts'
 
 const [, , origin = '', ...names] = process.argv
@@ -44,12 +52,51 @@ async function callTool(name: string): Promise<string> {
   return `${result.text.slice(0, 100)} ${result.content?.length ?? 0}`
 }
 
+const outside = outboundFetch(services.config)
+const self = {
+  documentUrl: null,
+  redirectUrl: 'https://berth.example/back',
+  name: 'Berth',
+  websiteUrl: 'https://berth.example',
+}
+const client = { clientId: 'a', clientSecret: null, clientAuth: 'none' } as const
+const back = { code: 'a', iss: null, codeVerifier: 'a', redirectUrl: self.redirectUrl }
+
+/** Everybody else whom Berth asks. Each shows what became of it. */
+const others: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
+  'sign-in-place': (url) => findSignInPlace(reach(), url, null),
+  'sign-in-client': (url) => findClient(reach(), placeAt(url), self),
+  'sign-in-token': (url) => finishSignIn(reach(), placeAt(url), client, back),
+  'refreshed-token': (url) =>
+    exchangeRefreshToken(outside, { ...client, tokenEndpoint: url, refreshToken: 'a', scope: null, resource: null }),
+  'code-host': (url) => askCodeHost({ method: 'GET', url, authorization: null }),
+  authority: (url) => askDirectory(url, null),
+}
+const placeAt = (url: string) => ({
+  issuer: url,
+  metadata: {
+    issuer: url,
+    authorization_endpoint: url,
+    token_endpoint: url,
+    registration_endpoint: url,
+    response_types_supported: ['code'],
+  },
+  resource: null,
+  scope: null,
+})
+
+function reach(): SignInReach {
+  return signInReach(services.config, AbortSignal.timeout(connectorLimits.signInSeconds * 1000), () => undefined)
+}
+
 async function work(name: string): Promise<string> {
   const [who = '', how = ''] = name.split('.')
   if (who === 'search')
     return (
       await searchWeb({ searchUrl: `${origin}/${name}` }, 'x', {}, AbortSignal.timeout(60_000), masker)
     ).text.slice(0, 100)
+  const other = others[who]
+  if (other) return (JSON.stringify(await other(`${origin}/${name}`)) ?? '').slice(0, 100)
   if (who === 'tool') return callTool(name)
   if (who === 'tools') {
     const outcome = await listServerTools(services, { url: `${origin}/${name}`, bearer: async () => null })
@@ -58,21 +105,16 @@ async function work(name: string): Promise<string> {
   return askModel(who as UpstreamKind, name, how.startsWith('stream'))
 }
 
-async function longestStallMs(): Promise<number> {
-  const gauge = await register.getSingleMetric('berth_event_loop_longest_stall_seconds')?.get()
-  return (gauge?.values[0]?.value ?? NaN) * 1000
-}
-
-watchStalls()
+const longestMs = watchHolds()
 for (const name of names) {
   let shortestMs = Infinity
   let said = ''
   for (let time = 0; time < times && !(shortestMs <= enoughMs); time++) {
-    await pause(20) // the watch looks every 10 ms
-    await longestStallMs()
+    await nextTurn()
+    longestMs() // what was before
     said = await work(name).catch((error: unknown) => String(error))
-    await pause(20)
-    shortestMs = Math.min(shortestMs, await longestStallMs())
+    await nextTurn()
+    shortestMs = Math.min(shortestMs, longestMs())
   }
   process.stdout.write(`told ${JSON.stringify({ name, stallMs: Math.round(shortestMs), said })}\n`)
 }

@@ -2,9 +2,10 @@
 import { fetch, type Agent } from 'undici'
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { JsonAnswerError, readAnswer } from '#src/platform/json/answers.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
+import { limits } from '#src/platform/limits.ts'
 import { hostName } from '#src/drivers/compute/egress/policies.ts'
-import { jsonOf } from '#src/drivers/models/json-values.ts'
 import { readBeginning } from '#src/drivers/outbound-fetch.ts'
 import { createResolve, guardedAgent } from '#src/drivers/outbound.ts'
 
@@ -65,7 +66,7 @@ async function send(
     const { text, truncated } = await readBeginning(response as unknown as Response, codeHostLimits.answerBytes) // the same by another name
     if (truncated) throw tooLong()
     const location = redirects.has(response.status) ? response.headers.get('location') : null
-    const answer = { status: response.status, body: jsonOf(text), retryAfterSeconds: pauseOf(response) }
+    const answer = { status: response.status, body: await readJson(text), retryAfterSeconds: pauseOf(response) }
     return { answer, location }
   } catch (error) {
     if (error instanceof BerthError) throw error
@@ -75,6 +76,16 @@ async function send(
       'upstream_error',
       'The code host could not be reached, or broke off its answer. Try again; if it persists, tell your operator.',
     )
+  }
+}
+
+/** A body, null where it is no JSON. */
+async function readJson(text: string): Promise<unknown> {
+  try {
+    return await readAnswer(Buffer.from(text), { parts: limits.jsonParts, numbers: limits.jsonNumbers })
+  } catch (error) {
+    if (error instanceof JsonAnswerError) return null
+    throw error
   }
 }
 

@@ -3,17 +3,13 @@
  * names its authorization server (RFC 9728, RFC 8414, OpenID Connect), and tokens are asked for this server only
  * (RFC 8707). Every address comes from strangers: requests go by the caller's guarded fetch.
  */
-import {
-  exchangeAuthorization,
-  IssuerMismatchError,
-  startAuthorization,
-  type FetchLike,
-} from '@modelcontextprotocol/client'
+import { exchangeAuthorization, IssuerMismatchError, startAuthorization } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { readError } from './sign-in/errors.ts'
-import { scopeText, type SignInPlace, type SignInReach } from './sign-in/places.ts'
+import { scopeText, type SignInPlace } from './sign-in/places.ts'
+import { libraryFetch, type SignInReach } from './sign-in/reach.ts'
 import { clientFields, clientHeaders, expiresInShape, tokenText, type ClientIdentity } from '../oauth-tokens.ts'
 import type { OutboundFetch } from '../outbound-fetch.ts'
 
@@ -81,7 +77,7 @@ export async function finishSignIn(
           for (const [name, value] of Object.entries(clientHeaders(client))) headers.set(name, value)
           for (const [name, value] of Object.entries(clientFields(client))) form.set(name, value)
         },
-        fetchFn: reach.fetch as FetchLike, // as above
+        fetchFn: libraryFetch(reach),
       }),
     )
     return {

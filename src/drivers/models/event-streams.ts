@@ -3,6 +3,8 @@
  * all wire formats here the data itself names the event, so only the data is passed on.
  */
 
+import { JoinedPieces } from '../joined-pieces.ts'
+
 /** Longest line, and longest data of one event, in bytes and characters. */
 const lineBytesMax = 1024 * 1024
 
@@ -20,8 +22,7 @@ const bytesPerCharacterMax = 3
 export class EventStream {
   readonly #sink: EventSink
   /** The beginning of an incomplete line. */
-  #held: Buffer[] = []
-  #heldBytes = 0
+  readonly #held = new JoinedPieces()
   #data: string | null = null
   #isFirst = true
   #skipLineFeed = false
@@ -40,12 +41,10 @@ export class EventStream {
     if (end === 0) return this.#hold(chunk)
     this.#skipLineFeed = end === chunk.length && chunk[end - 1] === carriageReturn
     let text: string
-    if (this.#heldBytes === 0) text = chunk.toString('utf8', 0, end)
+    if (this.#held.bytes === 0) text = chunk.toString('utf8', 0, end)
     else {
-      this.#held.push(chunk.subarray(0, end))
-      text = Buffer.concat(this.#held, this.#heldBytes + end).toString('utf8')
-      this.#held = []
-      this.#heldBytes = 0
+      this.#held.add(chunk, 0, end)
+      text = this.#held.take()?.toString('utf8') ?? ''
     }
     this.#hold(chunk.subarray(end))
     if (this.#isFirst) {
@@ -65,9 +64,8 @@ export class EventStream {
 
   #hold(rest: Buffer): void {
     if (rest.length === 0) return
-    this.#held.push(rest)
-    this.#heldBytes += rest.length
-    if (this.#heldBytes > lineBytesMax) throw new EventStreamError(`a line is longer than ${lineBytesMax} bytes`)
+    this.#held.add(rest)
+    if (this.#held.bytes > lineBytesMax) throw new EventStreamError(`a line is longer than ${lineBytesMax} bytes`)
   }
 
   /** Lines that all end in a line feed. */

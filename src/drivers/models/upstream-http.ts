@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Pool, type Dispatcher } from 'undici'
 import { log } from '#src/platform/log.ts'
+import { JoinedPieces } from '../joined-pieces.ts'
 import type { UpstreamTarget } from './model.ts'
 import { brokenAnswer, upstreamError } from './upstream-errors.ts'
 
@@ -12,23 +13,20 @@ const connectMs = 10_000
 /** The default time limits until an answer begins, and between two of its bytes. */
 const firstByteSecondsDefault = 120
 const silenceSecondsDefault = 120
-/**
- * An answer that is not streamed begins only when all of it is generated; this is how long OpenAI's own client waits.
- */
+/** An answer that is not streamed begins only when all of it is generated: as long as OpenAI's own client waits. */
 const wholeAnswerSecondsDefault = 600
 /** The maximum duration of one answer, however steadily it arrives. */
 const answerMsMax = 60 * 60 * 1000
-/** The maximum size of a streamed answer, and of one that is not streamed. */
+/** The maximum sizes: of a streamed answer, and of another one. */
 const streamBytesMax = 64 * 1024 * 1024
 const wholeBytesMax = 16 * 1024 * 1024
 /** Backpressure: how much is buffered for a reader that is slower than the upstream, which then has to wait. */
 const queuedBytesMax = 256 * 1024
-/**
- * After the reader has all it needs, the response gets this chance to end by itself, so that the connection can be
- * reused.
- */
+/** After the reader has all it needs, the response may so end by itself, and its connection be used again. */
 const drainMs = 1_000
 const drainBytesMax = 64 * 1024
+/** Smaller chunks are joined. */
+const smallBytes = 4 * 1024
 const connectionsMax = 4_096
 const headerBytesMax = 32 * 1024
 const keepAliveMs = 30_000
@@ -108,6 +106,8 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #bytesLeft: number
   #controller: Dispatcher.DispatchController | null = null
   #chunks: Buffer[] = []
+  /** Small ones behind them as one: an answer in chunks of one byte would cost a piece for each. */
+  readonly #last = new JoinedPieces()
   #queuedBytes = 0
   /** The connection has been released. */
   #isClosed = false
@@ -131,8 +131,8 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   /** The next chunk that is already here. */
   shift(): Buffer | undefined {
-    const chunk = this.#chunks.shift()
-    if (chunk === undefined) return undefined
+    const chunk = this.#chunks.shift() ?? this.#last.take()
+    if (chunk === null) return undefined
     this.#queuedBytes -= chunk.length
     if (this.#queuedBytes === 0 && this.#controller?.paused) this.#controller.resume()
     return chunk
@@ -140,7 +140,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   /** Waits for a chunk: false when there will be none. @throws like `begun`. */
   more(): Promise<boolean> {
-    if (this.#chunks.length > 0) return Promise.resolve(true)
+    if (this.#queuedBytes > 0) return Promise.resolve(true)
     if (this.#failure !== null) return Promise.reject(this.#failure)
     if (this.#hasEnded) return Promise.resolve(false)
     return this.#wait()
@@ -148,15 +148,10 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   /** The whole body, at most so many bytes of it. @throws like `more`. */
   async whole(bytesMax = wholeBytesMax): Promise<Buffer> {
-    const pieces: Buffer[] = []
-    let bytes = 0
-    while (bytes < bytesMax && (this.#chunks.length > 0 || (!this.#hasEnded && (await this.more())))) {
-      for (let piece = this.shift(); piece; piece = this.shift()) {
-        pieces.push(piece)
-        bytes += piece.length
-      }
-    }
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) // the length says that there is one
+    const pieces = new JoinedPieces()
+    while (pieces.bytes < bytesMax && (this.#queuedBytes > 0 || (!this.#hasEnded && (await this.more()))))
+      for (let piece = this.shift(); piece; piece = this.shift()) pieces.add(piece)
+    return pieces.take() ?? Buffer.alloc(0)
   }
 
   /** Whether it ended normally; what was not read is still available. */
@@ -166,7 +161,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   /** The reader has what it needs; the rest, which should be nothing, is read so that the connection can be reused. */
   finish(): void {
-    this.#chunks = []
+    this.#forget()
     if (this.#isClosed || this.#isLeft) return
     this.#isLeft = true
     this.#bytesLeft = drainBytesMax
@@ -211,7 +206,12 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
           `The upstream ${this.#target.slug} did not end its answer in time.`,
         ),
       )
-    this.#chunks.push(chunk)
+    if (chunk.length < smallBytes) this.#last.add(chunk)
+    else {
+      const before = this.#last.take()
+      if (before) this.#chunks.push(before)
+      this.#chunks.push(chunk)
+    }
     this.#queuedBytes += chunk.length
     if (this.#queuedBytes > queuedBytesMax) controller.pause()
     this.#wake(true)
@@ -219,14 +219,14 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#close()
-    this.#wake(this.#chunks.length > 0)
+    this.#wake(this.#queuedBytes > 0)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#close()
     if (this.#failure !== null || this.#isLeft) return
     this.#failure = this.#describe(error)
-    if (this.#chunks.length === 0) this.#throw(this.#failure)
+    if (this.#queuedBytes === 0) this.#throw(this.#failure)
   }
 
   #wait(): Promise<boolean> {
@@ -248,11 +248,17 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     reject?.(error)
   }
 
+  #forget(): void {
+    this.#chunks = []
+    this.#last.take()
+    this.#queuedBytes = 0
+  }
+
   /** Ends the request from our side. Unread data is dropped. */
   #fail(error: Error): void {
     if (this.#failure !== null || this.#isClosed) return
     this.#failure = error
-    this.#chunks = []
+    this.#forget()
     this.#abort(error)
     this.#throw(error)
   }

@@ -18,7 +18,9 @@ export const certificateLimits = {
   criticalDays: 3, // a domain whose certificate ends within this time, and was not renewed, is not active any more
   reasonLength: 300, // characters
   requestSeconds: 20, // one request to the authority
-  answerBytes: 1024 * 1024, // one answer of it
+  answerBytes: 128 * 1024, // one answer of it: a chain of five certificates with post-quantum signatures
+  answerParts: 2_000, // objects, lists, keys and texts of an answer that is parsed in steps
+  authorizationsMax: 10, // of one order, which is for one name
   retryAfterSecondsMax: 7 * 86_400,
   contextsMax: 2_000, // TLS contexts that an edge process keeps ready
   pageRows: 500,

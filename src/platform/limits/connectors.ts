@@ -21,6 +21,7 @@ export const connectorLimits = {
   // Signing in.
   signInSeconds: 10, // everything that is asked until the browser leaves, and again when it is back
   signInBytes: 1024 * 1024, // everything that is answered meanwhile
+  signInParts: 10_000, // objects, lists, keys and texts of one answer; and as many numbers
   registrationDays: 3, // then Berth registers anew when somebody connects: a server that forgot it says so to nobody but the person
   earlySeconds: 60, // a token that ends within this time is refreshed before it is used
   disconnectSeconds: 3, // the request that withdraws a token; whoever disconnects waits for it

@@ -104,6 +104,22 @@ test('an authority that answers nonsense fails this attempt, and no other', asyn
   expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^The certificate/) })
 })
 
+test('an authority that asks for more proofs than a name needs, or answers more than is read, is told as the reason', async () => {
+  const authorizations = Array.from({ length: certificateLimits.authorizationsMax + 1 }, (_, at) => `http://a/${at}`)
+  const greedy = await startStubborn({
+    status: 201,
+    headers: { location: 'x' },
+    body: { status: 'pending', authorizations },
+  })
+  expect((await attemptOf(greedy, 'greedy.example.test')).reason).toBe(
+    'The certificate authority refused: it asks for 11 proofs of one name.',
+  )
+  const long = await startStubborn({ status: 201, body: 'x'.repeat(certificateLimits.answerBytes) })
+  expect((await attemptOf(long, 'long.example.test')).reason).toBe(
+    'The certificate authority could not be reached (its answer is larger than 131072 bytes). It is tried again by itself.',
+  )
+})
+
 test('the doctor says whether the authority answers, and by what file it is known', async () => {
   const { directory: acmeDirectory, caFile: acmeCaFile } = pebble
   expect(await checkAcme({ acmeDirectory, acmeCaFile })).toMatchObject({ verdict: 'works' })

@@ -4,7 +4,8 @@
  */
 import { beginSignIn, finishSignIn } from '#src/drivers/mcp/sign-in.ts'
 import { findClient, identityOf } from '#src/drivers/mcp/sign-in/clients.ts'
-import { findSignInPlace, missingScopeOf, scopesTogether, type SignInReach } from '#src/drivers/mcp/sign-in/places.ts'
+import { findSignInPlace, missingScopeOf, scopesTogether } from '#src/drivers/mcp/sign-in/places.ts'
+import type { SignInReach } from '#src/drivers/mcp/sign-in/reach.ts'
 import { withMcp } from '#src/drivers/mcp/connection.ts'
 
 const url = process.argv.at(-1) ?? ''

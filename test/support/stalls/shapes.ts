@@ -10,12 +10,13 @@ export function filled(bytes: number, piece: (at: number) => string): string {
     pieces.push(one)
   }
 }
-const list = (one: string) => (bytes: number) => `[${one}${filled(bytes - one.length - 2, () => `,${one}`)}]`
+const repeated = (bytes: number, piece: string) => piece.repeat(Math.floor(bytes / Buffer.byteLength(piece)))
+const list = (one: string) => (bytes: number) => `[${one}${repeated(bytes - one.length - 2, `,${one}`)}]`
 const nested = (open: string, inside: string, close: string) => (bytes: number) => {
   const depth = Math.floor((bytes - inside.length) / (open.length + close.length))
   return open.repeat(depth) + inside + close.repeat(depth)
 }
-const text = (piece: string) => (bytes: number) => `"${filled(bytes - 2, () => piece)}"`
+const text = (piece: string) => (bytes: number) => `"${repeated(bytes - 2, piece)}"`
 const object = (entry: (at: number) => string) => (bytes: number) =>
   `{${filled(bytes - 2, (at) => (at === 0 ? entry(0) : `,${entry(at)}`))}}`
 

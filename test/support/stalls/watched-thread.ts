@@ -9,8 +9,8 @@ const everyMs = 1
 /** What the parent is told. `longestMs`: since it asked last; `workedMs`: since the thread began. */
 export type Measured = { longestMs: number; workedMs: number }
 
-/** Begins to watch, and tells the parent what it needs to know. */
-export function watchThread(ready: object): void {
+/** Begins to watch. @returns how long the thread was held at most since it was asked last; ms. */
+export function watchHolds(): () => number {
   let worked = process.threadCpuUsage()
   let longestMs = 0
   const look = (): void => {
@@ -19,11 +19,21 @@ export function watchThread(ready: object): void {
     longestMs = Math.max(longestMs, (user + system) / 1000)
   }
   setInterval(look, everyMs)
-  process.on('message', () => {
+  return () => {
     look()
-    const { user, system } = process.threadCpuUsage()
-    process.send?.({ longestMs, workedMs: (user + system) / 1000 } satisfies Measured)
+    const heldMs = longestMs
     longestMs = 0
+    return heldMs
+  }
+}
+
+/** Begins to watch, and tells the parent what it needs to know. */
+export function watchThread(ready: object): void {
+  const longestMs = watchHolds()
+  process.on('message', () => {
+    const measured = longestMs()
+    const { user, system } = process.threadCpuUsage()
+    process.send?.({ longestMs: measured, workedMs: (user + system) / 1000 } satisfies Measured)
   })
   process.send?.(ready)
 }

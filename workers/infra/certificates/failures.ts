@@ -1,5 +1,5 @@
 /** What a failed attempt means: what its owner reads, and when the next one is. */
-import { AcmeRefusal, AcmeUnreachable } from '#src/drivers/acme.ts'
+import { AcmeRefusal, AcmeUnreachable } from '#src/drivers/acme/requests.ts'
 import { certificateLimits } from '#src/platform/limits/certificates.ts'
 import { log } from '#src/platform/log.ts'
 import type { Failure } from '#src/resources/infra/certificates/claims.ts'

@@ -2,7 +2,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Authorization, Client, Order } from 'acme-client'
-import { AcmeRefusal, certificateRequest, newKey } from '#src/drivers/acme.ts'
+import { certificateRequest, newKey } from '#src/drivers/acme.ts'
+import { AcmeRefusal } from '#src/drivers/acme/requests.ts'
+import { certificateLimits } from '#src/platform/limits/certificates.ts'
 import type { Background } from '#src/platform/services.ts'
 import {
   noteChallenges,
@@ -74,6 +76,8 @@ async function openOrder({ services: { db }, client, claimed }: Following): Prom
 
 /** Answers the challenges of all names that are not proven yet, and waits until the authority has looked. */
 async function prove({ services: { db }, client, claimed, over }: Following, order: Order): Promise<void> {
+  if (order.authorizations.length > certificateLimits.authorizationsMax)
+    throw new AcmeRefusal('unsupported', `it asks for ${order.authorizations.length} proofs of one name.`, 200)
   const open = (await client.getAuthorizations(order)).filter(({ status }) => status !== 'valid')
   for (const authorization of open) {
     const offered = chosen(authorization, claimed)

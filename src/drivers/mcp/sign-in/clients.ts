@@ -7,7 +7,8 @@ import { jsonOf } from '../../models/json-values.ts'
 import { readBeginning } from '../../outbound-fetch.ts'
 import { tokenText, type ClientAuth, type ClientIdentity } from '../../oauth-tokens.ts'
 import { readError, SignInError } from './errors.ts'
-import type { SignInPlace, SignInReach } from './places.ts'
+import type { SignInPlace } from './places.ts'
+import type { SignInReach } from './reach.ts'
 
 /** What Berth is at an authorization server. `expiresAt`: when its secret ends; null for never. */
 export type SignInClient = ClientIdentity & { expiresAt: string | null }

@@ -6,15 +6,11 @@ import {
   LATEST_PROTOCOL_VERSION,
   selectResourceURL,
   type AuthorizationServerMetadata,
-  type FetchLike,
 } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { limits } from '#src/platform/limits.ts'
-import type { OutboundFetch } from '../../outbound-fetch.ts'
 import { readError, SignInError } from './errors.ts'
-
-/** How a server is reached: `mayOpen` says which addresses may be asked, and opened in a browser. */
-export type SignInReach = { fetch: OutboundFetch; mayOpen: (url: URL) => boolean }
+import { libraryFetch, type SignInReach } from './reach.ts'
 
 /** Where people sign in for a tool server. `metadata` null: an old server that publishes none. */
 export type SignInPlace = {
@@ -43,7 +39,7 @@ export async function findSignInPlace(
   serverUrl: string,
   scopes: string | null,
 ): Promise<SignInPlace> {
-  const fetchFn = reach.fetch as FetchLike // the same function by another name
+  const fetchFn = libraryFetch(reach)
   const challenge = await challengeOf(reach, serverUrl)
   const { authorizationServerUrl, authorizationServerMetadata, resourceMetadata } = await discoverOAuthServerInfo(
     serverUrl,

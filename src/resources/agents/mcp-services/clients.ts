@@ -1,6 +1,7 @@
 /** What Berth is at authorization servers: a client of the operator's, a document of ours, or a registration. */
 import { findClient, identityOf, type SignInClient, type SignInSelf } from '#src/drivers/mcp/sign-in/clients.ts'
-import type { SignInPlace, SignInReach } from '#src/drivers/mcp/sign-in/places.ts'
+import type { SignInPlace } from '#src/drivers/mcp/sign-in/places.ts'
+import type { SignInReach } from '#src/drivers/mcp/sign-in/reach.ts'
 import type { ClientAuth } from '#src/drivers/oauth-tokens.ts'
 import type { Config } from '#src/platform/config.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'

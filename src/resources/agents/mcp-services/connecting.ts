@@ -1,8 +1,8 @@
 /** Connecting a service, and disconnecting it. */
 import { beginSignIn, finishSignIn, type SignInTokens } from '#src/drivers/mcp/sign-in.ts'
 import { SignInError } from '#src/drivers/mcp/sign-in/errors.ts'
-import { findSignInPlace, scopesTogether, tokenEndpointOf, type SignInReach } from '#src/drivers/mcp/sign-in/places.ts'
-import { mayBeAsked, outboundFetch } from '#src/drivers/outbound-fetch.ts'
+import { findSignInPlace, scopesTogether, tokenEndpointOf } from '#src/drivers/mcp/sign-in/places.ts'
+import { signInReach, type SignInReach } from '#src/drivers/mcp/sign-in/reach.ts'
 import { allow } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError, notFound, type ErrorCode } from '#src/platform/errors.ts'
@@ -210,14 +210,7 @@ async function signIn<Result>(
   const over = new AbortController()
   const late = AbortSignal.timeout(connectorLimits.signInSeconds * 1000)
   const signal = AbortSignal.any([late, over.signal])
-  const ask = outboundFetch(
-    { privateHosts },
-    { bytesMax: connectorLimits.signInBytes, tooMuch: (error) => over.abort(error) },
-  )
-  const reach: SignInReach = {
-    fetch: (url, init) => ask(url, { ...init, signal: init?.signal ? AbortSignal.any([signal, init.signal]) : signal }),
-    mayOpen: (url) => mayBeAsked(privateHosts, url),
-  }
+  const reach = signInReach({ privateHosts }, signal, (error) => over.abort(error))
   try {
     return await work(reach)
   } catch (error) {

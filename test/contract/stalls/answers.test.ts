@@ -1,0 +1,180 @@
+/**
+ * No answer of a service that Berth asks holds who reads it, in any shape of JSON and in chunks of one byte: tool servers,
+ * where people sign in for them, models, the code host, an authority of certificates. A process of its own reads them with
+ * the code by which web and workers do. The particular ones of models and tool servers are in test/contract/answers.test.ts.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { certificateLimits } from '#src/platform/limits/certificates.ts'
+import { codeHostLimits } from '#src/platform/limits/code-host.ts'
+import { connectorLimits } from '#src/platform/limits/connectors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { startCommand } from '../../support/command.ts'
+import { jsonShapes } from '../../support/stalls/shapes.ts'
+import { stallMsMax } from '../../support/stalls/watched-process.ts'
+
+const megabyte = 1024 * 1024
+const spareBytes = 1024
+/** Of what is answered in chunks of one byte. */
+const dribbledBytes = 256 * 1024
+
+/** Who answers, with the most that is read of it. `url` is what was asked; `value` is JSON of the size that is left. */
+type Answerer = { bytes: number; body: (value: string, url: string) => string; type?: string }
+const event = (data: string): string => `data: ${data}\n\n`
+const result = (value: string): string => `{"jsonrpc":"2.0","id":ID,"result":${value}}`
+const answerers: Readonly<Record<string, Answerer>> = {
+  tools: { bytes: limits.mcpListingBytes, body: (value) => result(`{"tools":${value}}`) },
+  tool: { bytes: limits.mcpAnswerBytes, body: (value) => result(`{"content":${value}}`) },
+  'sign-in-place': {
+    bytes: connectorLimits.signInBytes,
+    body: (value, url) =>
+      `{"resource":${JSON.stringify(url)},"authorization_servers":[${JSON.stringify(url)}],"scopes_supported":${value}}`,
+  },
+  'sign-in-client': { bytes: 64 * 1024, body: (value) => `{"client_id":"a","redirect_uris":${value}}` },
+  'sign-in-token': {
+    bytes: connectorLimits.signInBytes,
+    body: (value) => `{"access_token":"a","token_type":"bearer","scope":${value}}`,
+  },
+  'refreshed-token': { bytes: 128 * 1024, body: (value) => `{"access_token":"a","scope":${value}}` },
+  'code-host': { bytes: codeHostLimits.answerBytes, body: (value) => value },
+  authority: { bytes: certificateLimits.answerBytes, body: (value) => `{"newOrder":"a","meta":${value}}` },
+  'openai-compatible': { bytes: 16 * megabyte, body: (value) => `{"choices":[{"message":{"content":${value}}}]}` },
+  openai: { bytes: 4 * megabyte, body: (value) => `{"status":"completed","output":${value}}` },
+  anthropic: { bytes: 4 * megabyte, body: (value) => `{"stop_reason":"end_turn","content":${value}}` },
+  'openai-compatible.stream': { bytes: megabyte, body: event, type: 'text/event-stream' },
+  'openai.stream': {
+    bytes: megabyte,
+    body: (value) => event(`{"type":"response.completed","response":{"output":${value}}}`),
+    type: 'text/event-stream',
+  },
+  'anthropic.stream': {
+    bytes: megabyte,
+    body: (value) => event(`{"type":"message_start","message":{"usage":${value}}}`),
+    type: 'text/event-stream',
+  },
+}
+const shapes = Object.entries(jsonShapes)
+
+const chat = '{"choices":[{"index":0,"delta":{"content":"a"}}]}'
+/** What is answered in chunks of one byte, and what becomes of it. */
+const dribbled: Readonly<Record<string, Answerer & { says: RegExp }>> = {
+  'tools.dribble': {
+    bytes: dribbledBytes,
+    body: (value) => result(`{"tools":[{"name":"a","inputSchema":{"type":"object"},"description":${value}}]}`),
+    says: /^1 tools/,
+  },
+  'tool.dribble': {
+    bytes: dribbledBytes,
+    body: (value) => result(`{"content":[{"type":"text","text":${value}}]}`),
+    says: /^aaaa/,
+  },
+  'tool.dribble-events': {
+    bytes: dribbledBytes,
+    body: (value) => event(result(`{"content":[{"type":"text","text":${value}}]}`)),
+    type: 'text/event-stream',
+    says: /^aaaa/,
+  },
+  'authority.dribble': {
+    bytes: certificateLimits.answerBytes,
+    body: (value) => `{"newOrder":${value}}`,
+    says: /^null/,
+  },
+  'code-host.dribble': { bytes: dribbledBytes, body: (value) => value, says: /"status":200,"body":"aaaa/ },
+  'openai-compatible.dribble': {
+    bytes: dribbledBytes,
+    body: (value) => `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":${value}}}]}`,
+    says: /^2 events/,
+  },
+  'openai-compatible.stream-dribble': {
+    bytes: 0,
+    body: () =>
+      `${event(chat).repeat(4000)}${event('{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}')}${event('[DONE]')}`,
+    type: 'text/event-stream',
+    says: /^\d{4} events/,
+  },
+  'openai-compatible.stream-dribbled-line': {
+    bytes: 900 * 1024,
+    body: (value) =>
+      `${event(`{"choices":[{"index":0,"delta":{"content":${value}},"finish_reason":"stop"}]}`)}${event('[DONE]')}`,
+    type: 'text/event-stream',
+    says: /^\d events/,
+  },
+}
+
+/** What is answered to all who ask as this one. It is kept while that is the same: tool servers are asked several times. */
+let made: { name: string; body: string; type: string } | null = null
+function bodyOf(name: string): { body: string; type: string } {
+  if (made?.name === name) return made
+  const slow = dribbled[name]
+  const at = name.lastIndexOf('.')
+  const { bytes, body, type = 'application/json' } = slow ?? answerers[name.slice(0, at)]! // names are made of both
+  const shape = slow ? (size: number) => `"${'a'.repeat(size)}"` : shapes[Number(name.slice(at + 1))]![1] // likewise
+  made = { name, type, body: body(shape(bytes - Math.min(bytes, spareBytes)), `${origin}/${name}`) }
+  return made
+}
+
+async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const asked = Buffer.concat((await req.toArray()) as Buffer[]).toString()
+  const name = /\/((?:[a-z-]+\.)+[a-z\d-]+)/.exec(req.url ?? '')?.[1]
+  if (name === undefined) return void res.writeHead(404).end()
+  let { body, type } = bodyOf(name)
+  if (name.startsWith('sign-in-place') && !req.url?.includes('oauth-protected-resource')) {
+    if (req.method === 'POST') return void res.writeHead(401).end()
+    body = body.replace(
+      /^\{.*?"scopes/s,
+      () =>
+        `{"issuer":"${origin}/${name}","authorization_endpoint":"${origin}/a","token_endpoint":"${origin}/t","response_types_supported":["code"],"scopes`,
+    )
+  }
+  if (/^tools?\./.test(name)) {
+    const { id, method } = JSON.parse(asked || '{}') as { id?: number; method?: string }
+    if (req.method !== 'POST') return void res.writeHead(405).end()
+    if (id === undefined) return void res.writeHead(202).end()
+    if (method === 'initialize') {
+      type = 'application/json'
+      body = result(
+        '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}',
+      )
+    }
+    body = body.replace('"id":ID', () => `"id":${id}`)
+  }
+  if (!(name in dribbled)) return void res.writeHead(200, { 'content-type': type }).end(body)
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`
+  res.socket?.end(`${head}${body.replaceAll(/[^]/g, '1\r\n$&\r\n')}0\r\n\r\n`)
+}
+
+let server: Server
+let origin: string
+beforeAll(async () => {
+  server = createServer((req, res) => void answer(req, res).catch(() => res.destroy())).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+type Told = { name: string; stallMs: number; said: string }
+async function read(names: readonly string[]): Promise<Told[]> {
+  const child = startCommand(['test/contract/answers-child.ts', origin, ...names])
+  expect(await child.ended, child.lines.join('\n')).toBe(0)
+  const told = child.lines.flatMap((line) =>
+    line.startsWith('told ') ? [JSON.parse(line.slice('told '.length)) as Told] : [],
+  )
+  expect(told.map(({ name }) => name)).toEqual(names)
+  return told
+}
+
+test('no answer holds who reads it, in any shape', async () => {
+  const names = Object.keys(answerers).flatMap((who) => shapes.map((_, at) => `${who}.${at}`))
+  const held = (await read(names)).filter(({ stallMs }) => stallMs > stallMsMax)
+  expect(held.map((one) => ({ ...one, shape: shapes[Number(one.name.split('.').at(-1))]?.[0] }))).toEqual([])
+}, 240_000)
+
+test('nor in chunks of one byte, and is understood', async () => {
+  const told = await read(Object.keys(dribbled))
+  expect(told.filter(({ name, stallMs, said }) => stallMs > stallMsMax || !dribbled[name]?.says.test(said))).toEqual([])
+}, 120_000)
