@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Admission, OwnLogin } from './directory.ts'
+import { inTime } from './in-time.ts'
 import { readIncoming, type Incoming } from './protocol/incoming.ts'
 import { logInTo, type ServerSession } from './logins/server-login.ts'
 import {
@@ -65,13 +66,10 @@ export async function openBackend(
   settings: ReadonlyMap<string, string>,
   key: string,
 ): Promise<Backend> {
-  const late = Symbol('late')
-  const { promise: limit, resolve: elapse } = Promise.withResolvers<typeof late>()
-  const timer = setTimeout(() => elapse(late), limits.postgresWakeSeconds * 1000)
   const opening = begin(admission, settings, key)
   try {
-    const backend = await Promise.race([opening, limit])
-    if (backend !== late) return backend
+    const opened = await inTime(opening, limits.postgresWakeSeconds * 1000)
+    if (opened) return opened.value
     opening.then(
       (slow) => slow.close(),
       (error: unknown) => log.debug({ err: error }, 'a backend that was no longer waited for did not open'),
@@ -81,8 +79,6 @@ export async function openBackend(
     if (error instanceof PostgresRefusal || error instanceof ServerRefused) throw error
     log.warn({ err: error, database: admission.databaseId }, 'a database cannot be reached')
     throw new PostgresRefusal('cannot_connect_now', 'the database cannot be reached now: try again in a moment')
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -1,10 +1,12 @@
 /** A client that is logged in: while it has a backend, bytes pass as they come; while it has none, its connection waits here. */
 import type { Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
-import { openBackend, type Backend } from './backend.ts'
+import { acquireBackend } from './acquire.ts'
+import type { Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
 import type { Borrower } from './borrower.ts'
-import { keyOf, type LoggedIn } from './logins/logged-in.ts'
+import { inTime } from './in-time.ts'
+import type { LoggedIn } from './logins/logged-in.ts'
 import { errorMessage, parameterStatus, welcome } from './protocol/messages.ts'
 import type { Follower } from './protocol/message-heads.ts'
 import { refusalsTold } from './metrics.ts'
@@ -87,25 +89,31 @@ export class Client implements Borrower {
     return this.#backend?.used ? this.#restingSinceMs : 0
   }
 
-  async letGo(): Promise<Backend | null> {
+  async letGo(patienceMs: number): Promise<Backend | null> {
     const backend = this.#backend
     if (this.restingSinceMs() === null || !backend) return null
-    if (backend.used) {
-      this.#phase = 'changing'
-      this.#stream.pause()
-      const found = await findState(backend, this.#talk.unnamed !== null) // null: the session is gone with its backend
-      if (this.#hasLeft()) {
-        const left = this.#detach()
-        if (left) this.#pool.release(left)
-        return null
-      }
-      for (const aside of found?.asides ?? []) this.#stream.write(aside)
-      this.#holds = !noteFound(this.#talk, found)
-      if (this.#holds || this.#held.length > 0) {
-        this.#goOn(backend)
-        return null
-      }
-    }
+    if (!backend.used) return this.#giveBack()
+    this.#phase = 'changing'
+    this.#stream.pause()
+    const looking = this.#look(backend)
+    const looked = await inTime(looking, patienceMs)
+    if (looked) return looked.value
+    void looking.then((given) => given && this.#pool.release(given)) // the server is busy, which is none of its client's business
+    return null
+  }
+
+  /** Gives its backend back where nothing of its session is found in it. */
+  async #look(backend: Backend): Promise<Backend | null> {
+    const found = await findState(backend, this.#talk.unnamed !== null) // null: the session is gone with its backend
+    if (this.#hasLeft()) return this.#detach()
+    for (const aside of found?.asides ?? []) this.#stream.write(aside)
+    this.#holds = !noteFound(this.#talk, found)
+    if (!this.#holds && this.#held.length === 0) return this.#giveBack()
+    this.#goOn(backend)
+    return null
+  }
+
+  #giveBack(): Backend | null {
     this.#phase = 'detached'
     this.#stream.resume()
     return this.#detach()
@@ -142,16 +150,7 @@ export class Client implements Borrower {
 
   /** A backend from the pool; null when the client has left meanwhile. */
   async #acquire(): Promise<Backend | null> {
-    const { admission, startup } = this.#loggedIn
-    const key = keyOf(this.#loggedIn)
-    const open = (): Promise<Backend> => openBackend(admission, startup.settings, key)
-    const given = await this.#pool.acquire(key, this.admission.kind, open)
-    try {
-      if (!this.#hasLeft()) await admission.prepare?.(given)
-    } catch (error) {
-      given.close() // as which client it would work is not known
-      throw error
-    }
+    const given = await acquireBackend(this.#loggedIn, this.#pool, () => this.#hasLeft())
     if (!this.#hasLeft()) return given
     this.#pool.release(given)
     return null
@@ -287,6 +286,7 @@ export class Client implements Borrower {
 
   #onBackendEnded(): void {
     if (this.#phase !== 'attached') return
+    if (this.restingSinceMs() === 0) return void this.#giveBack() // nothing of its session was in it
     this.#detach()
     if (this.#talk.fatal) return this.#leave()
     this.end(new PostgresRefusal('crash_shutdown', 'the database ended the connection: connect again'))

@@ -22,13 +22,19 @@ export type PoolTimes = {
   restMs: number
   /** A client that has rested less than this is in the middle of something: another backend is opened before it is asked. */
   pressMs: number
+  /** Others wait no longer for a backend to say what it holds. */
+  patienceMs: number
   /** Whoever gets no backend for so long is refused. */
   queueMs: number
 }
 
-const usualTimes: PoolTimes = { restMs: 2_000, pressMs: 200, queueMs: limits.postgresQueueSeconds * 1000 }
-/** Backends beyond the shared ones are kept so long for clients that come and go. */
-const beyondSharedMs = 5_000
+const usualTimes: PoolTimes = {
+  restMs: 2_000,
+  pressMs: 200,
+  patienceMs: 1_000,
+  queueMs: limits.postgresQueueSeconds * 1000,
+}
+const beyondSharedMs = 5_000 // backends beyond the shared ones are kept so long for clients that come and go
 
 /** Somebody in the queue. */
 type Waiting = { kind: ClientKind; retry: () => void }
@@ -245,7 +251,7 @@ export class Pool {
       else {
         const client = this.#longestResting(pressed ? 0 : this.#times.pressMs, 'current')
         if (!client) return this.#size() < most ? this.#openOne(open) : null
-        const given = await client.letGo()
+        const given = await client.letGo(this.#times.patienceMs)
         const mayTake = given?.key === key && this.#size() <= most
         if (given && mayTake && (await this.#clear(given))) return given
         if (given && !mayTake) this.#drop(given)
@@ -280,16 +286,15 @@ export class Pool {
 
   async #takeBack(atLeastMs: number, age: 'current' | 'renewed'): Promise<void> {
     for (;;) {
-      const given = await this.#longestResting(atLeastMs, age)?.letGo()
+      const given = await this.#longestResting(atLeastMs, age)?.letGo(this.#times.patienceMs)
       if (given === undefined) return
       if (given) this.release(given)
     }
   }
 }
 
-function tooMany(): PostgresRefusal {
-  return new PostgresRefusal(
+const tooMany = (): PostgresRefusal =>
+  new PostgresRefusal(
     'too_many_connections',
     'every connection that this database has is in use: end transactions that are open for long, or close connections that hold prepared statements, temporary tables or locks',
   )
-}

@@ -13,7 +13,7 @@ import { connectRaw } from '../raw-client.ts'
 
 let world: ProxyWorld
 setLogLevel('error') // what cannot be reached here is warned of, as it should be
-const times = { restMs: 60_000, pressMs: 0, queueMs: 300 }
+const times = { restMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 300 }
 beforeEach(async () => {
   world = await openProxyWorld({ plainText: true, iterations: 1, backendsShared: 1, backendsMax: 3, times })
 })
@@ -40,7 +40,10 @@ describe('a database that is closed', () => {
     )
     const reading = await world.client()
     const read = reading.query(`select repeat('x', 1000) from generate_series(1, 1000000)`).then(() => null, String)
-    await until('they are at work', async () => world.proxy.totals().backends >= 2)
+    const keeper = await world.direct()
+    const active = `select from pg_stat_activity where state = 'active' and datname = current_database() and pid <> pg_backend_pid()`
+    await until('they are at work', async () => (await keeper.query(active)).rowCount === 2)
+    await keeper.end()
     const ends = [endOf(resting), endOf(detached)]
     const startedMs = performance.now()
     world.change({ databaseId: world.databaseId, change: 'closed', refusal })
@@ -219,6 +222,34 @@ describe('a server', () => {
     expect(await one(other)).toEqual(shown)
     await keeper.end()
     await other.end()
+  })
+
+  test('that does not say what a resting client holds lets others wait a moment, and ends nobody', async () => {
+    const resting = await world.client({ application_name: 'resting' })
+    expect(await one(resting)).toEqual(shown)
+    const keeper = await world.direct()
+    const { rows } = await keeper.query<{ pid: number }>(
+      `select pid from pg_stat_activity where application_name = 'resting' and datname = current_database()`,
+    )
+    const { pid } = rows[0]!
+    process.kill(pid, 'SIGSTOP') // as on a host that is very busy
+    try {
+      const others = await Promise.all([world.client(), world.client()]) // one of them by what the pool opens beyond those that are shared
+      for (const other of others) expect(await one(other)).toEqual(shown)
+      for (const other of others) await other.end()
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    expect(await one(resting)).toEqual(shown)
+    for (const client of [resting, keeper]) await client.end()
+  })
+
+  test('that ends the connection of a client that has said nothing on it is not noticed', async () => {
+    const quiet = await world.client()
+    expect(world.connections.size).toBe(1)
+    for (const connection of world.connections) connection.destroy()
+    expect(await one(quiet)).toEqual(shown)
+    await quiet.end()
   })
 
   test('that is cut off in the middle of an answer ends its client, and the next one is served', async () => {

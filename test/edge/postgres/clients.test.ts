@@ -103,7 +103,7 @@ describe('psql', () => {
           .rowCount === 1,
     )
     psql.kill('SIGINT')
-    await once(psql, 'exit')
+    await once(psql, 'close')
     expect(said).toContain('57014')
     expect(
       (await keeper.query(`select from pg_stat_activity where query = 'select pg_sleep(60)' and state = 'active'`))
@@ -219,7 +219,7 @@ describe('an unnamed prepared statement', () => {
     const tight = await openProxyWorld({
       backendsShared: 1,
       backendsMax: 2,
-      times: { restMs: 60_000, pressMs: 0, queueMs: 5_000 },
+      times: { restMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 5_000 },
     })
     const [one, other] = [await enter(tight), await enter(tight)]
     await ask(other, 'create table changing (a int); insert into changing values (5)')

@@ -2,6 +2,7 @@
  * Asks a backend whether its session holds anything that belongs to its client, and clears it. The questions are asked
  * between two of the client's own, by the extended protocol, so that the client's unnamed prepared statement survives them.
  */
+import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Backend } from '../backend.ts'
 import { closeNamed, describeUnnamed, fromServer, queryMessage, runNamed, syncMessage } from '../protocol/messages.ts'
@@ -42,7 +43,9 @@ const probe = Buffer.concat([
   ...[closeNamed(probeName), syncMessage],
 ])
 const probeCycles = 2
-const probeLimitMs = 5_000
+/** A server on a busy host may be slow to answer; who rests must not be ended for that. */
+const probeLimitMs = 60_000
+const prepareLimitMs = limits.postgresWakeSeconds * 1000
 const clear = Buffer.concat([
   queryMessage('discard all'),
   // Its temporary tables are gone; where it had some, a schema for them is left, which others could see.
@@ -109,7 +112,7 @@ export async function prepareAgain(
   parse: Buffer,
   described: Buffer,
 ): Promise<Buffer | null | 'changed'> {
-  const { messages } = await backend.ask(Buffer.concat([parse, describeUnnamed, syncMessage]), 1, probeLimitMs)
+  const { messages } = await backend.ask(Buffer.concat([parse, describeUnnamed, syncMessage]), 1, prepareLimitMs)
   const failed = messages.find(({ type }) => type === fromServer.error)
   if (failed) return failed.whole
   const now = Buffer.concat(messages.filter(({ type }) => describing.has(type)).map(({ whole }) => whole))
