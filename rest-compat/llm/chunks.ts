@@ -63,6 +63,9 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
           case 'arguments':
             text += `${before}{"tool_calls":[{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}]}${after}`
             break
+          case 'extra':
+            text += `${before}{"tool_calls":[{"index":${event.index},"extra_content":${JSON.stringify(event.extra)}}]}${after}`
+            break
           case 'end':
             text += ending(event.finishReason, event.usage)
             break

@@ -57,6 +57,12 @@ class JoinedMessage {
       case 'tool':
         this.#spend(event.id.length + event.name.length + (event.extra ? roughLength(event.extra) : 0))
         return void this.#calls.set(event.index, { id: event.id, name: event.name, extra: event.extra, pieces: [] })
+      case 'extra': {
+        this.#spend(roughLength(event.extra))
+        const call = this.#calls.get(event.index)
+        if (call) call.extra = event.extra
+        return
+      }
       case 'arguments':
         this.#spend(event.text.length)
         return void this.#calls.get(event.index)?.pieces.push(event.text)

@@ -104,7 +104,15 @@ export const messageEvent = titled('MessageEvent', {
     object({ type: oneOf('message_start'), message: wholeMessage }),
     object({ type: oneOf('content_block_start'), index: wholeNumber, content_block: block }),
     object({ type: oneOf('content_block_delta'), index: wholeNumber, delta }),
-    object({ type: oneOf('content_block_stop'), index: wholeNumber }),
+    object(
+      { type: oneOf('content_block_stop'), index: wholeNumber },
+      {
+        extra_content: {
+          ...anyObject,
+          description: 'What a provider other than Anthropic attached to the call after it began.',
+        },
+      },
+    ),
     object({ type: oneOf('message_delta'), delta: object({ ...stop, container: nothing }), usage: object(counts) }),
     object({ type: oneOf('message_stop') }),
     messageError,

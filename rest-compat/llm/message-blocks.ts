@@ -14,7 +14,8 @@ export type BlockSink = {
   /** Once in a thinking block, at its end; not for a block without a signature. */
   signature: (signature: string) => void
   input: (json: string) => void
-  stop: () => void
+  /** @param extra what came with a call after it was opened. */
+  stop: (extra?: CallExtra) => void
 }
 
 /** A block as it begins. */
@@ -24,7 +25,7 @@ export type StartedBlock =
   | { type: 'redacted_thinking'; data: string }
   | { type: 'tool_use'; id: string; name: string; extra_content?: CallExtra }
 
-type Open = { type: 'text' } | { type: 'thinking'; index: number } | { type: 'call'; index: number }
+type Open = { type: 'text' } | { type: 'thinking'; index: number } | { type: 'call'; index: number; extra?: CallExtra }
 type Call = { index: number; id: string; name: string; extra?: CallExtra }
 type WaitingCall = Call & { pieces: string[] }
 type WaitingText = { pieces: string[] }
@@ -60,6 +61,8 @@ export class MessageBlocks {
         return this.#call(event)
       case 'arguments':
         return this.#arguments(event.index, event.text)
+      case 'extra':
+        return this.#attach(event)
       case 'end':
         this.#closeAll()
     }
@@ -132,6 +135,13 @@ export class MessageBlocks {
     if (this.#input.isOver && this.#waiting.length > 0) this.#goOn()
   }
 
+  /** Nothing is said of a call that is complete: its block is closed. */
+  #attach({ index, extra }: Extract<ModelEvent, { type: 'extra' }>): void {
+    const waiting = this.#waiting.find((one) => 'id' in one && one.index === index)
+    if (waiting && 'id' in waiting) waiting.extra = extra
+    else if (this.#open?.type === 'call' && this.#open.index === index) this.#open.extra = extra
+  }
+
   /** Ends the open block and writes what waits, until a call that is not complete. */
   #goOn(): void {
     this.#close()
@@ -160,8 +170,9 @@ export class MessageBlocks {
 
   #close(): void {
     if (this.#open === null) return
+    const extra = this.#open.type === 'call' ? this.#open.extra : undefined
     this.#open = null
-    this.#to.stop()
+    this.#to.stop(extra)
   }
 
   #closeAll(): void {

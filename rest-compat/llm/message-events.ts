@@ -43,8 +43,9 @@ export function messageEventText(answering: Answering, request: AskedFor): Strea
     thinking: (piece) => delta('thinking_delta', 'thinking', piece),
     signature: (signature) => delta('signature_delta', 'signature', signature),
     input: (piece) => delta('input_json_delta', 'partial_json', piece),
-    stop() {
-      text += `event: content_block_stop\ndata: {"type":"content_block_stop","index":${place}}\n\n`
+    stop(extra) {
+      const late = extra ? `,"extra_content":${JSON.stringify(extra)}` : '' // clients ignore what they do not know, but for deltas
+      text += `event: content_block_stop\ndata: {"type":"content_block_stop","index":${place}${late}}\n\n`
     },
   })
   const start = (events: readonly ModelEvent[]): void => {
@@ -99,7 +100,11 @@ export async function messageBody(completion: Completion, stops: readonly string
     thinking: (piece) => void pieces.push(piece),
     signature: (signature) => void (signed = signature),
     input: (piece) => void pieces.push(piece),
-    stop: () => void content.push(complete(open, pieces.join(''), signed)),
+    stop: (extra) =>
+      void content.push({
+        ...complete(open, pieces.join(''), signed),
+        ...(extra ? { extra_content: extra } : {}),
+      }),
   })
   let last: readonly ModelEvent[] = []
   const take = (batch: readonly ModelEvent[]): void => {

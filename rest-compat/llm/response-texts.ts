@@ -1,5 +1,5 @@
 /** The wire format of `POST /v1/responses`: the events of a stream, and the response that they add up to. */
-import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
+import type { CallExtra, ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { roughLength } from '#src/platform/json/text.ts'
 import { responseLimits } from '#src/platform/limits/responses.ts'
@@ -90,6 +90,9 @@ export class ResponseText implements StreamText {
       case 'arguments':
         this.#keep(event.text.length)
         return this.#argue(event.index, event.text)
+      case 'extra':
+        this.#keep(roughLength(event.extra))
+        return this.#argue(event.index, '', event.extra)
       case 'end':
         return this.#end(event)
       case 'usage':
@@ -239,8 +242,9 @@ export class ResponseText implements StreamText {
     return closed + added.text
   }
 
-  #argue(index: number, piece: string): string {
+  #argue(index: number, piece: string, extra?: CallExtra): string {
     const call = this.#calls.get(index)
+    if (call && extra) call.item.extra_content = extra // shown when the item is complete
     if (!call || piece === '') return ''
     call.item.arguments += piece
     const at = { item_id: call.item.id, output_index: call.place }

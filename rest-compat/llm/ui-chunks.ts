@@ -94,8 +94,9 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
           done
         )
       }
-      case 'usage':
-        return '' // reported at the end
+      case 'extra': // they have no place for it
+      case 'usage': // reported at the end
+        return ''
     }
   }
   return {

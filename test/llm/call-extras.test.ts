@@ -58,6 +58,20 @@ function script(extras: readonly (object | undefined)[], isWhole = false): void 
   const raw = frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('')
   mock.script({ parts: [{ raw: `${raw}data: [DONE]\n\n` }, { stop: true }] })
 }
+/** The same for one call, whose extra comes with the last piece of its arguments, and once more behind it. */
+function scriptLate(): void {
+  const pieces = [
+    { index: 0, id: 'call_0', type: 'function', function: { name: 'weather', arguments: '{"city":' } },
+    { index: 0, function: { arguments: '"Rome"}' }, extra_content: extra },
+    { index: 0, extra_content: extra },
+  ]
+  const frames = [
+    ...pieces.map((piece) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] })),
+    { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+  ]
+  const raw = frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('')
+  mock.script({ parts: [{ raw: `${raw}data: [DONE]\n\n` }, { stop: true }] })
+}
 /** The extras of the calls in the last request to the provider. */
 function sent(): unknown[] {
   type Sent = { tool_calls?: { extra_content?: unknown }[] }
@@ -148,6 +162,25 @@ test.each(formats.flatMap((one) => [false, true].map((stream) => [...one, stream
   },
 )
 
+test.each(formats)(
+  'in a stream of %s it is told once where it comes after its call has begun',
+  async (_name, path, request) => {
+    scriptLate()
+    const text = await post(path, { ...request, stream: true })
+    expect(found(text)['extra_content']).toEqual(extra)
+    if (path !== '/responses') expect(text.match(/extra_content/g)).toHaveLength(1)
+  },
+)
+
+test('Anthropic is not sent it beside fields that only its models know', async () => {
+  const [, , request, back] = formats[1]! // messages
+  mock.script({ parts: [{ text: 'fine' }] })
+  const messages = back({ extra_content: extra })
+  await post('/messages', { ...request, ...messages, top_k: 5, model: 'test/signed' })
+  expect(mock.requests.at(-1)?.body).toMatchObject({ top_k: 5, messages: [{}, { content: [{ id: 'c1' }] }, {}] })
+  expect(mock.requests.at(-1)?.bodyText).not.toContain('extra_content')
+})
+
 test('a provider of another format is not sent it', async () => {
   const [, , request, back] = formats[1]! // messages
   for (const model of ['test/signed', 'test/sealed']) {
@@ -155,6 +188,19 @@ test('a provider of another format is not sent it', async () => {
     await post('/messages', { ...request, ...back({ extra_content: extra }), model })
     expect(mock.requests.at(-1)?.bodyText).not.toContain('extra_content')
   }
+})
+
+test('a session sends back what came late', async () => {
+  const sessions = agentSessions(berth, await berth.token('bob', 'acme', 'member'))
+  const tool = { type: 'custom', name: 'weather', description: 'Tells it.', input_schema: parameters }
+  scriptLate()
+  const id = await sessions.begin(await sessions.agent({ model: 'test/plain', tools: [tool] }), 'How is it?')
+  const use = (await sessions.rested(id)).find(({ type }) => type === 'agent.custom_tool_use')
+  mock.script({ parts: [{ text: 'fine' }] })
+  const content = [{ type: 'text', text: 'sunny' }]
+  await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: use?.id, content })
+  await sessions.rested(id)
+  expect(sent()).toEqual([extra])
 })
 
 test('a session sends it back with the next request, each with its own call, and shows it nowhere', async () => {

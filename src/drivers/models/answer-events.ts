@@ -2,6 +2,7 @@
  * Builds the events of one answer as a wire format delivers them: numbers blocks and calls, keeps the reported usage, and
  * estimates what was not reported. Each wire format has a reader that writes with it.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { isLargeJson } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { newUuid } from '#src/platform/ids.ts'
@@ -125,12 +126,13 @@ export class AnswerEvents {
     return { number: null, id: id || newCallId(), name, hasArguments: false, early: '' }
   }
 
-  /** What the provider attaches to a call, before its first argument. @throws BerthError upstream_error when it is too large. */
+  /** What the provider attaches to a call, with any of its pieces; the last counts. @throws BerthError upstream_error when it is too large. */
   extra(call: OpenCall, extra: CallExtra): void {
-    if (call.number !== null) return
     if (isLargeJson(extra, this.#argumentsLeft))
       throw brokenAnswer(this.#target, 'attached more to a tool call than an answer may have')
     this.#argumentsLeft -= JSON.stringify(extra).length
+    if (call.number !== null && !isDeepStrictEqual(extra, call.extra))
+      this.#batch.push({ type: 'extra', index: call.number, extra })
     call.extra = extra
   }
 

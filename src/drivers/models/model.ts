@@ -157,6 +157,8 @@ export type ModelEvent =
   | { type: 'reasoning_end'; index: number; block: ReasoningBlock }
   | { type: 'tool'; index: number; id: string; name: string; extra?: CallExtra }
   | { type: 'arguments'; index: number; text: string }
+  /** What the provider attaches to a call that is told already. */
+  | { type: 'extra'; index: number; extra: CallExtra }
   /** The usage that the provider has reported before the end, in case the stream is cut off. */
   | { type: 'usage'; usage: Partial<Usage> }
   /** `stopSequence`: the stop text that ended it, if the provider names it. */

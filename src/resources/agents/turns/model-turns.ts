@@ -154,6 +154,11 @@ function gather(request: ModelRequest): {
             ...(event.extra ? { extra: event.extra } : {}),
           }
           return
+        case 'extra': {
+          const call = turn.calls[event.index]
+          if (call) call.extra = event.extra
+          return
+        }
         case 'arguments': {
           const call = turn.calls[event.index]
           argumentCharacters += event.text.length

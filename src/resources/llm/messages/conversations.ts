@@ -208,6 +208,7 @@ function readCall(reading: Reading, block: Fields, place: string): ToolCall {
   }
   const id = idAt(block['id'], `${place}.id`)
   const extra = extraAt(block['extra_content'], `${place}.extra_content`)
+  Reflect.deleteProperty(block, 'extra_content') // Anthropic is sent this body, and refuses what it does not know
   if (!anthropicId.test(id) || extra.extra) reading.hasForeignCalls = true
   const name = textAt(block['name'], `${place}.name`)
   if (!toolName.test(name)) throw wrongMessage(`${place}.name`, 'must have 1 to 64 letters, digits, _ or -.')
