@@ -3,6 +3,7 @@ import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
 import { countOf, listOf, objectOf, textOf, type Values } from './json-values.ts'
 import type { AskUpstream, UpstreamTarget } from './model.ts'
 import { responsesBody } from './responses-bodies.ts'
+import { findStreamed, headLength, thoughtIn, typeOf, type StreamedItem } from './responses-places.ts'
 import { askOverHttp, parseJson } from './upstream-answers.ts'
 import { brokenAnswer, refusedInAnswer } from './upstream-errors.ts'
 import { bearerHeaders } from './wire-formats.ts'
@@ -21,14 +22,18 @@ export const askResponses: AskUpstream = (target, request, signal) =>
     signal,
   )
 
-/** An output item that is still open. */
-type OpenItem =
+type ItemState =
   /** `heard`: the parts, by their number, of which something has arrived. */
   | { type: 'message'; heard: Set<number> }
   | { type: 'reasoning'; index: number; text: string; encryptedContent: string | undefined }
   | { type: 'call'; call: OpenCall }
   /** Of tools that run at the provider: they are never requested. */
   | { type: 'ignored' }
+
+/** An output item that is still open, and by what it is found again at the end. */
+type OpenItem = ItemState & { seen: SeenItem }
+/** `index` is the provider's own. */
+type SeenItem = StreamedItem & { index: unknown; ids: Set<string> }
 
 const itemsMax = 1_024
 
@@ -49,11 +54,8 @@ class ResponsesReader implements AnswerReader {
   readonly #events: AnswerEvents
   /** Open items by the provider's output index. */
   readonly #items = new Map<unknown, OpenItem>()
-  /** How many were opened. */
-  #opened = 0
-  /** Where the items that were streamed stand in the output, as far as they say, and their ids. */
-  readonly #seenPlaces = new Set<number>()
-  readonly #seenIds = new Set<string>()
+  /** All that were opened. */
+  readonly #seen: SeenItem[] = []
   #isRefusal = false
 
   constructor(target: UpstreamTarget, events: AnswerEvents) {
@@ -91,7 +93,7 @@ class ResponsesReader implements AnswerReader {
       case 'response.output_item.added':
         return void this.#open(index, objectOf(event['item']) ?? {})
       case 'response.output_item.done':
-        return this.#done(index, objectOf(event['item']) ?? {})
+        return this.#close(index, objectOf(event['item']) ?? {})
       case 'response.completed':
       case 'response.incomplete':
         return this.#end(objectOf(event['response']) ?? {})
@@ -106,7 +108,6 @@ class ResponsesReader implements AnswerReader {
   whole(response: Values): void {
     if (response['status'] === 'failed' || !Array.isArray(response['output']))
       throw brokenAnswer(this.#target, 'sent something that is not an answer')
-    if (response['output'].length > itemsMax) throw brokenAnswer(this.#target, `sent more than ${itemsMax} items`)
     this.#end(response)
   }
 
@@ -116,19 +117,17 @@ class ResponsesReader implements AnswerReader {
 
   #open(index: unknown, item: Values): OpenItem {
     this.#close(index, {})
-    if (this.#opened++ >= itemsMax) throw brokenAnswer(this.#target, `opened more than ${itemsMax} items`)
-    this.#seenPlaces.add(countOf(index) ?? this.#seenPlaces.size)
-    this.#see(item)
-    const open = this.#openItem(item)
+    if (this.#seen.length >= itemsMax) throw brokenAnswer(this.#target, `opened more than ${itemsMax} items`)
+    const place = countOf(index) ?? this.#seen.length
+    const seen = { index, place, ids: new Set<string>(), type: typeOf(item), head: '', callId: '', name: '' }
+    const open = { ...this.#stateOf(item), seen }
+    this.#seen.push(seen)
     this.#items.set(index, open)
+    see(open, item)
     return open
   }
 
-  #see({ id }: Values): void {
-    if (typeof id === 'string' && id !== '') this.#seenIds.add(id)
-  }
-
-  #openItem(item: Values): OpenItem {
+  #stateOf(item: Values): ItemState {
     switch (item['type']) {
       case 'message':
         return { type: 'message', heard: new Set() }
@@ -148,6 +147,7 @@ class ResponsesReader implements AnswerReader {
     const item = this.#items.get(index) ?? this.#open(index, { type: 'message' })
     if (item.type !== 'message') return
     item.heard.add(placeOf(event))
+    hear(item, text ?? '')
     if (event['type'] === 'response.refusal.delta') this.#refusal(text ?? '')
     else this.#text(text ?? '', event['logprobs'])
   }
@@ -155,14 +155,15 @@ class ResponsesReader implements AnswerReader {
   /** A part of a message that is whole: emits it, unless it has arrived in pieces. */
   #part(index: unknown, event: Values, part: Values): void {
     const item = this.#items.get(index) ?? this.#open(index, { type: 'message' })
-    if (item.type === 'message') this.#say(item.heard, placeOf(event), part)
+    if (item.type === 'message') this.#say(item, placeOf(event), part)
   }
 
-  #say(heard: Set<number>, place: number, part: Values): void {
+  #say(item: Extract<OpenItem, { type: 'message' }>, place: number, part: Values): void {
     const refusal = part['type'] === 'refusal' ? textOf(part['refusal']) : undefined
     const text = refusal ?? textOf(part['text'])
-    if (!text || heard.has(place)) return
-    heard.add(place)
+    if (!text || item.heard.has(place)) return
+    item.heard.add(place)
+    hear(item, text)
     if (refusal) this.#refusal(refusal)
     else this.#text(text, part['logprobs'])
   }
@@ -189,20 +190,17 @@ class ResponsesReader implements AnswerReader {
   #reasoning(item: OpenItem | undefined, text: string): void {
     if (item?.type !== 'reasoning') return
     item.text += text
+    hear(item, text)
     this.#events.reasoning(item.index, text)
-  }
-
-  #done(index: unknown, item: Values): void {
-    this.#see(item)
-    this.#close(index, item)
   }
 
   /** A complete item: emits what did not arrive in pieces. Without a type, it is one that nobody has completed. */
   #close(index: unknown, item: Values): void {
     const open = this.#items.get(index) ?? (item['type'] === undefined ? undefined : this.#open(index, item))
     this.#items.delete(index)
+    if (open) see(open, item)
     if (open?.type === 'message')
-      for (const [place, part] of listOf(item['content']).entries()) this.#say(open.heard, place, objectOf(part) ?? {})
+      for (const [place, part] of listOf(item['content']).entries()) this.#say(open, place, objectOf(part) ?? {})
     else if (open?.type === 'reasoning') {
       if (open.text === '') this.#reasoning(open, thoughtIn(item))
       this.#events.closeReasoning(open.index, {
@@ -218,11 +216,14 @@ class ResponsesReader implements AnswerReader {
 
   /** The items that only the last event has, and those that no event has closed. */
   #closeAll(output: readonly unknown[]): void {
-    const isSeen = (at: number, { id }: Values): boolean =>
-      this.#seenPlaces.has(at) || (typeof id === 'string' && this.#seenIds.has(id)) // some count from one
-    for (const [at, value] of output.entries()) {
-      const item = objectOf(value) ?? {}
-      if (this.#items.has(at) || !isSeen(at, item)) this.#close(at, item)
+    if (output.length > itemsMax) throw brokenAnswer(this.#target, `sent more than ${itemsMax} items`)
+    const items = output.map((value) => objectOf(value) ?? {})
+    const found = findStreamed(this.#seen, items)
+    for (const [at, item] of items.entries()) {
+      const seen = found.get(at)
+      if (!seen)
+        this.#close(item, item) // its number may be another one's, so it stands for itself
+      else if (this.#items.get(seen.index)?.seen === seen) this.#close(seen.index, item)
     }
     for (const index of this.#items.keys()) this.#close(index, {})
   }
@@ -244,13 +245,15 @@ class ResponsesReader implements AnswerReader {
   }
 }
 
-/** The text of an item of reasoning: its summary, or what open models tell of all of it. */
-function thoughtIn(item: Values): string {
-  const texts = (parts: unknown): string =>
-    listOf(parts)
-      .map((part) => textOf(objectOf(part)?.['text']) ?? '')
-      .join('\n\n')
-  return texts(item['summary']) || texts(item['content'])
+/** Notes what an event says of an item, by which it is found again at the end. */
+function see({ seen }: OpenItem, { id, call_id: callId, name }: Values): void {
+  if (typeof id === 'string' && id !== '') seen.ids.add(id)
+  seen.callId ||= textOf(callId) ?? ''
+  seen.name ||= textOf(name) ?? ''
+}
+
+function hear({ seen }: OpenItem, text: string): void {
+  if (seen.head.length < headLength) seen.head = (seen.head + text).slice(0, headLength)
 }
 
 /** Which part of its message an event is about; the first, if it does not say. */
