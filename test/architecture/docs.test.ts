@@ -10,6 +10,8 @@ import { describe, expect, test } from 'vitest'
 import { errorStatuses } from '#src/platform/errors.ts'
 import { root } from './sources.ts'
 
+const pageLinesMax = 400
+
 type Text = { path: string; text: string }
 
 /** Every file of ours that holds text: what git has, and what it would take up. */
@@ -103,6 +105,13 @@ describe('a document', () => {
         .includes(anchor)
     })
     expect(broken).toEqual([])
+  })
+
+  test('of docs/ is short enough to be read', () => {
+    const pages = documents.filter(({ path }) => path.startsWith('docs/'))
+    expect(pages.length).toBeGreaterThan(30)
+    const long = pages.filter(({ text }) => text.split('\n').length > pageLinesMax)
+    expect(long.map(({ path }) => path)).toEqual([])
   })
 
   test('names only files and folders that are there, but where it says how to make a new one', () => {
