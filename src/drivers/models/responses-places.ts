@@ -18,6 +18,8 @@ export type StreamedItem = {
 
 /** Of the text of an item so many characters are compared. */
 export const headLength = 1_024
+/** So many items are looked for everywhere: with more, each only near its own place, or all pairs would be compared. */
+const lookedForMax = 32
 
 /**
  * Finds the item of the output for each that was streamed.
@@ -29,15 +31,16 @@ export function findStreamed<Item extends StreamedItem>(
 ): Map<number, Item> {
   const found = new Map<number, Item>()
   const left = new Set(streamed)
-  const take = (item: Item, places: Iterable<number>, fits: (value: Values) => boolean): void => {
+  const take = (item: Item, places: Iterable<number>, fits: (value: Values, at: number) => boolean): void => {
     for (const at of places) {
       const value = output[at]
-      if (value === undefined || found.has(at) || !fits(value)) continue
+      if (value === undefined || found.has(at) || !fits(value, at)) continue
       found.set(at, item)
       left.delete(item)
       return
     }
   }
+  const texts = output.map((value) => textIn(value).slice(0, headLength))
   const byId = new Map(output.map((value, at) => [textOf(value['id']) ?? '', at]))
   for (const item of streamed)
     take(
@@ -45,15 +48,17 @@ export function findStreamed<Item extends StreamedItem>(
       [...item.ids].flatMap((id) => byId.get(id) ?? []),
       () => true,
     )
-  for (const item of left) take(item, [item.place, item.place - 1, ...output.keys()], (value) => agrees(item, value))
+  const anywhere = left.size <= lookedForMax ? [...output.keys()] : []
+  for (const item of left)
+    take(item, [item.place, item.place - 1, ...anywhere], (value, at) => agrees(item, value, texts[at] ?? ''))
   for (const item of left) take(item, [item.place, item.place - 1], (value) => item.type === typeOf(value))
   return found
 }
 
 /** Whether an item of the output may be this one. */
-function agrees({ type, head, callId, name }: StreamedItem, value: Values): boolean {
+function agrees({ type, head, callId, name }: StreamedItem, value: Values, text: string): boolean {
   if (type !== typeOf(value)) return false
-  if (type !== 'call') return type === 'ignored' || textIn(value).startsWith(head)
+  if (type !== 'call') return type === 'ignored' || text.startsWith(head)
   const ids = [callId, textOf(value['call_id']) ?? '']
   return ids.includes('') ? name === '' || name === value['name'] : ids[0] === ids[1]
 }
