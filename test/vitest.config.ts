@@ -47,6 +47,9 @@ export const slowTests = [
   'test/contract/vm-tokens.test.ts', // every operation as the token inside a VM
   'test/contract/stalls/answers.test.ts', // the largest answers there may be, in every shape
   'test/contract/stalls/sql.test.ts', // the largest requests and answers, in every shape
+  'test/contract/stalls/graphql.test.ts', // the largest variables, in every shape
+  'test/contract/stalls/sockets.test.ts', // the largest messages, in every shape
+  'test/contract/stalls/chunks.test.ts', // clients that send as fast as they can
   'test/contract/stalls/formats.test.ts', // the largest bodies there may be, in every shape
   'test/contract/stalls.test.ts', // the largest bodies there may be, in every field
   'test/contract/tenants.test.ts', // every operation on what is another organization’s

@@ -52,3 +52,21 @@ export const jsonShapes: Readonly<Record<string, (bytes: number) => string>> = {
   spaces: (bytes) => `[${' '.repeat(bytes - 2)}]`,
   'line ends': (bytes) => `[${'\r\n'.repeat(Math.floor((bytes - 2) / 2))}]`,
 }
+
+/** How many objects, lists, keys and texts JSON has, and how many other values, about. */
+function partsOf(json: string): { parts: number; numbers: number } {
+  const outside = json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '"')
+  return { parts: outside.match(/["[{]/g)?.length ?? 0, numbers: outside.match(/[-\d.eE+]+|null/g)?.length ?? 0 }
+}
+
+/** A shape of at most so many bytes, and with as many parts and numbers as its reader takes if it would have more. */
+export function within(
+  shape: (bytes: number) => string,
+  bytes: number,
+  most: { parts: number; numbers: number },
+): string {
+  const whole = shape(bytes)
+  const { parts, numbers } = partsOf(whole)
+  const share = Math.min(1, (most.parts * 0.98) / parts, (most.numbers * 0.98) / numbers)
+  return share < 1 ? shape(Math.floor(bytes * share)) : whole
+}
