@@ -25,7 +25,7 @@ import { beginsAsHttp2, http2Refusal } from './http2-refusal.ts'
 import { serveIndexPage } from './index-page.ts'
 import { serveObjects } from './objects.ts'
 import { unpackBodies } from './packed-bodies.ts'
-import { watchReceiving } from './receiving.ts'
+import { holdSmallChunks, watchReceiving } from './receiving.ts'
 import { asksForSocket, serveSockets } from './sockets.ts'
 import { serveSql } from './sql.ts'
 
@@ -64,6 +64,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     markAnswer(request.id, reply)
     done()
   })
+  holdSmallChunks(app)
   allowOrigins(app, origins)
   cutSlowBodies(app)
   app.addHook('onRoute', (route) => {

@@ -1,8 +1,14 @@
 /**
- * Requests whose body is still arriving; slow ones are cut. All are checked together once a second, because a timer and
- * two listeners for each request would cost a busy server more than reading the body.
+ * Requests whose body is still arriving. Slow ones are cut: all are checked together once a second, because a timer and
+ * two listeners for each request would cost a busy server more than reading the body. Small chunks cost this thread and its
+ * memory as much as large ones, so they are joined, and who sends many of them waits for its turn.
  */
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { readInParts } from '#src/drivers/parted-reads.ts'
+import { createPieceTurns, joinPieces } from '#src/drivers/small-pieces.ts'
+import { ingressLimits } from '#src/platform/limits/ingress.ts'
 
 const lookEveryMs = 1_000
 
@@ -33,4 +39,16 @@ export function watchReceiving(limitMs: number, cut: (request: IncomingMessage) 
     end: (request) => void since.delete(request),
     close: () => clearInterval(timer),
   }
+}
+
+/** Limits what the chunks of a body cost by their number. */
+export function holdSmallChunks(app: FastifyInstance): void {
+  const turns = createPieceTurns(ingressLimits)
+  app.server.on('connection', (socket: Socket) => readInParts(socket, turns, ingressLimits.smallPiecesAtOnce))
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const isChunked = raw.headers['transfer-encoding'] !== undefined
+    if (isChunked || raw.headers['content-length'] !== undefined) joinPieces(raw)
+    if (isChunked) turns.watch(raw)
+    done()
+  })
 }

@@ -3,11 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
+import { readInParts } from '#src/drivers/parted-reads.ts'
+import { createPieceTurns } from '#src/drivers/small-pieces.ts'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { refused } from './metrics.ts'
 import { pages, rawPage, type Page } from './pages.ts'
-import { createPieceTurns } from './pieces.ts'
 import { createSimpleConnections } from './simple/connections.ts'
 
 /** What is done with connections and their requests. */
@@ -55,6 +56,7 @@ export function createHttp1(
             if (socket.destroyed) return
             socket.unshift(bytes)
             for (const listener of toNode) listener.call(server, socket)
+            readInParts(socket, turns, limits.smallPiecesAtOnce)
             socket.resume()
           })
         if (socket instanceof TLSSocket) setImmediate(begin)

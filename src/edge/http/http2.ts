@@ -2,11 +2,11 @@
 import { constants, createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import { watchPieces } from '#src/drivers/small-pieces.ts'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { refused } from './metrics.ts'
-import { watchPieces } from './pieces.ts'
 
 /** The limits of sessions; smaller in tests. */
 export type SessionLimits = Pick<

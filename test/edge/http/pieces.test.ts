@@ -150,3 +150,44 @@ test.each([
   },
   60_000,
 )
+
+/** Has all of them send this, and waits until each has an answer. */
+async function sendAll(crowd: readonly Duplex[], bytes: string): Promise<{ longestMs: number; workedMs: number }> {
+  const before = await ingress.measure()
+  for (const socket of crowd) socket.write(bytes)
+  await Promise.all(crowd.map((socket) => once(socket, 'data')))
+  const after = await ingress.measure()
+  return { longestMs: after.longestMs, workedMs: after.workedMs - before.workedMs }
+}
+const withLength = 'POST / HTTP/1.1\r\nHost: sink.test\r\nContent-Length: 5\r\n\r\nhello'
+
+test('many uploads in chunks at once hold nobody, and cost about what others do', async () => {
+  const [clients, shareMax] = [900, 3]
+  const crowd: Duplex[] = []
+  while (crowd.length < clients) {
+    // Of connections without a request yet an address has fewer.
+    const more = Array.from({ length: 100 }, plain)
+    await sendAll(more, withLength)
+    crowd.push(...more)
+  }
+  let [longestMs, share] = [Infinity, Infinity]
+  for (let tries = 0; tries < triesMax && (longestMs > stallMsMax || share > shareMax); tries++) {
+    const usual = await sendAll(crowd, withLength)
+    const chunked = await sendAll(crowd, `${chunkedHead('sink.test')}5\r\nhello\r\n0\r\n\r\n`)
+    longestMs = Math.min(longestMs, chunked.longestMs)
+    share = Math.min(share, chunked.workedMs / usual.workedMs)
+  }
+  expect(longestMs).toBeLessThanOrEqual(stallMsMax)
+  expect(share).toBeLessThanOrEqual(shareMax)
+}, 60_000)
+
+test('uploads in chunks of one byte that are read together, each behind another one, hold nobody', async () => {
+  const clients = 20
+  let longestMs = Infinity
+  for (let tries = 0; tries < triesMax && longestMs > stallMsMax; tries++) {
+    const crowd = Array.from({ length: clients }, plain)
+    await sendAll(crowd, withLength)
+    longestMs = (await sendAll(crowd, `${chunkedHead('sink.test')}${String(pieces)}0\r\n\r\n`)).longestMs
+  }
+  expect(longestMs).toBeLessThanOrEqual(stallMsMax)
+}, 60_000)

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import { JoinedWrites } from './joined-pieces.ts'
 import type { ingressLimits } from '#src/platform/limits/ingress.ts'
 
 /** The limits of small pieces; smaller in tests. */
@@ -19,8 +20,28 @@ export function watchPieces(body: Readable, note: (bytes: number) => void): void
   }
 }
 
-/** Who waits because of its small pieces, and how many they were. */
-type Waiting = { pieces: number; goOn(): void }
+/** Has what comes of a body within a turn of the event loop read as one piece: each piece that is kept takes a hundred bytes more. */
+export function joinPieces(body: Readable): void {
+  const push = body.push.bind(body)
+  const joined = new JoinedWrites((bytes) => push(bytes))
+  body.push = (piece: Buffer | null) => {
+    if (piece) joined.add(piece)
+    else {
+      joined.flush()
+      push(null)
+    }
+    return body.readableLength < body.readableHighWaterMark
+  }
+}
+
+/** Who waits because of its small pieces. */
+export type Waiting = {
+  /** Whether it has sent none yet, as far as is known; these and the others have every second turn. */
+  readonly isNew: boolean
+  /** Whether it is over, and needs no turn. */
+  readonly isGone: boolean
+  goOn(): void
+}
 
 /** Connections of one process that wait because of their small pieces. */
 export type PieceTurns = {
@@ -28,33 +49,43 @@ export type PieceTurns = {
   begin(bytes: Buffer, read: () => void): void
   /** Watches a request's body, and reads no more of its connection while it has to wait. */
   watch(request: IncomingMessage): void
+  /** Has a connection wait for its turn. */
+  wait(one: Waiting): void
 }
 
 /** Begins without any. */
 export function createPieceTurns(limits: PieceLimits): PieceTurns {
-  const waiting = new Set<Waiting>()
+  const [fresh, many] = [new Set<Waiting>(), new Set<Waiting>()]
   const msOf = (pieces: number): number => (pieces / limits.smallPiecesPerSecond) * secondMs
   /** Pieces beyond what each may have at once, of which the time has not passed yet. */
   let owed = 0
   let paidMs = 0
   let isTurning = false
+  let wasNew = false
 
-  /** Lets the one with the fewest pieces go on, after the time that those before it take. */
+  function takeNext(): Waiting | null {
+    for (const crowd of wasNew ? [many, fresh] : [fresh, many])
+      for (const one of crowd) {
+        crowd.delete(one)
+        if (!one.isGone) return one
+      }
+    return null
+  }
+  /** Lets the one that has waited longest go on, after the time that those before it take. */
   function turn(): void {
     const nowMs = performance.now()
     owed = Math.max(0, owed - ((nowMs - paidMs) / secondMs) * limits.smallPiecesPerSecond)
     paidMs = nowMs
     if (owed >= 1) return void setTimeout(turn, msOf(owed)).unref()
-    let next: Waiting | null = null
-    for (const one of waiting) if (!next || one.pieces < next.pieces) next = one
+    const next = takeNext()
     isTurning = next !== null
     if (!next) return
-    waiting.delete(next)
-    next.goOn()
+    wasNew = next.isNew
     setImmediate(turn) // it is read before
+    next.goOn()
   }
   function wait(one: Waiting): void {
-    waiting.add(one)
+    ;(one.isNew ? fresh : many).add(one)
     if (isTurning) return
     isTurning = true
     paidMs = performance.now()
@@ -62,8 +93,9 @@ export function createPieceTurns(limits: PieceLimits): PieceTurns {
   }
 
   return {
+    wait,
     begin(bytes, read) {
-      if (hasManyPieces(bytes, limits.smallPiecesAtOnce)) wait({ pieces: 0, goOn: read })
+      if (hasManyPieces(bytes, limits.smallPiecesAtOnce)) wait({ isNew: true, isGone: false, goOn: read })
       else read()
     },
     watch(request) {
@@ -95,7 +127,7 @@ class WatchedBody implements Waiting {
   readonly #wait: (body: Waiting) => void
   readonly #stay = (): void => void this.#socket.pause()
   /** Small ones, since it went on last, or in this second. */
-  pieces = 0
+  #pieces = 0
   #sinceMs = performance.now()
   #waits = false
 
@@ -106,14 +138,22 @@ class WatchedBody implements Waiting {
     this.#wait = wait
   }
 
+  get isNew(): boolean {
+    return this.#pieces === 0
+  }
+
+  get isGone(): boolean {
+    return this.#socket.destroyed
+  }
+
   /** A small piece has come. @returns whether it is one too many */
   note(): boolean {
-    if (++this.pieces <= this.#limits.smallPiecesAtOnce) return false
+    if (++this.#pieces <= this.#limits.smallPiecesAtOnce) return false
     if (this.#waits) return true
     const nowMs = performance.now()
     if (nowMs - this.#sinceMs > secondMs) {
       this.#sinceMs = nowMs
-      this.pieces = 1
+      this.#pieces = 1
       return false
     }
     this.wait()
@@ -130,7 +170,6 @@ class WatchedBody implements Waiting {
 
   goOn(): void {
     const request = this.#request
-    if (this.#socket.destroyed) return
     // While nobody reads, what came would be kept piece by piece.
     if (request.readableFlowing || request.readableEnded || request.destroyed) this.#resume()
     else request.once('resume', () => this.#resume()).once('close', () => this.#resume())
@@ -139,7 +178,7 @@ class WatchedBody implements Waiting {
   #resume(): void {
     if (!this.#waits) return
     this.#waits = false
-    this.pieces = 0
+    this.#pieces = 0
     this.#sinceMs = performance.now()
     this.#socket.off('resume', this.#stay)
     this.#socket.resume()
