@@ -46,6 +46,7 @@ export const slowTests = [
   'test/contract/persons-own.test.ts', // every operation on what is a colleague’s
   'test/contract/vm-tokens.test.ts', // every operation as the token inside a VM
   'test/contract/stalls/answers.test.ts', // the largest answers there may be, in every shape
+  'test/contract/stalls/tool-servers.test.ts', // likewise, of every operation that asks tool servers
   'test/contract/stalls/sql.test.ts', // the largest requests and answers, in every shape
   'test/contract/stalls/graphql.test.ts', // the largest variables, in every shape
   'test/contract/stalls/sockets.test.ts', // the largest messages, in every shape

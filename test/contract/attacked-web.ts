@@ -28,7 +28,10 @@ export type AttackedWeb = {
 }
 
 /** Starts one on the database and data folder of a Berth, whose tokens it takes. */
-export async function startAttackedWeb({ services: { config, database } }: Berth): Promise<AttackedWeb> {
+export async function startAttackedWeb(
+  { services: { config, database } }: Berth,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<AttackedWeb> {
   const [port, metricsPort] = [await freePort(), await freePort()]
   const web = startCommand(['src/gateway/main.ts'], {
     PORT: String(port),
@@ -38,6 +41,7 @@ export async function startAttackedWeb({ services: { config, database } }: Berth
     DATABASE_URL: database.url,
     BERTH_RATE_LIMIT_FACTOR: '1000000',
     BERTH_VMS: 'off',
+    ...settings,
   })
   await web.line(/the web process listens/)
   const url = `http://127.0.0.1:${port}`
