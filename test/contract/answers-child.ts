@@ -10,9 +10,11 @@ import { findClient } from '#src/drivers/mcp/sign-in/clients.ts'
 import { findSignInPlace } from '#src/drivers/mcp/sign-in/places.ts'
 import { signInReach, type SignInReach } from '#src/drivers/mcp/sign-in/reach.ts'
 import { askUpstream } from '#src/drivers/models/ask.ts'
+import { askForEmbeddings } from '#src/drivers/models/embeddings.ts'
 import type { UpstreamKind } from '#src/drivers/models/model.ts'
 import { exchangeRefreshToken } from '#src/drivers/oauth-tokens.ts'
 import { outboundFetch } from '#src/drivers/outbound-fetch.ts'
+import { createKeySets } from '#src/edge/databases/key-sets.ts'
 import { readConfig } from '#src/platform/config.ts'
 import { createMasker } from '#src/platform/masking.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
@@ -71,7 +73,16 @@ const others: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
     exchangeRefreshToken(outside, { ...client, tokenEndpoint: url, refreshToken: 'a', scope: null, resource: null }),
   'code-host': (url) => askCodeHost({ method: 'GET', url, authorization: null }),
   authority: (url) => askDirectory(url, null),
+  keys: async (url) => createKeySets(services.config)(url)({ alg: 'RS256', kid: 'a' }, { payload: '', signature: '' }),
+  embeddings: async (url) => {
+    const inputs = Array.from({ length: url.includes('.full') ? vectorsInFull : 1 }, () => 'a')
+    const request = { inputs, dimensions: 1536, isShortened: false, user: null }
+    const target = targetOf({ url })
+    return (await askForEmbeddings('openai-compatible', target, request, AbortSignal.timeout(60_000))).vectors.length
+  },
 }
+const vectorsInFull = 341 // of 1,536 numbers, which is as many as are asked for at once
+
 const placeAt = (url: string) => ({
   issuer: url,
   metadata: {

@@ -2,26 +2,23 @@
  * Tokens with which clients log in to a database: JWTs of the database's own issuers, and of those that the platform trusts if
  * their owner belongs to the database's organization.
  */
-import { decodeJwt, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { decodeJwt, type JWTPayload } from 'jose'
 import { createAuthenticator } from '#schema/context.ts'
-import { outboundFetch, readBeginning } from '#src/drivers/outbound-fetch.ts'
-import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { parseExactly } from '#src/platform/json/numbers.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
-import { remoteKeys, verifyClaims } from '#src/platform/tokens.ts'
+import { verifyClaims } from '#src/platform/tokens.ts'
 import { listAuthIssuers, type DatabaseAuthIssuer } from '#src/resources/infra/database-auth-issuers.ts'
 import type { Database } from '#src/resources/infra/databases/rows.ts'
 import type { CheckToken, Identity } from '../databases.ts'
 import { PostgresRefusal } from '../postgres/refusals.ts'
 import { createDatabaseCache } from './cache.ts'
+import { createKeySets } from './key-sets.ts'
 
 /** Claims are written at each hand-over of a session, so they are short. Unit: characters of JSON. */
 const claimsLengthMax = 16 * 1024
-const keySetBytesMax = 256 * 1024
-const keySetsMax = 1_000
 
 /** Makes the check. */
 export function createTokenCheck(services: Services): CheckToken {
@@ -73,21 +70,4 @@ function identityOf(token: string): Identity | null {
   const claims = JSON.stringify({ ...payload, role: kind === 'anonymous' ? 'anon' : 'authenticated' })
   // Postgres has no text with this character in it.
   return claims.length > claimsLengthMax || claims.includes(String.raw`\u0000`) ? null : { kind, claims }
-}
-
-/** The keys of issuers that users chose: fetched as everything that users choose, and not beyond a size. */
-function createKeySets(config: Services['config']): (jwksUri: string) => JWTVerifyGetKey {
-  const known = createBoundedMap<string, JWTVerifyGetKey>({ entriesMax: keySetsMax })
-  const fetchOutside = outboundFetch(config)
-  const fetchKeys = async (url: string, init: RequestInit): Promise<Response> => {
-    const response = await fetchOutside(url, init)
-    const { text, truncated } = await readBeginning(response, keySetBytesMax)
-    if (truncated) throw new BerthError('service_unavailable', 'The issuer’s keys are too large.')
-    return new Response(text, { status: response.status })
-  }
-  return (jwksUri) => {
-    const keys = known.get(jwksUri) ?? remoteKeys(jwksUri, fetchKeys)
-    known.set(jwksUri, keys)
-    return keys
-  }
 }

@@ -17,8 +17,8 @@ import { stallMsMax } from '../../support/stalls/watched-process.ts'
 
 const megabyte = 1024 * 1024
 const spareBytes = 1024
-/** Of what is answered in chunks of one byte. */
-const dribbledBytes = 256 * 1024
+/** Of what is answered in chunks of one byte: more than is read between two turns of the event loop. */
+const dribbledBytes = 1024 * 1024
 
 /** Who answers, with the most that is read of it. `url` is what was asked; `value` is JSON of the size that is left. */
 type Answerer = { bytes: number; body: (value: string, url: string) => string; type?: string }
@@ -40,6 +40,9 @@ const answerers: Readonly<Record<string, Answerer>> = {
   'refreshed-token': { bytes: 128 * 1024, body: (value) => `{"access_token":"a","scope":${value}}` },
   'code-host': { bytes: codeHostLimits.answerBytes, body: (value) => value },
   authority: { bytes: certificateLimits.answerBytes, body: (value) => `{"newOrder":"a","meta":${value}}` },
+  keys: { bytes: 256 * 1024, body: (value) => `{"keys":${value}}` },
+  'keys-in-a-key': { bytes: 256 * 1024, body: (value) => `{"keys":[{"kty":"RSA","kid":"a","key_ops":${value}}]}` },
+  embeddings: { bytes: 4 * megabyte, body: (value) => `{"data":[{"index":0,"embedding":${value}}]}` },
   'openai-compatible': { bytes: 16 * megabyte, body: (value) => `{"choices":[{"message":{"content":${value}}}]}` },
   openai: { bytes: 4 * megabyte, body: (value) => `{"status":"completed","output":${value}}` },
   anthropic: { bytes: 4 * megabyte, body: (value) => `{"stop_reason":"end_turn","content":${value}}` },
@@ -58,8 +61,20 @@ const answerers: Readonly<Record<string, Answerer>> = {
 const shapes = Object.entries(jsonShapes)
 
 const chat = '{"choices":[{"index":0,"delta":{"content":"a"}}]}'
-/** What is answered in chunks of one byte, and what becomes of it. */
-const dribbled: Readonly<Record<string, Answerer & { says: RegExp }>> = {
+const vectorOf = (embedding: unknown): string =>
+  `{"data":[${Array.from({ length: 341 }, (_, index) => JSON.stringify({ index, embedding })).join()}]}`
+/** What is a good answer, as large as it may be, or comes in chunks of one byte; and what becomes of it. */
+const particular: Readonly<Record<string, Answerer & { says: RegExp }>> = {
+  'embeddings.full-of-numbers': {
+    bytes: 0,
+    body: () => vectorOf(Array.from({ length: 1536 }, (_, at) => Math.sin(at))),
+    says: /^341$/,
+  },
+  'embeddings.full-of-bytes': {
+    bytes: 0,
+    body: () => vectorOf(Buffer.alloc(1536 * 4).toString('base64')),
+    says: /^341$/,
+  },
   'tools.dribble': {
     bytes: dribbledBytes,
     body: (value) => result(`{"tools":[{"name":"a","inputSchema":{"type":"object"},"description":${value}}]}`),
@@ -107,10 +122,10 @@ const dribbled: Readonly<Record<string, Answerer & { says: RegExp }>> = {
 let made: { name: string; body: string; type: string } | null = null
 function bodyOf(name: string): { body: string; type: string } {
   if (made?.name === name) return made
-  const slow = dribbled[name]
+  const one = particular[name]
   const at = name.lastIndexOf('.')
-  const { bytes, body, type = 'application/json' } = slow ?? answerers[name.slice(0, at)]! // names are made of both
-  const shape = slow ? (size: number) => `"${'a'.repeat(size)}"` : shapes[Number(name.slice(at + 1))]![1] // likewise
+  const { bytes, body, type = 'application/json' } = one ?? answerers[name.slice(0, at)]! // names are made of both
+  const shape = one ? (size: number) => `"${'a'.repeat(size)}"` : shapes[Number(name.slice(at + 1))]![1] // likewise
   made = { name, type, body: body(shape(bytes - Math.min(bytes, spareBytes)), `${origin}/${name}`) }
   return made
 }
@@ -140,7 +155,7 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
     }
     body = body.replace('"id":ID', () => `"id":${id}`)
   }
-  if (!(name in dribbled)) return void res.writeHead(200, { 'content-type': type }).end(body)
+  if (!name.includes('dribble')) return void res.writeHead(200, { 'content-type': type }).end(body)
   const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`
   res.socket?.end(`${head}${body.replaceAll(/[^]/g, '1\r\n$&\r\n')}0\r\n\r\n`)
 }
@@ -174,7 +189,9 @@ test('no answer holds who reads it, in any shape', async () => {
   expect(held.map((one) => ({ ...one, shape: shapes[Number(one.name.split('.').at(-1))]?.[0] }))).toEqual([])
 }, 240_000)
 
-test('nor in chunks of one byte, and is understood', async () => {
-  const told = await read(Object.keys(dribbled))
-  expect(told.filter(({ name, stallMs, said }) => stallMs > stallMsMax || !dribbled[name]?.says.test(said))).toEqual([])
+test('nor when it is good and large, or comes in chunks of one byte, and it is understood', async () => {
+  const told = await read(Object.keys(particular))
+  expect(told.filter(({ name, stallMs, said }) => stallMs > stallMsMax || !particular[name]?.says.test(said))).toEqual(
+    [],
+  )
 }, 120_000)

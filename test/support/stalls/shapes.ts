@@ -30,6 +30,7 @@ export const jsonShapes: Readonly<Record<string, (bytes: number) => string>> = {
   'a list that is never closed': (bytes) => '['.repeat(bytes),
   'an object that is never closed': (bytes) => '{"a":'.repeat(Math.floor(bytes / 5)),
   'short texts': list('"a"'),
+  'texts that are all different': (bytes) => `[${filled(bytes - 2, (at) => (at === 0 ? '"0"' : `,"${at}"`))}]`,
   'texts of escapes': list('"\\u0041\\n"'),
   'half characters': list('"\\ud800"'),
   'a text of escapes': text('\\u0041'),
