@@ -169,8 +169,12 @@ const bigTool = (name: string, bytes: number): object => ({
   inputSchema: { type: 'object' },
 })
 
-test('a credential that has expired is not to be replaced while its authorization server is away', async () => {
-  const person = await berth.token('expired')
+test.each([
+  ['expired', '2020-01-01T00:00:00Z'],
+  ['refused', '2099-01-01T00:00:00Z'],
+  ['lasting', null],
+])('a credential (%s) is not to be replaced while its authorization server is away', async (name, expires_at) => {
+  const person = await berth.token(name)
   const post = (path: string, body: object) =>
     berth.call<{ id: string }>('POST', `/agents/v1${path}`, { token: person, body })
   const vault = await post('/vaults', { display_name: 'v' })
@@ -184,12 +188,15 @@ test('a credential that has expired is not to be replaced while its authorizatio
     type: 'mcp_oauth',
     mcp_server_url: closed.url,
     access_token: 'old',
-    expires_at: '2020-01-01T00:00:00Z',
+    expires_at,
   }
   const made = await post(`/vaults/${vault.body.id}/credentials`, { display_name: 'c', auth: { ...auth, refresh } })
   expect(made.status, JSON.stringify(made.body)).toBe(201)
   expect(await discover({ closed: closed.url }, person)).toMatchObject([
-    { status: 'unreachable', error: expect.stringContaining('cannot be renewed now. Try again later.') },
+    {
+      status: 'unreachable',
+      error: expect.stringContaining('token endpoint that renews it could not be reached. Try again later.'),
+    },
   ])
   await berth.call('POST', `/agents/v1/vaults/${vault.body.id}/credentials/${made.body.id}/archive`, { token: person })
   await post(`/vaults/${vault.body.id}/credentials`, { display_name: 'c', auth })

@@ -13,6 +13,7 @@ import {
   type McpConnection,
 } from '#src/resources/agents/mcp-services/rows.ts'
 import { connectionBearer } from '#src/resources/agents/mcp-services/tokens.ts'
+import { newerOf } from '#src/resources/agents/mcp/refreshing.ts'
 import { returnUrl, startConnectorWorld, type ConnectorWorld } from '../../support/connectors/world.ts'
 import { idsOf } from '../../support/makers.ts'
 
@@ -97,7 +98,7 @@ test('a process that is killed while the server answers loses nothing: the next 
   child.kill('SIGKILL')
   await once(child, 'exit')
   const bearer = await connectionBearer(world.berth.services, connection)
-  const newer = await bearer.renew()
+  const newer = newerOf(await bearer.renew())
   expect(world.authority.scopesOf(newer?.token ?? '', world.tools.url)).toEqual(['read'])
   expect((await row()).tokenGeneration).toBe(connection.tokenGeneration + 1)
   expect(refreshes()).toHaveLength(2)
@@ -153,17 +154,18 @@ test('an operator’s client that is not accepted for a while ends no connection
   const office = await row('office')
   world.authority.clients.set('ours', { id: 'ours', secret: 'another', redirects })
   const bearer = await connectionBearer(world.berth.services, office)
-  expect(await bearer.renew()).toBeNull()
+  expect(await bearer.renew()).toBe('undecided')
   expect((await world.services())['office']).toMatchObject({ connected: true })
   world.authority.clients.set('ours', { id: 'ours', secret: 'ofTheOperator', redirects })
-  expect(await bearer.renew()).not.toBeNull()
+  expect(newerOf(await bearer.renew())).not.toBeNull()
 })
 
 test('nobody is told to connect again because the authorization server is away', async () => {
   const tools = () => world.call('GET', '/mcp-services/desk/tools')
   world.authority.endAccess()
   world.authority.intercept = (req, res) => req.url === '/token' && Boolean(res.writeHead(503).end())
-  const message = 'The sign-in to Desk cannot be renewed now. Try again later.'
+  const message =
+    'The sign-in to Desk cannot be renewed now: its authorization server gave no new token. Try again later.'
   expect(await tools()).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable', message } } })
   expect((await world.services())['desk']).toMatchObject({ connected: true })
   world.authority.intercept = null

@@ -16,7 +16,7 @@ import {
   type StaticBearerSecrets,
 } from './rows.ts'
 import { refreshCredential } from './oauth-refresh.ts'
-import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
+import { newerOf, notRenewedBy, type RefreshServices, type Renewal } from '#src/resources/agents/mcp/refreshing.ts'
 import type { Bearer } from '#src/resources/agents/mcp/servers.ts'
 
 /** The owner of the vaults: vaults of others are ignored, whatever ids are given. Stored uuids. */
@@ -62,23 +62,23 @@ export async function credentialFor(
   const ending =
     auth.type === 'mcp_oauth' && auth.expires_at !== null && Date.parse(auth.expires_at) < nowMs() + earlyMs
   if (!ending || credential.refusedGeneration === credential.tokenGeneration) return bearer
-  return (await refreshBearer(services, bearer)) ?? bearer
+  return newerOf(await refreshBearer(services, bearer)) ?? bearer
 }
 
-/** A newer token after a server refused this one with 401; null when there is none. */
+/** A newer token after a server refused this one with 401. */
 export async function refreshBearer(
   services: RefreshServices,
   { credentialId, tokenGeneration }: BearerCredential,
-): Promise<BearerCredential | null> {
+): Promise<Renewal<BearerCredential>> {
   const refused = await findOne(
     services.db,
     sql`select 1 from vault_credentials where id = ${credentialId} and refused_generation = token_generation and token_generation = ${tokenGeneration}`,
   )
   if (refused) return null
   const outcome = await refreshCredential(services, credentialId, tokenGeneration)
-  return outcome.status === 'succeeded'
-    ? { credentialId, token: outcome.accessToken, tokenGeneration: outcome.tokenGeneration }
-    : null
+  if (outcome.status === 'succeeded')
+    return { credentialId, token: outcome.accessToken, tokenGeneration: outcome.tokenGeneration }
+  return notRenewedBy(outcome)
 }
 
 /** The same as `credentialFor`, for a request to a tool server. */
@@ -92,31 +92,13 @@ export async function vaultBearer(
   return found && bearerOf(services, found)
 }
 
-/**
- * Whether the token for this server has expired and may yet be renewed: its authorization server neither gave another one nor said
- * that it will not, as when it is away.
- */
-export async function isRenewedLater(
-  { db, sealer }: RefreshServices,
-  owner: VaultOwner,
-  vaultIds: readonly string[],
-  mcpServerUrl: string,
-): Promise<boolean> {
-  const [credential] = await readUsable(db, owner, vaultIds, 'mcp_server_url', normalServerUrl(mcpServerUrl))
-  if (!credential || credential.auth.type !== 'mcp_oauth') return false
-  const { auth, refusedGeneration, tokenGeneration } = credential
-  const hasRefreshToken = auth.refresh !== null && openSecrets<McpOauthSecrets>(sealer, credential)?.refresh_token
-  const hasExpired = auth.expires_at !== null && Date.parse(auth.expires_at) < nowMs() + earlyMs
-  return Boolean(hasRefreshToken) && hasExpired && refusedGeneration !== tokenGeneration
-}
-
 function bearerOf(services: RefreshServices, credential: BearerCredential): Bearer {
   return {
     of: credential.credentialId,
     token: credential.token,
     async renew() {
       const newer = await refreshBearer(services, credential)
-      return newer && bearerOf(services, newer)
+      return newer === null || typeof newer === 'string' ? newer : bearerOf(services, newer)
     },
   }
 }

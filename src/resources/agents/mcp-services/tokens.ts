@@ -5,6 +5,8 @@ import { nowMs } from '#src/platform/clock.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import {
+  newerOf,
+  notRenewedBy,
   refreshOnce,
   type GrantedTokens,
   type RefreshServices,
@@ -35,7 +37,7 @@ export async function connectionBearer(services: RefreshServices, connection: Mc
   const bearer = bearerOf(services, connection, openSecrets(services.sealer, connection).access_token, tokenGeneration)
   const isEnding = expiresAt !== null && Date.parse(expiresAt) < nowMs() + connectorLimits.earlySeconds * 1000
   if (!isEnding || isRefused(connection)) return bearer
-  return (await bearer.renew()) ?? bearer
+  return newerOf(await bearer.renew()) ?? bearer
 }
 
 function bearerOf(
@@ -53,9 +55,10 @@ function bearerOf(
       const outcome = await refreshOnce(services, storeOf(services, connection.id), tokenGeneration)
       if (outcome.status === 'no_refresh_token')
         await transaction(services.db, (tx) => noteRefusal(tx, { ...now, tokenGeneration }))
-      return outcome.status === 'succeeded'
-        ? bearerOf(services, connection, outcome.accessToken, outcome.tokenGeneration)
-        : null
+      if (outcome.status === 'succeeded')
+        return bearerOf(services, connection, outcome.accessToken, outcome.tokenGeneration)
+      const after = await findConnectionRow(services.db, connection.id)
+      return after && !isRefused(after) ? notRenewedBy(outcome) : null // a client that is unknown is refused for good
     },
   }
 }

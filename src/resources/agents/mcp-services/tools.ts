@@ -5,7 +5,7 @@ import { listServerTools, type Bearer, type McpOrder, type McpOutcome } from '#s
 import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
 import { noteToolsCount } from './choices.ts'
 import type { ConnectorOwner } from './people.ts'
-import { findConnectionRow, isRefused, noteMissingScope, type McpConnection } from './rows.ts'
+import { noteMissingScope } from './rows.ts'
 import type { McpService } from './services.ts'
 import { connectionBearer } from './tokens.ts'
 
@@ -21,9 +21,12 @@ export async function serviceOutcome<Result>(
   outcome: McpOutcome<Result>,
 ): Promise<McpOutcome<Result>> {
   if (outcome.status !== 'auth_required') return outcome
-  const { missingScope } = outcome
-  if (connection && missingScope === null && (await isGoodLater(services, connection)))
-    return { status: 'unreachable', error: `The sign-in to ${name} cannot be renewed now. Try again later.` }
+  const { missingScope, notRenewed } = outcome
+  if (missingScope === null && notRenewed)
+    return {
+      status: 'unreachable',
+      error: `The sign-in to ${name} cannot be renewed now: its authorization server ${notRenewed === 'unreachable' ? 'could not be reached' : 'gave no new token'}. Try again later.`,
+    }
   if (connection && missingScope !== null)
     await transaction(services.db, (tx) => noteMissingScope(tx, connection, missingScope))
   const error =
@@ -31,15 +34,6 @@ export async function serviceOutcome<Result>(
       ? refusedSentence(name)
       : `${name} asks for more than its connection allows (${missingScope}). Connect it again to allow that.`
   return { ...outcome, error }
-}
-
-/**
- * Whether a connection whose token was not accepted may be good later: its authorization server neither gave another
- * token nor said that it will not.
- */
-async function isGoodLater({ db }: RefreshServices, { id, tokenGeneration }: McpConnection): Promise<boolean> {
-  const now = await findConnectionRow(db, id)
-  return now !== undefined && now.tokenGeneration === tokenGeneration && !isRefused(now)
 }
 
 /** Lists the tools of a service, within 10 s and 1 MiB, and remembers how many there are. */

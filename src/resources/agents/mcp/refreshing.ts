@@ -44,6 +44,22 @@ export type RefreshResult<Held> =
   | { status: 'failed'; refused: boolean; answer: HttpAnswer; sent: Held }
   | { status: 'connect_error' | 'no_refresh_token' | 'gone' }
 
+/** A newer token; null when there will be none; otherwise why there is none now, and may be one later. */
+export type Renewal<Newer> = Newer | NotRenewed | null
+/** `unreachable`: the token endpoint was. `undecided`: it gave none, and did not say that it never will. */
+export type NotRenewed = 'unreachable' | 'undecided'
+
+/** The newer token, if there is one now. */
+export function newerOf<Newer extends object>(renewal: Renewal<Newer>): Newer | null {
+  return typeof renewal === 'string' ? null : renewal
+}
+
+/** What a refresh that gave no token means for later; null when nothing will come of it. */
+export function notRenewedBy(outcome: RefreshResult<unknown>): NotRenewed | null {
+  if (outcome.status === 'connect_error') return 'unreachable'
+  return outcome.status === 'failed' && !outcome.refused ? 'undecided' : null
+}
+
 const underWay = new Map<string, Promise<RefreshResult<never>>>()
 
 /**

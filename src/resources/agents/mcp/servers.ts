@@ -13,18 +13,19 @@ import { log } from '#src/platform/log.ts'
 import { createMasker } from '#src/platform/masking.ts'
 import { isDatabaseAway } from '#src/platform/postgres.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
-import type { RefreshServices } from '#src/resources/agents/mcp/refreshing.ts'
+import { newerOf, type NotRenewed, type RefreshServices, type Renewal } from '#src/resources/agents/mcp/refreshing.ts'
 
-/** A token for a server. `of`: what it is a token of. `renew` gets a newer one after the server refused it; null when there is none. */
-export type Bearer = { of: string; token: string; renew: () => Promise<Bearer | null> }
+/** A token for a server. `of`: what it is a token of. `renew` gets a newer one after the server refused it. */
+export type Bearer = { of: string; token: string; renew: () => Promise<Renewal<Bearer>> }
 
 /**
- * The outcome of a request to a server. `missingScope`: the scopes that it asks for and the token does not have. `error` is a sentence of ours, because a server's own message may contain
+ * The outcome of a request to a server. `missingScope`: the scopes that it asks for and the token does not have. `notRenewed`: why a
+ * token that was refused may be renewed later. `error` is a sentence of ours, because a server's own message may contain
  * anything.
  */
 export type McpOutcome<Result> =
   | { status: 'ok'; result: Result }
-  | { status: 'auth_required'; error: string; missingScope: string | null }
+  | { status: 'auth_required'; error: string; missingScope: string | null; notRenewed?: NotRenewed }
   | { status: 'unreachable'; error: string }
 
 /**
@@ -78,6 +79,7 @@ export async function askMcpServer<Result>(
     return maskedValue(createMasker(given === null ? [] : [given.token]), result, false) as Promise<Result>
   }
   let credential: Bearer | null = null
+  let notRenewed: NotRenewed | undefined
   const ours: { fault?: Error } = {}
   try {
     credential = await bearer().catch((error: unknown) => {
@@ -87,7 +89,9 @@ export async function askMcpServer<Result>(
     try {
       return { status: 'ok', result: await ask(credential) }
     } catch (error) {
-      const newer = noticed.refused() && credential ? await credential.renew() : null
+      const renewal = noticed.refused() && credential ? await credential.renew() : null
+      if (typeof renewal === 'string') notRenewed = renewal
+      const newer = newerOf(renewal)
       if (!newer) throw error
       return { status: 'ok', result: await ask(newer) }
     }
@@ -95,6 +99,7 @@ export async function askMcpServer<Result>(
     if (ours.fault) throw ours.fault // our own faults say nothing about the server
     if (error instanceof OwnFault) throw error.cause
     const refusal = refusalOf(noticed, credential !== null)
+    if (refusal?.status === 'auth_required' && notRenewed) return { ...refusal, notRenewed }
     if (refusal) return refusal
     const why = whyUnreachable(error, noticed.failure(), late, limitMs)
     log.debug({ reason: why }, 'a tool server could not be asked') // not the server's message, which may contain what it was sent

@@ -4,7 +4,7 @@
  */
 import type { McpToolList } from '#src/drivers/mcp/tools.ts'
 import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
-import { isRenewedLater, vaultBearer } from '#src/resources/agents/credentials/use.ts'
+import { vaultBearer } from '#src/resources/agents/credentials/use.ts'
 import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
 import { servicesOf } from '#src/resources/agents/mcp-services/services.ts'
 import {
@@ -73,11 +73,10 @@ function serversOf(
     const bearer = async (): Promise<Bearer | null> =>
       userId === null ? null : vaultBearer(services, { organizationId, userId }, vaultIds, url)
     const keeper = keeperOf(services, sessionId, url)
-    const told = async <Result>(outcome: McpOutcome<Result>): Promise<McpOutcome<Result>> => {
-      if (outcome.status !== 'auth_required' || outcome.missingScope !== null || userId === null) return outcome
-      const isLater = await isRenewedLater(services, { organizationId, userId }, vaultIds, url)
-      return isLater ? { status: 'unreachable', error: renewedLater } : outcome
-    }
+    const told = async <Result>(outcome: McpOutcome<Result>): Promise<McpOutcome<Result>> =>
+      outcome.status === 'auth_required' && outcome.missingScope === null && outcome.notRenewed
+        ? { status: 'unreachable', error: renewedLater[outcome.notRenewed] }
+        : outcome
     return {
       name,
       url,
@@ -91,8 +90,12 @@ function serversOf(
   })
 }
 
-const renewedLater =
-  'The token of the credential for this server has expired, and cannot be renewed now. Try again later.'
+const renewedLater = {
+  unreachable:
+    'The server refuses the token of its credential, and the token endpoint that renews it could not be reached. Try again later.',
+  undecided:
+    'The server refuses the token of its credential, and the token endpoint that renews it gave no other one now. Try again later.',
+} as const
 
 async function connectorsOf(
   services: RefreshServices,
