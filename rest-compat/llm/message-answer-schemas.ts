@@ -12,6 +12,8 @@ const counts = {
   output_tokens: wholeNumber,
   output_tokens_details: object({ thinking_tokens: wholeNumber }),
   server_tool_use: nothing,
+  iterations: nothing,
+  fallback_credit: nothing,
 }
 const usage = titled(
   'MessageUsage',
@@ -26,7 +28,7 @@ const usage = titled(
 
 const block = titled('MessageBlock', {
   oneOf: [
-    object({ type: oneOf('text'), text }),
+    object({ type: oneOf('text'), text, citations: { ...list(anyObject), description: 'Always empty.' } }),
     object({
       type: oneOf('thinking'),
       thinking: text,
@@ -68,6 +70,7 @@ export const wholeMessage = titled(
     ...stop,
     container: nothing,
     diagnostics: nothing,
+    context_management: nothing,
     usage,
   }),
 )
@@ -92,7 +95,7 @@ export const messageError = titled('MessageError', failed)
 const delta: Json = {
   oneOf: [
     object({ type: oneOf('text_delta'), text }),
-    object({ type: oneOf('thinking_delta'), thinking: text }),
+    object({ type: oneOf('thinking_delta'), thinking: text, estimated_tokens: nothing }),
     object({ type: oneOf('signature_delta'), signature: text }),
     object({ type: oneOf('input_json_delta'), partial_json: text }),
   ],
@@ -113,14 +116,22 @@ export const messageEvent = titled('MessageEvent', {
         },
       },
     ),
-    object({ type: oneOf('message_delta'), delta: object({ ...stop, container: nothing }), usage: object(counts) }),
+    object({
+      type: oneOf('message_delta'),
+      delta: object({ ...stop, container: nothing }),
+      usage: object(counts),
+      context_management: nothing,
+    }),
     object({ type: oneOf('message_stop') }),
     messageError,
   ],
 })
 
 /** The answer of `POST /v1/messages/count_tokens`. */
-export const tokenCount = titled('MessageTokenCount', object({ input_tokens: wholeNumber }))
+export const tokenCount = titled(
+  'MessageTokenCount',
+  object({ input_tokens: wholeNumber, context_management: nothing }),
+)
 
 /** Headers of every answer of both. */
 export const messageHeaders: Readonly<Record<string, string>> = {

@@ -31,8 +31,8 @@ export function messageEventText(answering: Answering, request: AskedFor): Strea
   let text = ''
   let hasStarted = false
   let place = -1
-  const delta = (type: string, field: string, value: string): void => {
-    text += `event: content_block_delta\ndata: {"type":"content_block_delta","index":${place},"delta":{"type":"${type}","${field}":${JSON.stringify(value)}}}\n\n`
+  const delta = (type: string, field: string, value: string, more = ''): void => {
+    text += `event: content_block_delta\ndata: {"type":"content_block_delta","index":${place},"delta":{"type":"${type}","${field}":${JSON.stringify(value)}${more}}}\n\n`
   }
   const blocks = new MessageBlocks({
     start(block) {
@@ -40,7 +40,7 @@ export function messageEventText(answering: Answering, request: AskedFor): Strea
       text += eventOf('content_block_start', { type: 'content_block_start', index: place, content_block: begun(block) })
     },
     text: (piece) => delta('text_delta', 'text', piece),
-    thinking: (piece) => delta('thinking_delta', 'thinking', piece),
+    thinking: (piece) => delta('thinking_delta', 'thinking', piece, ',"estimated_tokens":null'), // the beta’s types have it
     signature: (signature) => delta('signature_delta', 'signature', signature),
     input: (piece) => delta('input_json_delta', 'partial_json', piece),
     stop(extra) {
@@ -64,6 +64,7 @@ export function messageEventText(answering: Answering, request: AskedFor): Strea
         container: null,
       },
       usage: tokenCounts(event.usage),
+      context_management: null,
     })
     text += 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
   }
@@ -132,6 +133,7 @@ function messageOf(
     model: model.id,
     container: null,
     diagnostics: null,
+    context_management: null,
     content,
     stop_reason: stop?.reason ?? null,
     stop_sequence: stop?.sequence ?? null,
@@ -150,7 +152,7 @@ function messageOf(
 function begun(block: StartedBlock): Record<string, unknown> {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: '' }
+      return { type: 'text', text: '', citations: [] }
     case 'thinking':
       return { type: 'thinking', thinking: '', signature: '' }
     case 'redacted_thinking':
@@ -164,7 +166,7 @@ function begun(block: StartedBlock): Record<string, unknown> {
 function complete(block: StartedBlock, whole: string, signature: string): Record<string, unknown> {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: whole } // without citations, as at Anthropic: some clients refuse null
+      return { type: 'text', text: whole, citations: [] } // none: some clients refuse null
     case 'thinking':
       return { type: 'thinking', thinking: whole, signature }
     case 'redacted_thinking':
@@ -210,6 +212,8 @@ function tokenCounts({
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
     server_tool_use: null,
+    iterations: null, // one request is one iteration here
+    fallback_credit: null,
   }
 }
 

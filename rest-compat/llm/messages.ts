@@ -76,7 +76,7 @@ export const countTokensRoute: HandWritten = {
           try {
             const { inputTokens, upstream, attempts } = await countRequest(asked, end.gone.signal)
             reply.headers(attemptHeaders(upstream, attempts))
-            body = JSON.stringify({ input_tokens: inputTokens })
+            body = JSON.stringify({ input_tokens: inputTokens, context_management: null })
           } catch (error) {
             await claim?.release() // nothing was sent: the same key may be used again
             throw error

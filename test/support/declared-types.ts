@@ -167,6 +167,7 @@ class Reader {
   }
 
   #postfix(): Shape {
+    this.#take('readonly') // says nothing of the value
     let shape = this.#primary()
     while (this.#peek() === '[' && this.#tokens[this.#at + 1] === ']') {
       this.#at += 2

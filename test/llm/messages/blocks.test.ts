@@ -65,13 +65,13 @@ describe('a stream', () => {
     const text = messageEventText(answering, asked)
     const first = text.batch([{ type: 'usage', usage: { inputTokens: 10, cacheReadTokens: 3 } }, said('a "b"\n')])
     expect(first).toBe(
-      'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_x","type":"message","role":"assistant","model":"a/b","container":null,"diagnostics":null,"content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"usage":{"input_tokens":7,"cache_creation_input_tokens":0,"cache_read_input_tokens":3,"output_tokens":0,"output_tokens_details":{"thinking_tokens":0},"server_tool_use":null,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"service_tier":null,"inference_geo":null,"speed":"standard"}}}\n\n' +
-        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n' +
+      'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_x","type":"message","role":"assistant","model":"a/b","container":null,"diagnostics":null,"context_management":null,"content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"usage":{"input_tokens":7,"cache_creation_input_tokens":0,"cache_read_input_tokens":3,"output_tokens":0,"output_tokens_details":{"thinking_tokens":0},"server_tool_use":null,"iterations":null,"fallback_credit":null,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"service_tier":null,"inference_geo":null,"speed":"standard"}}}\n\n' +
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":[]}}\n\n' +
         'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a \\"b\\"\\n"}}\n\n',
     )
     expect(text.batch([end()])).toBe(
       'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n' +
-        'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"container":null},"usage":{"input_tokens":5,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":5,"output_tokens_details":{"thinking_tokens":1},"server_tool_use":null}}\n\n' +
+        'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"container":null},"usage":{"input_tokens":5,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":5,"output_tokens_details":{"thinking_tokens":1},"server_tool_use":null,"iterations":null,"fallback_credit":null},"context_management":null}\n\n' +
         'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     )
   })
