@@ -17,12 +17,12 @@ tar -czf "$folder/source.tar.gz" -C "$folder" main.js
 call "$SERVER_URL/api/v1/compute/uploads" -d "{\"organization_id\": \"$organization\"}" > "$folder/upload.json"
 curl -sS --fail-with-body -T "$folder/source.tar.gz" -H 'Content-Type: application/octet-stream' "$(pick it.upload_url < "$folder/upload.json")"
 
-# What to do with it. REST takes the spec as the bytes of its JSON.
-spec=$(pick 'JSON.stringify([...Buffer.from(JSON.stringify({
+# What to do with it.
+spec=$(pick 'JSON.stringify({
   context: it.binary_url,
   commands: ["node main.js", "mkdir dist", "node main.js > dist/out.txt"],
   output: { type: "artifact", name: "hello", path: "dist" },
-}))])' < "$folder/upload.json")
+})' < "$folder/upload.json")
 build=$(call "$SERVER_URL/api/v1/build/jobs" -d "{\"org_id\": \"$organization\", \"spec\": $spec}" | pick it.id)
 
 # The log from its beginning; the stream ends with the build.

@@ -55,7 +55,7 @@ builder.scalarType('Bytes', {
 })
 
 builder.scalarType('ByteList', {
-  description: 'Bytes, as a list of integers from 0 to 255.',
+  description: 'JSON in its UTF-8 bytes, as a list of integers from 0 to 255, or the value that they spell.',
   serialize: (value) => value,
   parseValue: (value) => value, // the resource that reads it has better error messages
 })

@@ -36,7 +36,7 @@ export const exampleBodies: Readonly<Record<string, unknown>> = {
   createBuild: {
     org_id: id('organization'),
     repo_url: 'https://github.com/acme/shop',
-    spec: [...new TextEncoder().encode(JSON.stringify(buildSpec))],
+    spec: buildSpec,
   },
   disconnectCodeHost: { id: id('codeHostLink') },
   createCodeHostRepository: { name: 'shop', private: true },

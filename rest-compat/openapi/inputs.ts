@@ -153,9 +153,11 @@ function objectSchema(
   const shapeOf = (field: GraphQLInputField): Json =>
     isJsonObject(field.extensions)
       ? anyObject
-      : neverNull.includes(memberWord(type, field.name))
-        ? inputSchema(field.type, components)
-        : fieldSchema(field.type, components)
+      : typeof field.extensions['or'] === 'string'
+        ? eitherSchema(type, field, field.extensions['or'], components)
+        : neverNull.includes(memberWord(type, field.name))
+          ? inputSchema(field.type, components)
+          : fieldSchema(field.type, components)
   return {
     type: 'object',
     properties: Object.fromEntries(
@@ -167,6 +169,17 @@ function objectSchema(
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   }
+}
+
+/** A field that takes what another field of its input does, too, which REST therefore does not have. */
+function eitherSchema(
+  type: GraphQLInputObjectType,
+  field: GraphQLInputField,
+  other: string,
+  components: Components,
+): Json {
+  const second = type.getFields()[other]?.type ?? field.type
+  return { anyOf: [inputSchema(second, components), inputSchema(field.type, components)] }
 }
 
 /** What a field of an input says of itself, with the keys and words of REST. */

@@ -236,12 +236,13 @@ mutationOf(
     spec: t.field({
       type: buildSpecInput,
       description: 'What to build, and how. Give either this or `specBytes`.',
-      extensions: { word: null }, // REST takes a spec as bytes
+      extensions: { word: null }, // REST has one key for both
     }),
     specBytes: t.field({
       type: 'ByteList',
-      description: 'What to build, and how, as the UTF-8 bytes of a JSON object of the schema `berth.build/v1`.',
-      extensions: { word: 'spec' },
+      description:
+        'What to build, and how: a JSON object of the schema `berth.build/v1`, or the list of its UTF-8 bytes.',
+      extensions: { word: 'spec', or: 'spec' },
     }),
     repoUrl: t.string({ description: 'The repository: https:// or ssh://, or http:// for host.berth.internal.' }),
     gitRef: t.string({ description: 'A branch or tag; the default branch if omitted.' }),

@@ -115,7 +115,6 @@ describe('a submission', () => {
     ['missing', undefined],
     ['null', null],
     ['empty', []],
-    ['an object', { commands: [] }],
     ['a text', '{}'],
     ['of halves', [1.5]],
     ['of negatives', [-1]],
@@ -164,6 +163,39 @@ describe('a submission', () => {
       (await berth.call<{ jobs: Job[] }>('GET', `/api/v1/build/jobs?org_id=${organizationOf(token)}`, { token })).body
         .jobs,
     ).toEqual([])
+  })
+
+  test('whose spec is an object is the same as one of its bytes', async () => {
+    const spec = {
+      commands: ['true'],
+      env: { A: 'ü' },
+      output: { type: 'template', name: 'kept' },
+      timeout_seconds: 60,
+    }
+    const [object, list] = await Promise.all([post(order({ spec })), post(order({ spec: bytes(spec) }))])
+    const kept = await Promise.all(
+      [object, list].map(async ({ status, body }) => {
+        expect(status).toBe(201)
+        const row = await findBuildRow(berth.services.db, uuidOf(body))
+        return row && openSpec(berth.services.sealer, row)
+      }),
+    )
+    expect(kept[0]).toMatchObject(spec)
+    expect(kept[1]).toEqual(kept[0])
+  })
+
+  test.each([
+    [{ comands: [] }, 'comands'],
+    [{ builder: 'COMMAND' }, 'builder'],
+    [{ env: { A: null } }, 'env'],
+    [{ resources: { vcpu_count: 1 } }, 'vcpu_count'],
+    [{ commands: ['x'.repeat(limits.buildSpecBytes)] }, 'bytes'],
+    ['{}', 'JSON object'],
+    [null, 'spec'],
+    [true, 'JSON object'],
+  ])('whose spec as an object is wrong is refused with a sentence', async (spec, words) => {
+    const { status, body } = await post({ ...order(), spec })
+    expect([status, body.message]).toEqual([400, expect.stringContaining(words)])
   })
 
   test.each<[Record<string, unknown>, string]>([

@@ -35,7 +35,10 @@ const outputInput = builder.inputType('BuildOutputInput', {
 const resourcesInput = builder.inputType('BuildResourcesInput', {
   description: 'The size of a build’s VM.',
   fields: (t) => ({
-    vcpuCount: t.int({ description: 'Virtual processors, 1 to 16; 2 by default.' }),
+    vcpuCount: t.int({
+      description: 'Virtual processors, 1 to 16; 2 by default.',
+      extensions: { word: 'vcpu' },
+    }),
     memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 by default.' }),
   }),
 })

@@ -94,14 +94,15 @@ const hints: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads a spec sent as bytes: an array of 0 to 255 that is UTF-8 JSON.
+ * Reads a spec sent as bytes, an array of 0 to 255 that is UTF-8 JSON, or as the object itself.
  * @throws BerthError as readSpec.
  */
 export function readSpecBytes(given: unknown): BuildSpec {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return readSpec(given)
   if (!Array.isArray(given) || given.length === 0)
     throw new BerthError(
       'invalid_spec',
-      'spec must be a list of bytes, and not an empty one: the UTF-8 bytes of a JSON object, such as [123,125] for {}.',
+      'spec must be a JSON object, such as {}, or the list of its UTF-8 bytes, such as [123,125].',
     )
   if (given.length > limits.buildSpecBytes) throw tooLong()
   if (!given.every((byte) => typeof byte === 'number' && Number.isInteger(byte) && byte >= 0 && byte <= 255))
