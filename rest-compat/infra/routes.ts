@@ -6,6 +6,8 @@ import { pushRoute } from './code-host/pushes.ts'
 import { databaseRoutes } from './databases.ts'
 import { domainRoutes } from './domains.ts'
 import { databaseBackupRoutes } from './database-backups.ts'
+import { folderRoutes } from './folders.ts'
+import { functionRoutes } from './functions.ts'
 import { proxyRoutes } from './proxies.ts'
 import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
@@ -21,6 +23,8 @@ export const infraRoutes: Routes = {
   ...vmEnvRoutes,
   ...vmCommandRoutes,
   ...vmFileRoutes,
+  ...folderRoutes,
+  ...functionRoutes,
   ...buildRoutes,
   ...codeHostRoutes,
   ...databaseRoutes,

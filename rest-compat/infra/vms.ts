@@ -1,7 +1,21 @@
 /** VMs, and the event stream of one. */
-import type { Routes } from '../routes.ts'
+import type { Route, Routes } from '../routes.ts'
 
 const shortVm = 'vm_id: id status ip_address: ipAddress'
+
+/** A path of ours that asks for another status: it answers at once, and the events tell when the status is reached. */
+function statusRoute(verb: string, summary: string): Route {
+  const Verb = verb[0]?.toUpperCase() + verb.slice(1)
+  return {
+    status: 200,
+    errors: [404, 409],
+    additive: true,
+    into: { vm_id: 'id' },
+    summary,
+    operation: `mutation ${verb}Vm ($input: ${Verb}VmInput!) { ${verb}Vm(input: $input) { body: vm { ...${Verb}Vm } } }
+      fragment ${Verb}Vm on Vm { ${shortVm} desired_status: desiredStatus }`,
+  }
+}
 
 /** VMs, sandboxes, and the events of one VM. */
 export const vmRoutes: Routes = {
@@ -39,6 +53,19 @@ export const vmRoutes: Routes = {
     summary: 'One VM',
     operation: `query getVm ($vm_id: ID!) { body: vm(id: $vm_id) { ${shortVm} } }`,
   },
+  'PATCH /api/v1/vms/{vm_id}': {
+    status: 200,
+    errors: [400, 404],
+    additive: true,
+    into: { vm_id: 'id' },
+    summary: 'Changes the name, the metadata or the network policy of a VM',
+    operation: `mutation updateVm ($input: UpdateVmInput!) { updateVm(input: $input) { body: vm { ...ChangedVm } } }
+      fragment ChangedVm on Vm { ${shortVm} name metadata }`,
+  },
+  'POST /api/v1/vms/{vm_id}/start': statusRoute('start', 'Starts a stopped or failed VM from its disk'),
+  'POST /api/v1/vms/{vm_id}/stop': statusRoute('stop', 'Stops a running VM; its disk stays'),
+  'POST /api/v1/vms/{vm_id}/pause': statusRoute('pause', 'Saves a running VM with its memory'),
+  'POST /api/v1/vms/{vm_id}/resume': statusRoute('resume', 'Continues a paused VM where it was'),
   'DELETE /api/v1/vms/{vm_id}': {
     status: 204,
     errors: [401, 404, 500],

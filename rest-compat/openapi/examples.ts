@@ -24,6 +24,7 @@ const credential = {
 export const exampleBodies: Readonly<Record<string, unknown>> = {
   createVm: { name: 'my-vm', memory_mb: 1024, ttl_seconds: 3600 },
   runSandbox: { language: 'python', code: 'print(6 * 7)' },
+  updateVm: { name: 'web', network_policy: { type: 'limited', allowed_hosts: ['example.com'] } },
   setVmEnv: { NODE_ENV: 'production' },
   replaceVmEnv: { NODE_ENV: 'production' },
   execInVm: { command: 'wc', args: ['-l'], env: { LANG: 'C' }, stdin: 'one\ntwo\n', user: 'user', timeout: 10 },
@@ -46,6 +47,10 @@ export const exampleBodies: Readonly<Record<string, unknown>> = {
   createDomain: { domain: 'shop.example.com', vm_id: id('vm'), vm_port: 8000 },
   activateDomain: { domain: 'shop.example.com' },
   linkDomain: { vm_id: id('vm'), vm_port: 8000 },
+  createFunction: { name: 'hello', build_id: id('build'), variables: { GREETING: 'Hello' } },
+  updateFunction: { idle_seconds: 60, start_seconds: 30, variables: { GREETING: null } },
+  deployFunction: { build_id: id('build'), start_command: 'node server.js' },
+  rollBackFunction: { to: id('functionVersion') },
   restoreBackup: { target_database_id: id('database') },
   createProxy: { service_name: 'web', vm_id: id('vm'), vm_port: 8000 },
   createUpload: { organization_id: id('organization') },

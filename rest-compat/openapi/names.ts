@@ -12,6 +12,8 @@ const nouns: Readonly<Record<string, string>> = {
   embeddings: 'Vectors of texts.',
   environments: 'Where sessions work: the configurations of their VMs.',
   files: 'Files for agents.',
+  folders: 'Workspace disks that outlive their VMs.',
+  functions: 'Programs that requests start, with their versions and logs.',
   groups: 'Sessions that talk with their user and with each other.',
   connectors: 'Services that people connect for their agents, and what they offer.',
   'peer-exchanges': 'What agents ask one another.',

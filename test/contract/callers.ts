@@ -104,6 +104,8 @@ export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof
     domain,
     org_id: organization,
     function: target.function,
+    function_id: target.function,
+    folder_id: folder,
     version: functionVersion,
     ref: externalRef,
     external_ref: externalRef,

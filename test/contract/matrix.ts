@@ -71,6 +71,20 @@ const peopleWrite = (yes: string, foreign: string): Outcomes => [
 /** Only a signature lets anybody in: all ten callers get the same. */
 export const signedOnly: Outcomes = Array.from({ length: 6 }, () => '401 unauthorized') as unknown as Outcomes // six of them
 
+const functionRows: Readonly<Record<string, RestRow>> = {
+  'GET /api/v1/functions': { outcomes: reads('200', '200') },
+  'POST /api/v1/functions': { outcomes: writes('201', '201'), body: { idle_seconds: 60 } },
+  'GET /api/v1/functions/{function_id}': { outcomes: reads('200', absent) },
+  'PATCH /api/v1/functions/{function_id}': { outcomes: writes('200', absent), body: { start_seconds: 60 } },
+  'DELETE /api/v1/functions/{function_id}': { outcomes: writes('204', absent) },
+  'POST /api/v1/functions/{function_id}/deploy': { outcomes: writes('400 invalid_request', absent), body: {} },
+  'POST /api/v1/functions/{function_id}/roll-back': { outcomes: writes('200', absent), body: { to: '{version}' } },
+  'POST /api/v1/functions/{function_id}/start': { outcomes: writes('503 capacity_unavailable', absent) },
+  'GET /api/v1/functions/{function_id}/versions': { outcomes: reads('200', absent) },
+  'GET /api/v1/functions/{function_id}/logs/stream': { outcomes: reads('200', absent), query: '?after=0' },
+  'GET /api/v1/functions/{function_id}/events': { outcomes: reads('200', absent) },
+}
+
 /** Every documented REST operation of the infrastructure surface that exists so far. */
 export const restRows: Readonly<Record<string, RestRow>> = {
   'GET /api/v1/vms': { outcomes: reads('200', '200') },
@@ -81,6 +95,14 @@ export const restRows: Readonly<Record<string, RestRow>> = {
     body: { command: 'true' },
   },
   'GET /api/v1/vms/{vm_id}': { outcomes: reads('200', absent) },
+  'PATCH /api/v1/vms/{vm_id}': { outcomes: writes('200', absent), body: { name: 'y' } },
+  'POST /api/v1/vms/{vm_id}/start': { outcomes: writes('200', absent) },
+  'POST /api/v1/vms/{vm_id}/stop': { outcomes: writes('200', absent) },
+  'POST /api/v1/vms/{vm_id}/pause': { outcomes: writes('200', absent) },
+  'POST /api/v1/vms/{vm_id}/resume': { outcomes: writes('200', absent) },
+  'GET /api/v1/folders': { outcomes: reads('200', '200') },
+  'DELETE /api/v1/folders/{folder_id}': { outcomes: writes('204', absent) },
+  ...functionRows,
   'DELETE /api/v1/vms/{vm_id}': { outcomes: writes('204', absent) },
   'GET /api/v1/vms/{vm_id}/events': { outcomes: reads('200', absent) },
   'GET /api/v1/vms/{vm_id}/env': { outcomes: reads('200', '403 forbidden') },

@@ -199,6 +199,19 @@ const values: Readonly<Record<string, unknown>> = {
   auth: undefined, // the target's has OAuth, whose secrets are not changed
   authorization_token: 'x',
   background: false,
+  binary_url: undefined, // nothing is uploaded
+  build_id: undefined, // no build has succeeded
+  'POST /api/v1/functions name': undefined, // two of one name are refused
+  'PATCH /api/v1/functions/{function_id} name': undefined,
+  'POST /api/v1/functions port': undefined, // nothing is deployed
+  'POST /api/v1/functions start_command': undefined,
+  idle_seconds: 60,
+  port: 8080,
+  start_command: 'true',
+  start_seconds: 60,
+  stdin: 'typed',
+  user: 'user',
+  variables: { A: 'x' },
   budget: { type: 'limit', max_list_cost: { amount: '1.00', currency: 'USD' } },
   builtin: undefined, // `mode` is given
   category: 'fact',
@@ -357,9 +370,10 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
       .replaceAll(
-        /(?:bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|svcn|sesn|sesrsc|sevt|file|skill|skillver|depl|drun|trg|fire|mem|pex|sch|srun|grp|gmsg|grun)_[0-9a-z]{26}/g,
+        /(?:fn|fnv|fld|bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|svcn|sesn|sesrsc|sevt|file|skill|skillver|depl|drun|trg|fire|mem|pex|sch|srun|grp|gmsg|grun)_[0-9a-z]{26}/g,
         'ID',
       )
+      .replaceAll(/fn-[0-9a-z-]+/g, 'FUNCTION')
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
       .replaceAll(/"verification_token":"[0-9a-f]{32}"/g, 'TOKEN')
       .replaceAll(/\d{13}-\d+/g, 'ENTRY')
@@ -370,7 +384,7 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(
     ([key, { body }]) =>
-      !/\/(?:events|stream|content|attachment)$|GET \/api\/v1\/(?:vms|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|skills|memories|vaults|sessions|deployments|deployment_runs|triggers|groups)$/.test(
+      !/\/(?:events|stream|content|attachment)$|GET \/api\/v1\/(?:vms|folders|functions|build\/jobs|databases|domains|organizations\/\{org_id\}\/domains)$|GET \/agents\/v1\/(?:agents|environments|files|skills|memories|vaults|sessions|deployments|deployment_runs|triggers|groups)$/.test(
         key,
       ) &&
       (variant === 'only what it needs' || fieldsOf(key).some(({ name }) => !(isObject(body) && name in body))),

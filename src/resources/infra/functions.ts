@@ -84,11 +84,12 @@ export async function createFunction(call: Call, order: FunctionOrder): Promise<
 
 /** What is said of a version makes no sense without one, and would be forgotten. @throws BerthError invalid_request. */
 function checkNothingDeployed(order: Deployment): void {
-  for (const field of ['startCommand', 'port'] as const)
-    if (isGiven(order[field]))
+  const { startCommand: start_command, port } = order
+  for (const [field, given] of Object.entries({ start_command, port }))
+    if (isGiven(given))
       throw new BerthError(
         'invalid_request',
-        `${field} belongs to a version, and nothing is deployed yet. Give binaryUrl or buildId too, or ${field} when you deploy.`,
+        `${field} belongs to a version, and nothing is deployed yet. Give binary_url or build_id too, or ${field} when you deploy.`,
         { field },
       )
 }

@@ -24,11 +24,11 @@ export async function readBinary(
   organizationId: string,
   { binaryUrl, buildId }: { binaryUrl?: string | null | undefined; buildId?: string | null | undefined },
 ): Promise<Binary> {
-  if (binaryUrl && buildId) throw refusal('Give binaryUrl or buildId, not both.', 'buildId')
+  if (binaryUrl && buildId) throw refusal('Give binary_url or build_id, not both.', 'build_id')
   if (buildId) return ofBuild(services, tx, organizationId, decodeId('build', buildId) ?? null)
-  if (!binaryUrl) throw refusal('binaryUrl or buildId is required: what is to be deployed.', 'binaryUrl')
+  if (!binaryUrl) throw refusal('binary_url or build_id is required: what is to be deployed.', 'binary_url')
   if (binaryUrl.length > functionLimits.binaryUrlLength)
-    throw refusal(`binaryUrl must have at most ${functionLimits.binaryUrlLength} characters.`, 'binaryUrl')
+    throw refusal(`binary_url must have at most ${functionLimits.binaryUrlLength} characters.`, 'binary_url')
   const [url = ''] = binaryUrl.split('?') // a build's outputUrl is signed
   const key = keyOfUrl(objectStore(services), url) ?? ''
   const [kind, , name = ''] = key.split('/')
@@ -39,8 +39,8 @@ export async function readBinary(
   const used = kind === 'compute' ? await useUpload({ ...services, db: tx }, organizationId, url) : undefined
   if (!used)
     throw refusal(
-      'binaryUrl must be the binary_url of an upload of this organization, or the outputUrl of one of its builds.',
-      'binaryUrl',
+      'binary_url must be the binary_url of an upload of this organization, or the URL of the output of one of its builds.',
+      'binary_url',
     )
   await checkFinished(services, used)
   return { objectKey: used, binaryUrl: url, buildId: null }
@@ -59,18 +59,18 @@ async function ofBuild(
     where id = ${id}::uuid and organization_id = ${organizationId} for share`,
   )
   if (!build)
-    throw refusal('buildId names no build of this organization. Give the id of one that has succeeded.', 'buildId')
+    throw refusal('build_id names no build of this organization. Give the id of one that has succeeded.', 'build_id')
   if (build.outputType === 'template')
     throw refusal(
       'The output of this build is a template, and a function needs a file. Build it with an output of the type artifact or function.',
-      'buildId',
+      'build_id',
     )
   if (build.key === null)
     throw refusal(
       build.status === 'succeeded'
         ? 'The output of this build has expired. Build it again.'
         : `This build is ${build.status}: only one that has succeeded can be deployed.`,
-      'buildId',
+      'build_id',
     )
   return binaryOfBuild(services, build.id, build.key)
 }
@@ -85,10 +85,10 @@ async function checkFinished(services: Pick<Background, 'config' | 'sealer'>, ke
   if (found && found.sizeBytes > 0) return
   if (found)
     throw refusal(
-      'The file at this binaryUrl is empty: PUT the program, or its archive, to a new upload_url.',
-      'binaryUrl',
+      'The file at this binary_url is empty: PUT the program, or its archive, to a new upload_url.',
+      'binary_url',
     )
-  throw refusal('Nothing was uploaded to this binaryUrl yet: PUT the file to its upload_url first.', 'binaryUrl')
+  throw refusal('Nothing was uploaded to this binary_url yet: PUT the file to its upload_url first.', 'binary_url')
 }
 
 function refusal(sentence: string, field: string): BerthError {

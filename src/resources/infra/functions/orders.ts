@@ -45,21 +45,21 @@ export function readFunctionSize(
 ): FunctionSize {
   const { vcpuMax, memoryMbMin, memoryMbMax } = functionLimits
   return {
-    vcpuCount: wholeNumber('vcpuCount', given.vcpuCount ?? before.vcpuCount, 1, vcpuMax),
-    memoryMb: wholeNumber('memoryMb', given.memoryMb ?? before.memoryMb, memoryMbMin, memoryMbMax),
+    vcpuCount: wholeNumber('vcpu_count', given.vcpuCount ?? before.vcpuCount, 1, vcpuMax),
+    memoryMb: wholeNumber('memory_mb', given.memoryMb ?? before.memoryMb, memoryMbMin, memoryMbMax),
   }
 }
 
 /** After how many seconds without a request it sleeps. @throws BerthError invalid_request. */
 export function readIdleSeconds(given: number | null | undefined, before: number): number {
   const { idleSecondsMin, idleSecondsMax } = functionLimits
-  return wholeNumber('idleSeconds', given ?? before, idleSecondsMin, idleSecondsMax)
+  return wholeNumber('idle_seconds', given ?? before, idleSecondsMin, idleSecondsMax)
 }
 
 /** How many seconds its program may take until it listens, and a request waits for it. @throws BerthError invalid_request. */
 export function readStartSeconds(given: number | null | undefined, before: number): number {
   const { startSecondsMin, startSecondsMax } = functionLimits
-  return wholeNumber('startSeconds', given ?? before, startSecondsMin, startSecondsMax)
+  return wholeNumber('start_seconds', given ?? before, startSecondsMin, startSecondsMax)
 }
 
 /** The port at which a version listens. @throws BerthError invalid_request. */
@@ -74,8 +74,8 @@ export function readStartCommand(given: string | null | undefined, before: strin
   if (given.length <= functionLimits.commandLength && !given.includes('\0') && given.isWellFormed()) return given
   throw new BerthError(
     'invalid_request',
-    `startCommand must be text of at most ${functionLimits.commandLength} characters without NUL.`,
-    { field: 'startCommand' },
+    `start_command must be text of at most ${functionLimits.commandLength} characters without NUL.`,
+    { field: 'start_command' },
   )
 }
 
