@@ -6,6 +6,7 @@ import { pushRoute } from './code-host/pushes.ts'
 import { databaseRoutes } from './databases.ts'
 import { domainRoutes } from './domains.ts'
 import { databaseBackupRoutes } from './database-backups.ts'
+import { downloadBackupRoute } from './database-backups/downloads.ts'
 import { folderRoutes } from './folders.ts'
 import { functionRoutes } from './functions.ts'
 import { proxyRoutes } from './proxies.ts'
@@ -38,6 +39,7 @@ export const infraRoutes: Routes = {
 /** The paths that are answered by hand. */
 export const infraHandlers: Readonly<Record<string, HandWritten>> = {
   'POST /api/v1/codehost/pushes/{link_id}': pushRoute,
+  'GET /api/v1/databases/{db_id}/backups/{backup_id}/download': downloadBackupRoute,
   'GET /api/v1/vms/{vm_id}/files': getFileRoute,
   'PUT /api/v1/vms/{vm_id}/files': putFileRoute,
 }

@@ -18,6 +18,7 @@ import {
   pageBackupsOfEach,
   type BackupFilter,
 } from '#src/resources/infra/database-backups.ts'
+import { downloadUrlOf } from '#src/resources/infra/database-backups/downloads.ts'
 import { followBackup } from '#src/resources/infra/database-backups/events.ts'
 import type { Backup, BackupEvent, BackupStatus, BackupTrigger } from '#src/resources/infra/database-backups/rows.ts'
 import { organizationType } from '../identity/organizations.ts'
@@ -97,6 +98,12 @@ builder.objectType(backupType, {
       resolve: ({ sizeBytes }) => sizeBytes,
     }),
     sha256: t.exposeString('sha256', { nullable: true, description: 'The SHA-256 digest of its file in hexadecimal.' }),
+    downloadUrl: t.string({
+      nullable: true,
+      description:
+        'Where to get its file, by ranges if need be: a signed URL for an hour, for whoever has it. Null until it is completed. Requires the admin role.',
+      resolve: (backup, _, call) => downloadUrlOf(call, backup),
+    }),
     pgVersion: t.exposeString('pgVersion', { nullable: true, description: 'The version of Postgres that dumped it.' }),
     verifiedAt: t.expose('verifiedAt', {
       type: 'DateTime',

@@ -176,6 +176,7 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'POST /api/v1/databases/{db_id}/backups': { outcomes: adminsWrite('202', absent) },
   'GET /api/v1/databases/{db_id}/backups/{backup_id}': { outcomes: peopleReads('200', absent) },
   'DELETE /api/v1/databases/{db_id}/backups/{backup_id}': { outcomes: adminsWrite('200', absent) },
+  'GET /api/v1/databases/{db_id}/backups/{backup_id}/download': { outcomes: adminsWrite('404 not_found', absent) }, // the target has no file
   'POST /api/v1/databases/{db_id}/backups/{backup_id}/restore': {
     outcomes: adminsWrite('202', absent),
     body: { target_database_id: '{database}' },

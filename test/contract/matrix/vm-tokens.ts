@@ -86,6 +86,7 @@ function rootFieldsIn(text: string): string[] {
  */
 export const restExceptions: Readonly<Record<string, 'open' | 'closed' | 'signed'>> = {
   'POST /api/v1/codehost/pushes/{link_id}': 'signed',
+  'GET /api/v1/databases/{db_id}/backups/{backup_id}/download': 'closed',
   'GET /api/v1/vms/{vm_id}/files': 'open',
   'PUT /api/v1/vms/{vm_id}/files': 'open',
   'POST /agents/v1/files': 'closed',
