@@ -50,6 +50,7 @@ export const slowTests = [
   'test/contract/stalls/sql.test.ts', // the largest requests and answers, in every shape
   'test/contract/stalls/graphql.test.ts', // the largest variables, in every shape
   'test/contract/stalls/sockets.test.ts', // the largest messages, in every shape
+  'test/contract/stalls/wire.test.ts', // the largest messages, and as many as can be sent
   'test/contract/stalls/chunks.test.ts', // clients that send as fast as they can
   'test/contract/stalls/formats.test.ts', // the largest bodies there may be, in every shape
   'test/contract/stalls.test.ts', // the largest bodies there may be, in every field

@@ -41,13 +41,16 @@ export function watchReceiving(limitMs: number, cut: (request: IncomingMessage) 
   }
 }
 
+/** However a smaller body of a known length comes, it is little. */
+const fewBytes = 16 * 1024
+
 /** Limits what the chunks of a body cost by their number. */
 export function holdSmallChunks(app: FastifyInstance): void {
   const turns = createPieceTurns(ingressLimits)
   app.server.on('connection', (socket: Socket) => readInParts(socket, turns, ingressLimits.smallPiecesAtOnce))
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const isChunked = raw.headers['transfer-encoding'] !== undefined
-    if (isChunked || raw.headers['content-length'] !== undefined) joinPieces(raw)
+    if (isChunked || Number(raw.headers['content-length'] ?? 0) > fewBytes) joinPieces(raw)
     if (isChunked) turns.watch(raw)
     done()
   })
