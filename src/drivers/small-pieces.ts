@@ -9,7 +9,10 @@ import { JoinedWrites } from './joined-pieces.ts'
 import type { ingressLimits } from '#src/platform/limits/ingress.ts'
 
 /** The limits of small pieces; smaller in tests. */
-export type PieceLimits = Pick<typeof ingressLimits, 'smallPieceBytes' | 'smallPiecesAtOnce' | 'smallPiecesPerSecond'>
+export type PieceLimits = Record<
+  keyof Pick<typeof ingressLimits, 'smallPieceBytes' | 'smallPiecesAtOnce' | 'smallPiecesPerSecond'>,
+  number
+>
 
 /** Has this called with the size of each piece that comes, whether anybody reads it yet or not. Unit: bytes. */
 export function watchPieces(body: Readable, note: (bytes: number) => void): void {
@@ -51,6 +54,8 @@ export type PieceTurns = {
   watch(request: IncomingMessage): void
   /** Has a connection wait for its turn. */
   wait(one: Waiting): void
+  /** The same for one from which so many small pieces were read: their time passes before anybody's turn. */
+  pay(pieces: number, one: Waiting): void
 }
 
 /** Begins without any. */
@@ -94,6 +99,10 @@ export function createPieceTurns(limits: PieceLimits): PieceTurns {
 
   return {
     wait,
+    pay(pieces, one) {
+      wait(one)
+      owed += pieces
+    },
     begin(bytes, read) {
       if (hasManyPieces(bytes, limits.smallPiecesAtOnce)) wait({ isNew: true, isGone: false, goOn: read })
       else read()

@@ -39,6 +39,8 @@ export class AnswerReader {
   #lastText = ''
   #lastHead: AnswerHead | null = null
   #wantsMore = true
+  /** How many small chunks were in what it took last. */
+  smallChunks = 0
   /** What came behind an answer: bytes of another protocol, or such as nobody asked for. */
   rest: Buffer = nothing
 
@@ -74,6 +76,7 @@ export class AnswerReader {
     const piece = this.#held.length > 0 ? Buffer.concat([this.#held, bytes]) : bytes
     this.#held = nothing
     this.#wantsMore = true
+    this.smallChunks = 0
     try {
       this.#read(piece)
     } finally {
@@ -201,6 +204,7 @@ export class AnswerReader {
       return -1
     }
     this.#left = readChunkSize(piece, from, at)
+    if (this.#left < limits.smallPieceBytes) this.smallChunks++
     this.#trailerBytes = 0
     this.#state = this.#left === 0 ? 'trailer' : 'chunk'
     return at + 1 - from

@@ -29,6 +29,8 @@ export type Carrier = {
   destroy(): void
   /** The request has been sent. */
   sent(): void
+  /** More of the answer is wanted again. */
+  resume(): void
 }
 
 /** The limits of an exchange; shorter in tests. */
@@ -178,7 +180,7 @@ export class Exchange implements AnswerTaker {
     if (isStalled) return false // more of what was read before
     answer.once('drain', () => {
       this.#stalledMs = 0
-      this.#carrier?.stream.resume()
+      this.#carrier?.resume()
     })
     return false
   }

@@ -1,6 +1,7 @@
 /** Connections to targets: kept for the next request, and shared fairly by those who wait. */
 import type { Duplex } from 'node:stream'
-import type { ingressLimits } from '#src/platform/limits/ingress.ts'
+import { createPieceTurns, type PieceTurns } from '#src/drivers/small-pieces.ts'
+import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Exchange } from './exchanges.ts'
 import { openWithin, reachLimitSeconds } from './reaching.ts'
@@ -25,6 +26,8 @@ const sweepMs = 1_000
 /** Begins without any. */
 export function createPools(reach: Reach, limits: PoolLimits, everyMs = sweepMs): Pools {
   const pools = new Map<string, Pool>()
+  const { smallAnswerPiecesPerSecond: smallPiecesPerSecond } = ingressLimits
+  const turns = createPieceTurns({ ...ingressLimits, smallPiecesPerSecond })
   const sweeping = setInterval(() => {
     const nowMs = performance.now()
     for (const [key, pool] of pools)
@@ -44,6 +47,7 @@ export function createPools(reach: Reach, limits: PoolLimits, everyMs = sweepMs)
         () => openWithin(reach, target, reachSeconds * 1000),
         { ...limits, reachSeconds },
         target.kind === 'function',
+        turns,
       )
       pools.set(key, made)
       return made
@@ -78,7 +82,10 @@ export class Pool implements ConnectionOwner {
   /** Whether it was empty, and another one has taken its place. */
   isDropped = false
 
-  constructor(open: () => Promise<Duplex>, limits: PoolLimits, isOfFunction: boolean) {
+  readonly turns: Pick<PieceTurns, 'pay'>
+
+  constructor(open: () => Promise<Duplex>, limits: PoolLimits, isOfFunction: boolean, turns: Pick<PieceTurns, 'pay'>) {
+    this.turns = turns
     this.#open = open
     this.#limits = limits
     this.isOfFunction = isOfFunction

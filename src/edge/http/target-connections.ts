@@ -1,6 +1,7 @@
 /** Connections to targets: each takes one request after the other, until either end closes it. */
 import type { Duplex } from 'node:stream'
-import type { ingressLimits } from '#src/platform/limits/ingress.ts'
+import type { PieceTurns } from '#src/drivers/small-pieces.ts'
+import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import { BadAnswer } from './answer-heads.ts'
 import { AnswerReader } from './answers.ts'
@@ -10,8 +11,9 @@ import { TargetRefusal } from './targets.ts'
 /** The limits of one; smaller in tests. */
 export type ConnectionLimits = ExchangeLimits & Pick<typeof ingressLimits, 'targetIdleSeconds'>
 
-/** Whoever has connections to a target, and hears of them. */
+/** Whoever has connections to a target, and hears of them. `turns`: of those that answer in many small chunks. */
 export type ConnectionOwner = {
+  readonly turns: Pick<PieceTurns, 'pay'>
   /** It is free for the next request. */
   free(connection: TargetConnection): void
   gone(connection: TargetConnection): void
@@ -27,6 +29,9 @@ export class TargetConnection implements Carrier {
   #exchange: Exchange | null = null
   #keepsAlive = true
   #isSent = false
+  /** Whether its client takes no more for now, and whether it waits because of its small chunks. */
+  #isHeld = false
+  #isPaying = false
   #isUsed = false
   #idleSinceMs = performance.now()
   #isGone = false
@@ -62,13 +67,30 @@ export class TargetConnection implements Carrier {
     const exchange = this.#exchange
     if (!exchange) return this.destroy() // nobody asked for anything
     try {
-      const wantsMore = this.#reader.take(bytes)
+      this.#isHeld = !this.#reader.take(bytes)
       if (this.#reader.isDone) return this.#settle()
-      if (!wantsMore) this.stream.pause()
+      if (this.#reader.smallChunks > ingressLimits.smallPiecesAtOnce) this.#pay(this.#reader.smallChunks)
+      if (this.#isHeld) this.stream.pause()
       exchange.flush()
     } catch (error) {
       this.#broke(error)
     }
+  }
+
+  /** Small chunks cost as much as large ones: who answers in many of them is read as others get their turns. */
+  #pay(chunks: number): void {
+    this.#isPaying = true
+    this.stream.pause()
+    const over = (): void => {
+      this.#isPaying = false
+      if (!this.#isHeld) this.stream.resume()
+    }
+    this.#pool.turns.pay(chunks, { isNew: false, isGone: false, goOn: over })
+  }
+
+  resume(): void {
+    this.#isHeld = false
+    if (!this.#isPaying) this.stream.resume()
   }
 
   /** The answer has ended: the connection is free for the next request, or closed. */

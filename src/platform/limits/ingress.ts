@@ -17,6 +17,7 @@ export const ingressLimits = {
   smallPieceBytes: 256, // smaller ones count
   smallPiecesAtOnce: 500, // of a body in a second; one with more waits for its turn
   smallPiecesPerSecond: 50_000, // of all connections that wait, in one process
+  smallAnswerPiecesPerSecond: 200_000, // chunks of answers that are smaller than that and come faster, in one process
   http2SmallFramesPerSecond: 1_000, // DATA frames smaller than that, of one session; one with more is ended
 
   // Connections of clients.
