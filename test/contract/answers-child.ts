@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { askDirectory } from '#src/drivers/acme.ts'
 import { askCodeHost } from '#src/drivers/code-host/requests.ts'
+import { openDnsLookup } from '#src/drivers/dns.ts'
 import { finishSignIn } from '#src/drivers/mcp/sign-in.ts'
 import { findClient } from '#src/drivers/mcp/sign-in/clients.ts'
 import { findSignInPlace } from '#src/drivers/mcp/sign-in/places.ts'
@@ -13,6 +14,7 @@ import { askUpstream } from '#src/drivers/models/ask.ts'
 import { askForEmbeddings } from '#src/drivers/models/embeddings.ts'
 import type { UpstreamKind } from '#src/drivers/models/model.ts'
 import { exchangeRefreshToken } from '#src/drivers/oauth-tokens.ts'
+import { connectGuarded, createResolve, refusalOf } from '#src/drivers/outbound.ts'
 import { outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { createKeySets } from '#src/edge/databases/key-sets.ts'
 import { readConfig } from '#src/platform/config.ts'
@@ -26,7 +28,8 @@ import { searchWeb } from '#src/resources/agents/tools/web.ts'
 import { watchHolds } from '../support/stalls/watched-thread.ts'
 import { requestOf, targetOf } from '../support/model-questions.ts'
 
-const [, , origin = '', ...names] = process.argv
+const [, , server = '', ...names] = process.argv
+let origin = server
 const times = 3
 const enoughMs = 50
 const masker = createMasker(['a-secret-of-the-session'])
@@ -81,6 +84,19 @@ const others: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
     return (await askForEmbeddings('openai-compatible', target, request, AbortSignal.timeout(60_000))).vectors.length
   },
 }
+/** What the DNS says of a name. */
+async function lookUp(label: string): Promise<unknown> {
+  const name = `${label}.example.com`
+  const signal = AbortSignal.timeout(60_000)
+  const lookup = openDnsLookup({ dnsServers, privateHosts: [] }, signal)
+  const found = [await lookup.texts(name), await lookup.alias(name), await lookup.addresses(name, () => false)]
+  const connected = await connectGuarded({ host: name, port: 1 }, { resolve, refuse, limitMs: 2000 }).catch(String)
+  return [found.map((one) => ('state' in one ? one.state : one.answer.state)), connected]
+}
+const dnsServers = (process.env['BERTH_DNS_SERVERS'] ?? '').split(',')
+const resolve = createResolve({ servers: dnsServers })
+const refuse = (address: string) =>
+  refusalOf(address) ?? (address === '8.8.8.8' || address.includes(':') ? 'own' : null)
 const vectorsInFull = 341 // of 1,536 numbers, which is as many as are asked for at once
 
 const placeAt = (url: string) => ({
@@ -106,6 +122,7 @@ async function work(name: string): Promise<string> {
     return (
       await searchWeb({ searchUrl: `${origin}/${name}` }, 'x', {}, AbortSignal.timeout(60_000), masker)
     ).text.slice(0, 100)
+  if (who === 'dns') return JSON.stringify(await lookUp(how))
   const other = others[who]
   if (other) return (JSON.stringify(await other(`${origin}/${name}`)) ?? '').slice(0, 100)
   if (who === 'tool') return callTool(name)
@@ -116,8 +133,33 @@ async function work(name: string): Promise<string> {
   return askModel(who as UpstreamKind, name, how.startsWith('stream'))
 }
 
+/** Bytes that are kept for an answer whose last byte has not come: objects, and what is in buffers. */
+async function keptBytes(name: string): Promise<number> {
+  const now = async (): Promise<number> => {
+    for (let turn = 0; turn < turnsToRead; turn++) await nextTurn()
+    globalThis.gc?.()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+  origin = `${server}/small`
+  await work(name) // what is loaded and compiled once
+  const before = await now()
+  origin = `${server}/held`
+  const working = work(name)
+  await (await fetch(`${server}/sent`)).text()
+  const kept = (await now()) - before
+  await (await fetch(`${server}/go`)).text()
+  await working
+  return kept
+}
+const turnsToRead = 2000
+
+const held = names.filter((name) => name.startsWith('held/')).map((name) => name.slice('held/'.length))
+for (const name of held) process.stdout.write(`kept ${await keptBytes(name)}\n`)
 const longestMs = watchHolds()
-for (const name of names) {
+for (const name of names.filter((one) => one.endsWith('-held')))
+  process.stdout.write(`kept ${JSON.stringify({ name, bytes: await keptBytes(name) })}\n`)
+for (const name of names.filter((one) => !one.startsWith('held/'))) {
   let shortestMs = Infinity
   let said = ''
   for (let time = 0; time < times && !(shortestMs <= enoughMs); time++) {

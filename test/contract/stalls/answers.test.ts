@@ -1,17 +1,18 @@
 /**
  * No answer of a service that Berth asks holds who reads it, in any shape of JSON and in chunks of one byte: tool servers,
- * where people sign in for them, models, the code host, an authority of certificates. A process of its own reads them with
+ * where people sign in for them, models, the code host, an authority of certificates, issuers of keys, the DNS. A process of its own reads them with
  * the code by which web and workers do. The particular ones of models and tool servers are in test/contract/answers.test.ts.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { certificateLimits } from '#src/platform/limits/certificates.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { startCommand } from '../../support/command.ts'
+import { largeDnsNames, startLargeDns } from '../../support/dns/large-answers.ts'
 import { jsonShapes } from '../../support/stalls/shapes.ts'
 import { stallMsMax } from '../../support/stalls/watched-process.ts'
 
@@ -130,11 +131,23 @@ function bodyOf(name: string): { body: string; type: string } {
   return made
 }
 
+/** Of an answer that is held: all but its last byte is sent; and that may be. */
+let sent = Promise.withResolvers<void>()
+let go = Promise.withResolvers<void>()
+
 async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const asked = Buffer.concat((await req.toArray()) as Buffer[]).toString()
+  if (req.url === '/sent') return void sent.promise.then(() => res.end())
+  if (req.url === '/go') {
+    go.resolve()
+    ;[sent, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    return void res.end()
+  }
+  const isHeld = req.url?.includes('/held/') ?? false
   const name = /\/((?:[a-z-]+\.)+[a-z\d-]+)/.exec(req.url ?? '')?.[1]
   if (name === undefined) return void res.writeHead(404).end()
   let { body, type } = bodyOf(name)
+  if (req.url?.startsWith('/small/')) body = body.replace(/a{1000,}/, 'aaaa')
   if (name.startsWith('sign-in-place') && !req.url?.includes('oauth-protected-resource')) {
     if (req.method === 'POST') return void res.writeHead(401).end()
     body = body.replace(
@@ -157,7 +170,13 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
   }
   if (!name.includes('dribble')) return void res.writeHead(200, { 'content-type': type }).end(body)
   const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`
-  res.socket?.end(`${head}${body.replaceAll(/[^]/g, '1\r\n$&\r\n')}0\r\n\r\n`)
+  const chunks = (text: string): string => text.replaceAll(/[^]/g, '1\r\n$&\r\n')
+  const end = (rest: string): void => void res.socket?.end(`${chunks(rest)}0\r\n\r\n`)
+  res.socket?.write(head)
+  if (!isHeld || body.length < dribbledBytes / 2) return end(body)
+  res.socket?.write(chunks(body.slice(0, -1)), () => sent.resolve())
+  await go.promise
+  end(body.slice(-1))
 }
 
 let server: Server
@@ -173,8 +192,8 @@ afterAll(() => {
 })
 
 type Told = { name: string; stallMs: number; said: string }
-async function read(names: readonly string[]): Promise<Told[]> {
-  const child = startCommand(['test/contract/answers-child.ts', origin, ...names])
+async function read(names: readonly string[], dns = ''): Promise<Told[]> {
+  const child = startCommand(['test/contract/answers-child.ts', origin, ...names], { BERTH_DNS_SERVERS: dns })
   expect(await child.ended, child.lines.join('\n')).toBe(0)
   const told = child.lines.flatMap((line) =>
     line.startsWith('told ') ? [JSON.parse(line.slice('told '.length)) as Told] : [],
@@ -194,4 +213,26 @@ test('nor when it is good and large, or comes in chunks of one byte, and it is u
   expect(told.filter(({ name, stallMs, said }) => stallMs > stallMsMax || !particular[name]?.says.test(said))).toEqual(
     [],
   )
+}, 120_000)
+
+test('what is kept of an answer in chunks of one byte is at most ten times its size', async () => {
+  const times: number[] = []
+  for (const name of ['tool.dribble', 'tool.dribble-events', 'code-host.dribble', 'openai-compatible.dribble']) {
+    const child = startCommand(['--expose-gc', 'test/contract/answers-child.ts', origin, `held/${name}`]) // one has nothing of another
+    expect(await child.ended, child.lines.join('\n')).toBe(0)
+    const line = child.lines.find((one) => one.startsWith('kept ')) ?? ''
+    times.push(Number(line.slice('kept '.length)) / dribbledBytes)
+  }
+  expect(times.filter((one) => !(one > 0.5 && one <= 10))).toEqual([])
+}, 120_000)
+
+test('nor does an answer of the DNS', async () => {
+  const dns = await startLargeDns()
+  onTestFinished(dns.stop)
+  const told = await read(
+    largeDnsNames.map((name) => `dns.${name}`),
+    dns.address,
+  )
+  expect(told.filter(({ stallMs }) => stallMs > stallMsMax)).toEqual([])
+  expect(dns.asked()).toBeGreaterThanOrEqual(largeDnsNames.length)
 }, 120_000)
