@@ -3,13 +3,13 @@
  * undici's handler and the reader's source at once; there is no Node stream between, and no closure per chunk.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { Pool, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { log } from '#src/platform/log.ts'
 import { JoinedPieces } from '../joined-pieces.ts'
 import type { UpstreamTarget } from './model.ts'
 import { brokenAnswer, upstreamError } from './upstream-errors.ts'
+import { connectionsMax, originOf, type Origin } from './upstream-origins.ts'
 
-const connectMs = 10_000
 /** The default time limits until an answer begins, and between two of its bytes. */
 const firstByteSecondsDefault = 120
 const silenceSecondsDefault = 120
@@ -25,32 +25,9 @@ const queuedBytesMax = 256 * 1024
 /** After the reader has all it needs, the response may so end by itself, and its connection be used again. */
 const drainMs = 1_000
 const drainBytesMax = 64 * 1024
-/** Smaller chunks are joined. */
+/** Smaller chunks are joined, and only so many are taken in one turn of the event loop: one read may have 300,000 of one byte. */
 const smallBytes = 4 * 1024
-const connectionsMax = 4_096
-const headerBytesMax = 32 * 1024
-const keepAliveMs = 30_000
-
-type Origin = { pool: Pool; path: string; open: number }
-/** By base URL; there are as many as the operator has configured. */
-const origins = new Map<string, Origin>()
-
-function originOf(baseUrl: string): Origin {
-  let origin = origins.get(baseUrl)
-  if (!origin) {
-    const url = new URL(baseUrl)
-    const pool = new Pool(url.origin, {
-      connections: connectionsMax,
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: connectMs },
-      keepAliveTimeout: keepAliveMs,
-      maxHeaderSize: headerBytesMax,
-    })
-    origins.set(baseUrl, (origin = { pool, path: url.pathname.replace(/\/$/, ''), open: 0 }))
-  }
-  return origin
-}
+const smallAtOnce = 20_000
 
 /** The request. `headers` are alternating names and values. */
 export type UpstreamPost = { path: string; headers: string[]; body: string | Buffer }
@@ -109,6 +86,8 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   /** Small ones behind them as one: an answer in chunks of one byte would cost a piece for each. */
   readonly #last = new JoinedPieces()
   #queuedBytes = 0
+  #small = 0
+  #isResting = false
   /** The connection has been released. */
   #isClosed = false
   /** The reader has stopped reading. */
@@ -134,7 +113,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     const chunk = this.#chunks.shift() ?? this.#last.take()
     if (chunk === null) return undefined
     this.#queuedBytes -= chunk.length
-    if (this.#queuedBytes === 0 && this.#controller?.paused) this.#controller.resume()
+    if (this.#queuedBytes === 0 && this.#controller?.paused && !this.#isResting) this.#controller.resume()
     return chunk
   }
 
@@ -206,8 +185,10 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
           `The upstream ${this.#target.slug} did not end its answer in time.`,
         ),
       )
-    if (chunk.length < smallBytes) this.#last.add(chunk)
-    else {
+    if (chunk.length < smallBytes) {
+      this.#last.add(chunk)
+      if (++this.#small % smallAtOnce === 0) this.#rest(controller)
+    } else {
       const before = this.#last.take()
       if (before) this.#chunks.push(before)
       this.#chunks.push(chunk)
@@ -227,6 +208,16 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     if (this.#failure !== null || this.#isLeft) return
     this.#failure = this.#describe(error)
     if (this.#queuedBytes === 0) this.#throw(this.#failure)
+  }
+
+  /** Lets others go on before the next chunks are parsed. */
+  #rest(controller: Dispatcher.DispatchController): void {
+    this.#isResting = true
+    controller.pause()
+    setImmediate(() => {
+      this.#isResting = false
+      if (!this.#isClosed && controller.paused && this.#queuedBytes <= queuedBytesMax) controller.resume()
+    })
   }
 
   #wait(): Promise<boolean> {

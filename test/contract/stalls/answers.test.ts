@@ -1,7 +1,7 @@
 /**
  * No answer of a service that Berth asks holds who reads it, in any shape of JSON and in chunks of one byte: tool servers,
- * where people sign in for them, models, the code host, an authority of certificates, issuers of keys, the DNS. A process of its own reads them with
- * the code by which web and workers do. The particular ones of models and tool servers are in test/contract/answers.test.ts.
+ * where people sign in for them, models, the code host, an authority of certificates, issuers of keys, the DNS. A process of
+ * its own reads them with the code by which web and workers do. The particular ones of models and tool servers are in test/contract/answers.test.ts.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
