@@ -55,8 +55,9 @@ test('the README’s sandbox, chat and agent answer what it says', async () => {
 describe.concurrent('side by side', () => {
   test('the walk through a VM runs a command, follows a process to its end, and deletes the VM', async () => {
     const blocks = [...shellBlocks('docs/vms.md'), 'echo $VM\n']
-    const [sandbox = '', , command = '', , process = '', copied, resumed = '', archive, part, deleted = '', vm = ''] =
-      await runAll(blocks)
+    const [sandbox = '', , command = '', asRoot = '', , process = '', ...more] = await runAll(blocks)
+    const [copied, resumed = '', archive, part, deleted = '', vm = ''] = more
+    expect(JSON.parse(asRoot)).toMatchObject({ exit_code: 0, stdout: 'root\nTYPED' })
     expect(JSON.parse(sandbox)).toMatchObject({ command: { stdout: '45\n' } })
     expect(JSON.parse(command)).toMatchObject({ exit_code: 0, stdout: expect.stringMatching(/^hello from \S+\n$/) })
     expect(eventsOf<{ output?: string }>(process).length).toBeGreaterThan(0)
