@@ -371,9 +371,10 @@ test(
       await until('all of it is back', isReady, slowMs)
       const env = { TOKEN: await berth.token('readers') }
       const printed = await paste(shellBlocks('docs/functions.md'), { url: berth.url, folder, env })
-      const [, , , first, log, variables, second, back, slow, sleep, domain, deleted] = printed.map((text) =>
+      const [, , , first, rest, log, variables, second, back, slow, sleep, domain, deleted] = printed.map((text) =>
         text.trim(),
       )
+      expect(rest).toMatch(/"start_seconds":45[^]*"has_more":false/)
       expect(first).toBe('Hello from /world')
       expect(log).toMatch(/"status":"RUNNING".*Starting version 1\\n.*asked for \/world\\n/)
       expect(variables).toMatch(/"status":"STARTING".*\nGood morning from \/again$/)
