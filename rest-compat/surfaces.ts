@@ -112,3 +112,11 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
 export function errorBodyAt(url: string, error: BerthError, requestId: string): Record<string, unknown> | undefined {
   return surfaces.find(({ prefix }) => url.startsWith(`${prefix}/`))?.envelope(error, requestId)
 }
+
+/** The gateway's path that a client whose base URL is another one has meant by this path; undefined for all others. */
+export function gatewayPathMeant(url: string): string | undefined {
+  const asked = url.split('?', 1)[0] ?? ''
+  const paths = Object.keys(llmHandlers).map((key) => key.replace(/^\w+ /, ''))
+  const meant = paths.find((path) => asked.endsWith(path.replace('/v1', '')))
+  return meant && `/llm${meant}`
+}

@@ -57,7 +57,7 @@ test(
     ]
     const printed = await paste(
       walk.map((block) => block.replaceAll(':5432/app', `:${berth.postgresPort}/app`)),
-      { url: berth.url, folder, env: { TOKEN: token } },
+      { url: berth.url, folder, env: { TOKEN: token, PGPORT: String(berth.postgresPort) } },
     )
     const said = (part: string): string => printed[walk.findIndex((block) => block.includes(part))] ?? ''
     expect(said('create table orders')).toContain('INSERT 0 1')
@@ -69,6 +69,7 @@ test(
     expect(JSON.parse(said('select item, owner'))).toMatchObject({
       rows: [{ item: 'a scarf', owner: expect.stringMatching(/^usr_/) }],
     })
+    expect(said('user=authenticated')).toMatch(/a scarf\n\(1 row\)/)
     expect(said(count).trim()).toBe('2')
     expect(JSON.parse(said('-X DELETE'))).toEqual({ message: 'Database deleted' })
   },

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyReply, type onResponseHookHandler } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import { servedAt } from '#rest-compat/anthropic.ts'
-import { errorBodyAt } from '#rest-compat/surfaces.ts'
+import { errorBodyAt, gatewayPathMeant } from '#rest-compat/surfaces.ts'
 import { createAuthenticator, type Authenticator } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { compressAnswers } from '#src/platform/compression.ts'
@@ -142,9 +142,13 @@ function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) =>
     sendPlainError(refusedRequest(error, request, reply), request.id, reply),
   )
-  app.setNotFoundHandler((request, reply) =>
-    sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply),
-  )
+  app.setNotFoundHandler((request, reply) => {
+    const meant = gatewayPathMeant(request.url) // told as its clients show it
+    const hint =
+      meant === undefined ? '.' : `. Did you mean ${meant}? Set your client’s base URL to that without its end.`
+    const error = new BerthError('not_found', `There is no ${request.method} at this path${hint}`)
+    sendPlainError(error, request.id, reply, meant)
+  })
 }
 
 /** Cuts requests whose body takes too long to arrive. */

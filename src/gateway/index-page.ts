@@ -7,7 +7,17 @@ import { keepText, sendKept } from '#src/platform/compression.ts'
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 /** The documents, at the same paths below `/` as in the checkout, so that their links to each other work. */
-const documents = globSync(['*.md', 'docs/*.md', 'examples/*.md', 'test/bench/*.md'], { cwd: checkout })
+const documents = globSync(
+  [
+    '*.md',
+    'LICENSE',
+    'docs/**/*.md',
+    'examples/**/*.{graphql,md,mjs,sh,ts}',
+    'test/bench/*.md',
+    'src/resources/**/*.yaml',
+  ],
+  { cwd: checkout },
+)
 const readme = 'README.md'
 
 /** Adds `/`, and the documents beside it. */
@@ -23,7 +33,8 @@ export function serveIndexPage(app: FastifyInstance): void {
     ),
   )
   for (const path of documents) {
-    const text = keepText('text/markdown; charset=utf-8', readFileSync(`${checkout}/${path}`, 'utf8'))
+    const type = path.endsWith('.md') ? 'text/markdown' : 'text/plain'
+    const text = keepText(`${type}; charset=utf-8`, readFileSync(`${checkout}/${path}`, 'utf8'))
     app.get(`/${path}`, (request, reply) => sendKept(request, reply, text))
   }
 }

@@ -67,8 +67,8 @@ describe('without a path like it', () => {
 })
 
 test('a path says which mutation changes what REST does not', async () => {
-  const said = async (path: string) => (await ask('PATCH', path)).message
-  expect(await said('/api/v1/vms/vm_1')).toMatch(/only GET and DELETE; .* In GraphQL, updateVm changes it\.$/)
+  const said = async (path: string) => (await ask('PUT', path)).message
+  expect(await said('/api/v1/vms/vm_1')).toMatch(/only GET, PATCH and DELETE; .* In GraphQL, updateVm changes it\.$/)
   expect(await said('/api/v1/databases/db_1/backups/bkp_1')).toMatch(
     /only GET and DELETE; see \/api\/v1\/openapi\.json\.$/,
   )
@@ -81,4 +81,17 @@ test.each([
 ])('%s %s says which part of the path is empty', async (method, path, sentence) => {
   const { status, body } = await berth.call<Body>(method, path, { token: await berth.token() })
   expect([status, JSON.stringify(body)]).toEqual([404, expect.stringContaining(sentence)])
+})
+
+test.each([
+  ['/v1/chat/completions', '/llm/v1/chat/completions'],
+  ['/openai/v1/responses', '/llm/v1/responses'],
+  ['/v1/messages/count_tokens', '/llm/v1/messages/count_tokens'],
+  ['/embeddings', '/llm/v1/embeddings'],
+])('a client of the gateway that asks for %s is told of %s, as its errors are read', async (path, meant) => {
+  const { status, body } = await berth.call<Body>('POST', path)
+  expect([status, body.error]).toEqual([
+    404,
+    expect.objectContaining({ message: expect.stringContaining(`Did you mean ${meant}?`) }),
+  ])
 })

@@ -32,6 +32,8 @@ export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
 export function adviceToRun(status: VmStatus): string {
   if (status === 'paused') return 'Resume it first: resumeVm in GraphQL.'
   if (status === 'stopped' || status === 'error') return 'Start it first: startVm in GraphQL.'
+  if (status === 'pausing') return 'Wait until it is paused, then resume it: resumeVm in GraphQL.'
+  if (status === 'stopping') return 'Wait until it has stopped, then start it: startVm in GraphQL.'
   return status === 'deleting' ? 'It is being deleted: create a new one.' : 'Wait until it is running, then try again.'
 }
 

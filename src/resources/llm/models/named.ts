@@ -30,10 +30,11 @@ export function readModel(config: Config, name: unknown, kind: ModelKind): Model
 const modelsNamed = 3
 
 function whyNone(config: Config, name: string): string {
-  const variable = modelTable(config).withoutKey.get(name)
-  return variable === undefined
+  const { withoutKey } = modelTable(config)
+  const id = withoutKey.has(name) ? name : [...withoutKey.keys()].find((one) => one.endsWith(`/${name}`))
+  return id === undefined
     ? 'There is no such model here.'
-    : `The provider of ${name} is not set up here: its operator has not set ${variable}.`
+    : `The provider of ${id} is not set up here: its operator has not set ${withoutKey.get(id)}.`
 }
 
 function examples(config: Config, kind: ModelKind): string {
