@@ -47,6 +47,7 @@ export const slowTests = [
   'test/contract/vm-tokens.test.ts', // every operation as the token inside a VM
   'test/contract/stalls/answers.test.ts', // the largest answers there may be, in every shape
   'test/contract/stalls/tool-servers.test.ts', // likewise, of every operation that asks tool servers
+  'test/contract/stalls/memory.test.ts', // bodies in every shape, and a collection of garbage for each
   'test/contract/stalls/sql.test.ts', // the largest requests and answers, in every shape
   'test/contract/stalls/graphql.test.ts', // the largest variables, in every shape
   'test/contract/stalls/sockets.test.ts', // the largest messages, in every shape
