@@ -101,7 +101,7 @@ builder.objectType(backupType, {
     downloadUrl: t.string({
       nullable: true,
       description:
-        'Where to get its file, by ranges if need be: a signed URL for an hour, for whoever has it. Null until it is completed. Requires the admin role.',
+        'Where to get its file, by ranges if need be: a signed URL for an hour, for whoever has it. Null until it is completed, and for whoever may not restore it.',
       resolve: (backup, _, call) => downloadUrlOf(call, backup),
     }),
     pgVersion: t.exposeString('pgVersion', { nullable: true, description: 'The version of Postgres that dumped it.' }),

@@ -11,13 +11,21 @@ import { backupKey, backupRows, ofDatabase, type Backup } from './rows.ts'
 const urlSeconds = 3600
 
 /**
- * A URL that serves the file of a backup for an hour; null until the backup is completed. It is for whoever may restore the
- * backup, since the file holds the whole database.
- * @throws BerthError not_permitted_for_role, forbidden.
+ * A URL that serves the file of a backup for an hour; null until the backup is completed, and for whoever may not restore it,
+ * since the file holds the whole database.
  */
 export async function downloadUrlOf(call: Call, backup: Backup): Promise<string | null> {
-  allowIn(call.caller, 'restore:write', backup.organizationId)
-  return backup.status === 'completed' ? sign(call, backup) : null
+  return backup.status === 'completed' && mayRestore(call, backup) ? sign(call, backup) : null
+}
+
+function mayRestore({ caller }: Call, { organizationId }: Backup): boolean {
+  try {
+    allowIn(caller, 'restore:write', organizationId)
+    return true
+  } catch (error) {
+    if (error instanceof BerthError) return false
+    throw error
+  }
 }
 
 /**
