@@ -104,6 +104,9 @@ test('the description says what the fields of bodies are', () => {
   expect(properties['POST /api/v1/vms']?.length).toBeGreaterThan(10)
 })
 
+/** What does something without a body: whatever JSON is sent along, it does that. */
+const acts = /\/(?:vms|functions)\/\{\w+\}\/(?:start|stop|pause|resume)$/
+
 describe('a body', () => {
   beforeEach(async () => {
     before = await stored()
@@ -131,13 +134,12 @@ describe('a body', () => {
   ]
   // A body that may be anything a path understands is an object; a path without a body ignores an object's keys.
   test.each(bodies)('%s is refused by every path', async (what, body) => {
-    for (const key of withBody)
+    const isJson = /list|text|number|null/.test(what)
+    for (const key of withBody.filter((one) => !(isJson && acts.test(one))))
       mustBeRefused(
         await send(key, body),
         `${key} with a body ${what}`,
-        properties[key]?.length === 0 && /list|text|number|null/.test(what) && !key.endsWith('/env')
-          ? [200, 400, 404, 409, 500, 502]
-          : [400],
+        properties[key]?.length === 0 && isJson && !key.endsWith('/env') ? [200, 400, 404, 409, 500, 502] : [400],
       )
   })
 
@@ -202,6 +204,11 @@ describe('a body', () => {
     ]
     const right: Record<string, string> = {
       background: 'true',
+      metadata: '{}',
+      spec: '{}',
+      start_seconds: '5',
+      vcpu_count: '5',
+      variables: '{}',
       ttl_seconds: '5',
       verify_ownership: 'true',
       vm_port: '5',
@@ -231,7 +238,8 @@ describe('a body', () => {
   })
 
   test('of any JSON at all is answered without a failure', async () => {
-    const paths = withBody.filter((key) => !key.endsWith('/env')) // there, an object of texts is right
+    // There an object of texts is right, or one without anything is.
+    const paths = withBody.filter((key) => !/\/env$|^PATCH .*\/(?:vms|functions)\//.test(key) && !acts.test(key))
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...paths), fc.json({ maxDepth: 3 }), async (key, body) => {
         mustBeCalm(await send(key, body), `${key} with ${body}`)
