@@ -179,9 +179,17 @@ class WatchedBody implements Waiting {
 
   goOn(): void {
     const request = this.#request
+    const isOver = request.readableEnded || request.destroyed
+    if (isOver || request.readableFlowing || request.listenerCount('readable') > 0) return this.#resume()
     // While nobody reads, what came would be kept piece by piece.
-    if (request.readableFlowing || request.readableEnded || request.destroyed) this.#resume()
-    else request.once('resume', () => this.#resume()).once('close', () => this.#resume())
+    const goOn = (): void => {
+      request.off('resume', goOn).off('close', goOn).off('newListener', onListener)
+      this.#resume()
+    }
+    const onListener = (event: string | symbol): void => {
+      if (event === 'readable') goOn() // as iterators read
+    }
+    request.on('resume', goOn).on('close', goOn).on('newListener', onListener)
   }
 
   #resume(): void {
