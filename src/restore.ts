@@ -52,7 +52,7 @@ async function main(words: readonly string[]): Promise<void> {
     rmSync(join(config.dataDir, unfinishedRestore))
     show(1, 'Done')
     process.stdout.write(
-      `Restored what was backed up at ${manifest.createdAt} into ${config.dataDir}. Start it with: ${config.dataDir === readConfig({}).dataDir ? '' : `BERTH_DATA_DIR=${config.dataDir} `}npm start\n${manifest.objects === 's3' ? 'Its uploads and outputs are at its S3 service: set the same BERTH_S3_ settings.\n' : ''}`,
+      `Restored what was backed up at ${manifest.createdAt} into ${config.dataDir}. Start it with: ${config.dataDir === readConfig({}).dataDir ? '' : `BERTH_DATA_DIR='${config.dataDir}' `}npm start\n${manifest.objects === 's3' ? 'Its uploads and outputs are at its S3 service: set the same BERTH_S3_ settings.\n' : ''}`,
     )
   } catch (error) {
     makeEmpty(config.dataDir) // a refused restore leaves nothing behind, not even in the operator's own database

@@ -180,7 +180,7 @@ test(
   'restored on an empty folder, the same tokens, keys, secrets, files, agents and waiting jobs are there',
   async () => {
     const { code, said } = await run(['src/restore.ts', place('live.tar.zst')], 'second')
-    expect([code, said]).toEqual([0, expect.stringMatching(/Start it with: BERTH_DATA_DIR=\S+ npm start/)])
+    expect([code, said]).toEqual([0, expect.stringMatching(/Start it with: BERTH_DATA_DIR='\S+' npm start/)])
     const berth = await start('second')
     try {
       const listed: string[] = []

@@ -4,11 +4,11 @@ import type { Route, Routes } from '../routes.ts'
 const shortVm = 'vm_id: id status ip_address: ipAddress'
 
 /** A path of ours that asks for another status: it answers at once, and the events tell when the status is reached. */
-function statusRoute(verb: string, summary: string): Route {
+function statusRoute(verb: string, summary: string, more: readonly number[] = []): Route {
   const Verb = verb[0]?.toUpperCase() + verb.slice(1)
   return {
     status: 200,
-    errors: [404, 409],
+    errors: [404, 409, ...more],
     additive: true,
     into: { vm_id: 'id' },
     summary,
@@ -62,10 +62,10 @@ export const vmRoutes: Routes = {
     operation: `mutation updateVm ($input: UpdateVmInput!) { updateVm(input: $input) { body: vm { ...ChangedVm } } }
       fragment ChangedVm on Vm { ${shortVm} name metadata }`,
   },
-  'POST /api/v1/vms/{vm_id}/start': statusRoute('start', 'Starts a stopped or failed VM from its disk'),
+  'POST /api/v1/vms/{vm_id}/start': statusRoute('start', 'Starts a stopped or failed VM from its disk', [503]),
   'POST /api/v1/vms/{vm_id}/stop': statusRoute('stop', 'Stops a running VM; its disk stays'),
   'POST /api/v1/vms/{vm_id}/pause': statusRoute('pause', 'Saves a running VM with its memory'),
-  'POST /api/v1/vms/{vm_id}/resume': statusRoute('resume', 'Continues a paused VM where it was'),
+  'POST /api/v1/vms/{vm_id}/resume': statusRoute('resume', 'Continues a paused VM where it was', [503]),
   'DELETE /api/v1/vms/{vm_id}': {
     status: 204,
     errors: [401, 404, 500],

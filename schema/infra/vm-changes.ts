@@ -70,7 +70,7 @@ deletionOf('deleteVm', 'Deletes a VM and its disk; its folder stays. Errors: NOT
 actionOn(
   'startVm',
   vm,
-  'Starts a stopped or failed VM from its disk. Errors: NOT_FOUND, INVALID_TRANSITION.',
+  'Starts a stopped or failed VM from its disk. Errors: NOT_FOUND, INVALID_TRANSITION, CAPACITY_UNAVAILABLE, RATE_LIMITED.',
   (call, id) => requestStatus(call, id, 'running'),
 )
 actionOn('stopVm', vm, 'Stops a running VM; its disk stays. Errors: NOT_FOUND, INVALID_TRANSITION.', (call, id) =>
@@ -85,6 +85,6 @@ actionOn(
 actionOn(
   'resumeVm',
   vm,
-  'Continues a paused VM exactly where it was. Errors: NOT_FOUND, INVALID_TRANSITION.',
+  'Continues a paused VM exactly where it was. Errors: NOT_FOUND, INVALID_TRANSITION, CAPACITY_UNAVAILABLE, RATE_LIMITED.',
   (call, id) => requestStatus(call, id, 'running'),
 )

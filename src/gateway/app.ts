@@ -143,9 +143,11 @@ function answerErrors(app: FastifyInstance): void {
     sendPlainError(refusedRequest(error, request, reply), request.id, reply),
   )
   app.setNotFoundHandler((request, reply) => {
-    const meant = gatewayPathMeant(request.url) // told as its clients show it
+    const meant = gatewayPathMeant(request.url) // in the envelope that such a client reads
     const hint =
-      meant === undefined ? '.' : `. Did you mean ${meant}? Set your client’s base URL to that without its end.`
+      meant === undefined
+        ? '.'
+        : `. Did you mean ${meant}? The base URL of OpenAI’s clients ends in /llm/v1, that of Anthropic’s in /llm.`
     const error = new BerthError('not_found', `There is no ${request.method} at this path${hint}`)
     sendPlainError(error, request.id, reply, meant)
   })

@@ -16,7 +16,7 @@ const documents = globSync(
     'test/bench/*.md',
     'src/resources/**/*.yaml',
   ],
-  { cwd: checkout },
+  { cwd: checkout, exclude: ['**/node_modules/**', '**/generated/**'] },
 )
 const readme = 'README.md'
 

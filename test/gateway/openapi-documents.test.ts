@@ -38,9 +38,9 @@ async function faultsOf(document: Document): Promise<string[]> {
   })
   const source = JSON.stringify(document)
   const problems = await lintFromString({ source, config, absoluteRef: '/openapi.json' })
-  // Whoever comes back from a sign-in is sent on, and never gets anything else.
+  // Whoever comes back from a sign-in, or wants the file of a backup, is sent on, and never gets anything else.
   const isSentOn = ({ ruleId, location: [at] }: (typeof problems)[number]): boolean =>
-    ruleId === 'operation-2xx-response' && (at?.pointer?.includes('callback') ?? false)
+    ruleId === 'operation-2xx-response' && /callback|download/.test(at?.pointer ?? '')
   return problems.filter((one) => !isSentOn(one)).map(({ ruleId, message }) => `${ruleId}: ${message}`)
 }
 

@@ -79,13 +79,14 @@ async function send(
   }
 }
 
-/** A body, null where it is no JSON. */
+/** A body, null where it is no JSON. @throws BerthError upstream_error for more values than are read. */
 async function readJson(text: string): Promise<unknown> {
   try {
     return await readAnswer(Buffer.from(text), { parts: limits.jsonParts, numbers: limits.jsonNumbers })
   } catch (error) {
-    if (error instanceof JsonAnswerError) return null
-    throw error
+    if (!(error instanceof JsonAnswerError)) throw error
+    if (error.reason === 'not_json') return null
+    throw tooLong()
   }
 }
 

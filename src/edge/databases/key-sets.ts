@@ -9,9 +9,8 @@ import { remoteKeys } from '#src/platform/tokens.ts'
 
 const keySetBytesMax = 256 * 1024
 const keySetsMax = 1_000
-/** Of one issuer; more are not looked at, and answers have them between many other values. */
-const keysMax = 100
-const partsMax = 10_000
+const keysMax = 100 // of one issuer; further ones are ignored
+const partsMax = 10_000 // objects, lists, keys and texts of an answer, and as many numbers
 /** What a key is for; the library compares each with each. */
 const keyUsesMax = 16
 
@@ -49,5 +48,8 @@ function isUsable(key: unknown): boolean {
 }
 
 function tooLarge(): BerthError {
-  return new BerthError('service_unavailable', 'The issuer’s keys are too large.')
+  return new BerthError(
+    'service_unavailable',
+    'The issuer’s key set has more than 256 KiB or 10,000 values. Ask whoever runs the issuer for a smaller one.',
+  )
 }

@@ -85,7 +85,14 @@ export class TargetConnection implements Carrier {
       this.#isPaying = false
       if (!this.#isHeld) this.stream.resume()
     }
-    this.#pool.turns.pay(chunks, { isNew: false, isGone: false, goOn: over })
+    const { stream } = this
+    this.#pool.turns.pay(chunks, {
+      isNew: false,
+      get isGone() {
+        return stream.destroyed
+      },
+      goOn: over,
+    })
   }
 
   resume(): void {

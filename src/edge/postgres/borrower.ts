@@ -16,10 +16,10 @@ export type Borrower = {
   /** Whether it has asked for nothing that is not answered, and is in no transaction. */
   rests(): boolean
   /**
-   * Gives its backend back, if nothing of its session is in it. One that does not say so in time is given back to the pool later.
+   * Gives its backend back, if nothing of its session is in it. One that does not say so in time is late: it goes to the pool then.
    * @param patienceMs how long to wait for what the backend says
    */
-  letGo(patienceMs: number): Promise<Backend | null>
+  letGo(patienceMs: number): Promise<Backend | 'late' | null>
   /** Tells it why it must leave, and sees to it that it does. */
   end(refusal: PostgresRefusal): void
   /** Called every second: says so where the database is used. */

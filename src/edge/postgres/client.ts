@@ -89,7 +89,7 @@ export class Client implements Borrower {
     return this.#backend?.used ? this.#restingSinceMs : 0
   }
 
-  async letGo(patienceMs: number): Promise<Backend | null> {
+  async letGo(patienceMs: number): Promise<Backend | 'late' | null> {
     const backend = this.#backend
     if (this.restingSinceMs() === null || !backend) return null
     if (!backend.used) return this.#giveBack()
@@ -99,7 +99,7 @@ export class Client implements Borrower {
     const looked = await inTime(looking, patienceMs)
     if (looked) return looked.value
     void looking.then((given) => given && this.#pool.release(given)) // the server is busy, which is none of its client's business
-    return null
+    return 'late'
   }
 
   /** Gives its backend back where nothing of its session is found in it. */

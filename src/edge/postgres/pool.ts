@@ -18,14 +18,10 @@ export type PoolCounts = { clients: number; backends: number; free: number; wait
 
 /** When a pool does what. */
 export type PoolTimes = {
-  /** Those whom nobody waits for give their backend back after so long. */
-  restMs: number
-  /** A client that has rested less than this is in the middle of something: another backend is opened before it is asked. */
-  pressMs: number
-  /** Others wait no longer for a backend to say what it holds. */
-  patienceMs: number
-  /** Whoever gets no backend for so long is refused. */
-  queueMs: number
+  restMs: number // those whom nobody waits for give their backend back after so long
+  pressMs: number // who has rested less is in the middle of something: another backend is opened before it is asked
+  patienceMs: number // others wait no longer for a backend to say what it holds
+  queueMs: number // whoever gets no backend for so long is refused
 }
 
 const usualTimes: PoolTimes = {
@@ -135,10 +131,10 @@ export class Pool {
 
   /** Takes back what has rested long, closes what nobody needs; called every second. */
   async sweep(): Promise<void> {
+    for (const client of this.#clients) client.beat()
     if (this.#sweeping) return
     this.#sweeping = true
     try {
-      for (const client of this.#clients) client.beat()
       await this.#takeBack(0, 'renewed') // who worked, or was just given one, when that was asked for
       await this.#takeBack(this.#times.restMs, 'current')
       const nowMs = performance.now()
@@ -252,9 +248,10 @@ export class Pool {
         const client = this.#longestResting(pressed ? 0 : this.#times.pressMs, 'current')
         if (!client) return this.#size() < most ? this.#openOne(open) : null
         const given = await client.letGo(this.#times.patienceMs)
-        const mayTake = given?.key === key && this.#size() <= most
-        if (given && mayTake && (await this.#clear(given))) return given
-        if (given && !mayTake) this.#drop(given)
+        if (given === 'late') return this.#size() < most ? this.#openOne(open) : null // the server is slow for all of them
+        if (!given) continue
+        if (given.key !== key || this.#size() > most) this.#drop(given)
+        else if (await this.#clear(given)) return given
       }
     }
   }
@@ -287,7 +284,7 @@ export class Pool {
   async #takeBack(atLeastMs: number, age: 'current' | 'renewed'): Promise<void> {
     for (;;) {
       const given = await this.#longestResting(atLeastMs, age)?.letGo(this.#times.patienceMs)
-      if (given === undefined) return
+      if (given === undefined || given === 'late') return
       if (given) this.release(given)
     }
   }

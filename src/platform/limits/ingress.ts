@@ -16,8 +16,8 @@ export const ingressLimits = {
   // Bodies that come in small pieces: chunks, frames and TLS records.
   smallPieceBytes: 256, // smaller ones count
   smallPiecesAtOnce: 500, // of a body in a second; one with more waits for its turn
-  smallPiecesPerSecond: 50_000, // of all connections that wait, in one process
-  smallAnswerPiecesPerSecond: 200_000, // chunks of answers that are smaller than that and come faster, in one process
+  smallPiecesPerSecond: 50_000, // of all connections that wait, in one process, edge or web
+  smallAnswerPiecesPerSecond: 200_000, // small chunks in answers of targets, in one process, of those with more than smallPiecesAtOnce in one read
   http2SmallFramesPerSecond: 1_000, // DATA frames smaller than that, of one session; one with more is ended
 
   // Connections of clients.

@@ -99,7 +99,7 @@ async function allAreas(): Promise<Area[]> {
 
 function row({ name, value, what }: Limit): string {
   const values = [value].flat().map((each) => withUnit(name, each))
-  const note = what.replaceAll('|', '\\|').replace(/^characters,? ?/, '')
+  const note = what.replaceAll('|', '\\|').replace(/^characters[,;]? ?/, '')
   return `| \`${name}\` | ${values.join(', ')} | ${note} |\n`
 }
 
@@ -137,8 +137,8 @@ function titleOf(words: string): string {
 /** A value with the unit that the limit's name has. */
 function withUnit(name: string, value: number): string {
   const whole = Number(value.toFixed(3)).toLocaleString('en')
-  if (name.includes('Bytes') || name === 'bytes') return bytes(value) + (name.includes('BytesPerSecond') ? '/s' : '')
-  const [, unit] = /(Seconds|Ms|Minutes|Hours|Days|Mb)(?:Max|Min|Default)?$/.exec(name) ?? []
+  if (/bytes/i.test(name)) return bytes(value) + (/bytesPerSecond/i.test(name) ? '/s' : '')
+  const [, unit] = /(Seconds|Ms|Minutes|Hours|Days|Mb)(?:First|Max|Min|Default)?$/.exec(name) ?? []
   const units: Readonly<Record<string, string>> = {
     Seconds: 's',
     Ms: 'ms',

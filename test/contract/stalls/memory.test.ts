@@ -1,4 +1,4 @@
-/** What is kept of a body that was read is at most ten times its size, in every shape of JSON. */
+/** What is kept of a body that was read is little, in every shape of JSON. */
 import { expect, test } from 'vitest'
 import { startCommand } from '../../support/command.ts'
 
@@ -8,7 +8,7 @@ const littleBytes = 16 * 1024 * 1024
 
 type Told = { kind: string; shape: string; bytes: number; kept: number; isRead: boolean }
 
-test('no body of JSON is kept as more than ten times its size', async () => {
+test('no body of JSON is kept as more than ten times its size, or 16 MiB where that is more', async () => {
   const child = startCommand(['--expose-gc', 'test/contract/stalls/memory-child.ts'])
   expect(await child.ended, child.lines.join('\n')).toBe(0)
   const told = child.lines.flatMap((line) =>

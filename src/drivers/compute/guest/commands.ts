@@ -16,8 +16,8 @@ shift
 exec /usr/bin/env "\${berth_set[@]}" "$@"`
 
 /**
- * The command for the guest. Root is what `sudo` makes of `user`, in the group of its commands: root's, too, are confined
- * to the memory and processes that are meant for them.
+ * The command for the guest. Root comes by `sudo` from `user`, so its commands stay in the same cgroup, with the same limits
+ * of memory and processes.
  */
 export function guestCommandOf({
   command,

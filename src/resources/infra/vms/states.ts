@@ -30,10 +30,11 @@ export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
 
 /** What to do so that a VM of this status runs, as the end of a sentence that says why it must. */
 export function adviceToRun(status: VmStatus): string {
-  if (status === 'paused') return 'Resume it first: resumeVm in GraphQL.'
-  if (status === 'stopped' || status === 'error') return 'Start it first: startVm in GraphQL.'
-  if (status === 'pausing') return 'Wait until it is paused, then resume it: resumeVm in GraphQL.'
-  if (status === 'stopping') return 'Wait until it has stopped, then start it: startVm in GraphQL.'
+  if (status === 'paused') return 'Resume it first: POST /api/v1/vms/{vm_id}/resume, or resumeVm in GraphQL.'
+  if (status === 'stopped' || status === 'error')
+    return 'Start it first: POST /api/v1/vms/{vm_id}/start, or startVm in GraphQL.'
+  if (status === 'pausing') return 'Wait until it is paused, then resume it.'
+  if (status === 'stopping') return 'Wait until it has stopped, then start it.'
   return status === 'deleting' ? 'It is being deleted: create a new one.' : 'Wait until it is running, then try again.'
 }
 
