@@ -61,7 +61,7 @@ test('the script drives an agent through its task: test, edit, test again, repor
         (error, stdout) => resolve({ code: error ? 1 : 0, text: stdout }),
       )
     })
-  const script = blockAfter('## The built-in model', '')
+  const script = blockAfter('## The built-in demo model', '')
   const owner = await berth.token('alice', 'acme', 'owner')
   const { key } = await makeKey(berth, owner)
   const client = new OpenAI({ apiKey: key, baseURL: `${berth.url}/llm/v1` })
