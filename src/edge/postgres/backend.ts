@@ -3,13 +3,15 @@ import type { Duplex } from 'node:stream'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Admission, OwnLogin } from './directory.ts'
-import { inTime } from './in-time.ts'
+import { destroyAfter, inTime } from './in-time.ts'
 import { readIncoming, type Incoming } from './protocol/incoming.ts'
+import { skipMessages } from './protocol/message-heads.ts'
 import { logInTo, type ServerSession } from './logins/server-login.ts'
 import {
   cancelPacket,
   fromServer,
   headBytes,
+  isAside,
   readParameter,
   startupPacket,
   terminateMessage,
@@ -42,6 +44,8 @@ export type Backend = {
   /** Who gets what arrives, and is told that it ended. */
   receive: (chunk: Buffer) => void
   ended: () => void
+  /** Whether what was received last ended with a message. Only then may the proxy ask, or another client have it. */
+  atBoundary: () => boolean
   /** Called when the server can be sent more. */
   drained: () => void
   /** Nobody has it any more. */
@@ -165,10 +169,13 @@ function makeBackend(
       return closed || stream.destroyed
     },
     receive: ignore,
+    atBoundary: () => true,
     ended: ignore,
     drained: ignore,
     leave() {
-      backend.receive = backend.ended = backend.drained = ignore
+      if (!backend.atBoundary()) backend.stuck = true // where the next message begins is not known
+      backend.ended = backend.drained = ignore
+      followUnheard(backend)
       stream.resume()
     },
     ask: (messages, cycles, limitMs) => ask(backend, messages, cycles, limitMs),
@@ -188,10 +195,10 @@ function makeBackend(
       }
       stream.end(terminateMessage)
       stream.resume()
-      const late = setTimeout(() => stream.destroy(), closeLimitMs).unref()
-      stream.once('close', () => clearTimeout(late))
+      destroyAfter(stream, closeLimitMs)
     },
   }
+  followUnheard(backend)
   const rest = incoming.release()
   stream.on('data', (chunk: Buffer) => backend.receive(chunk))
   stream.on('drain', () => backend.drained())
@@ -210,7 +217,20 @@ const closeLimitMs = 60_000
 const unreadBytesMax = 1024 * 1024
 
 function ignore(): void {
-  // Between two clients nothing that a server says is for anybody.
+  // Nobody is there.
+}
+
+/** Between two clients nothing that a server says is for anybody, but where its messages end must be known. */
+function followUnheard(backend: Backend): void {
+  const { follow, atBoundary } = skipMessages()
+  backend.receive = (chunk) => {
+    try {
+      follow(chunk)
+    } catch {
+      backend.stream.destroy()
+    }
+  }
+  backend.atBoundary = atBoundary
 }
 
 /** Resolves when the server has closed the connection: then the signal has reached the process. */
@@ -240,6 +260,8 @@ async function ask(backend: Backend, sent: Buffer, cycles: number, limitMs: numb
   const asides: Buffer[] = []
   let arrived: Buffer = Buffer.alloc(0)
   let left = cycles
+  let readBytes = 0
+  if (!backend.atBoundary()) throw new Error('the server is in the middle of a message')
   try {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error('the server does not answer')), limitMs)
@@ -251,7 +273,7 @@ async function ask(backend: Backend, sent: Buffer, cycles: number, limitMs: numb
       backend.ended = () => finish(new Error('the server is gone'))
       backend.receive = (chunk) => {
         arrived = arrived.length === 0 ? chunk : Buffer.concat([arrived, chunk])
-        if (arrived.length > answerBytesMax) return finish(new Error('the server answers too much'))
+        if ((readBytes += chunk.length) > answerBytesMax) return finish(new Error('the server answers too much'))
         while (arrived.length >= headBytes && arrived.length > arrived.readUInt32BE(1)) {
           const whole = arrived.subarray(0, arrived.readUInt32BE(1) + 1)
           arrived = arrived.subarray(whole.length)
@@ -259,8 +281,9 @@ async function ask(backend: Backend, sent: Buffer, cycles: number, limitMs: numb
           if (isAside(type)) asides.push(whole)
           else messages.push({ type, whole })
           if (type === fromServer.parameterStatus) backend.parameters.set(...readParameter(whole.subarray(headBytes)))
-          if (type === fromServer.ready && --left === 0) finish()
+          if (type === fromServer.ready) left--
         }
+        if (left <= 0 && arrived.length === 0) finish() // with a message, so that what comes next begins with one
       }
       if (backend.closed) return finish(new Error('the server is gone'))
       backend.stream.write(sent)
@@ -274,9 +297,4 @@ async function ask(backend: Backend, sent: Buffer, cycles: number, limitMs: numb
     backend.ended = ended
   }
   return { messages, asides }
-}
-
-/** Whether a message may come at any time, and answers nothing. */
-function isAside(type: number): boolean {
-  return type === fromServer.notification || type === fromServer.notice || type === fromServer.parameterStatus
 }

@@ -5,10 +5,9 @@ import { acquireBackend } from './acquire.ts'
 import type { Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
 import type { Borrower } from './borrower.ts'
-import { inTime } from './in-time.ts'
+import { destroyAfter, inTime } from './in-time.ts'
 import type { LoggedIn } from './logins/logged-in.ts'
 import { errorMessage, parameterStatus, welcome } from './protocol/messages.ts'
-import type { Follower } from './protocol/message-heads.ts'
 import { refusalsTold } from './metrics.ts'
 import type { Pool } from './pool.ts'
 import { PostgresRefusal, refusalOf } from './refusals.ts'
@@ -40,7 +39,7 @@ export class Client implements Borrower {
   /** Something of its session was found in its backend. Until it says more, looking again is of no use. */
   #holds = false
   /** Follows what is dropped up to the next Sync, behind an error of our own. */
-  #dropping: Follower | null = null
+  #dropping: ReturnType<typeof followToSync> | null = null
   #spoke = true
   #stalled: NodeJS.Timeout | undefined
 
@@ -86,6 +85,7 @@ export class Client implements Borrower {
   restingSinceMs(): number | null {
     const { unsure, leaves: left } = this.#talk
     if (this.#phase !== 'attached' || this.#holds || unsure || left !== leaves.nothing || !this.#isDone()) return null
+    if (this.#stalled !== undefined || !this.#answers.atBoundary()) return null // a notification is on its way
     return this.#backend?.used ? this.#restingSinceMs : 0
   }
 
@@ -94,7 +94,6 @@ export class Client implements Borrower {
     if (this.restingSinceMs() === null || !backend) return null
     if (!backend.used) return this.#giveBack()
     this.#phase = 'changing'
-    this.#stream.pause()
     const looking = this.#look(backend)
     const looked = await inTime(looking, patienceMs)
     if (looked) return looked.value
@@ -104,11 +103,13 @@ export class Client implements Borrower {
 
   /** Gives its backend back where nothing of its session is found in it. */
   async #look(backend: Backend): Promise<Backend | null> {
-    const found = await findState(backend, this.#talk.unnamed !== null) // null: the session is gone with its backend
+    await backend.cancelling // or it would be the question that is cancelled
+    const mayAsk = this.#answers.atBoundary() // null: the session is gone with its backend
+    const found = mayAsk ? await findState(backend, this.#talk.unnamed !== null) : null
     if (this.#hasLeft()) return this.#detach()
     for (const aside of found?.asides ?? []) this.#stream.write(aside)
-    this.#holds = !noteFound(this.#talk, found)
-    if (!this.#holds && this.#held.length === 0) return this.#giveBack()
+    this.#holds = mayAsk && !noteFound(this.#talk, found)
+    if (mayAsk && !this.#holds && this.#held.length === 0) return this.#giveBack()
     this.#goOn(backend)
     return null
   }
@@ -206,16 +207,16 @@ export class Client implements Borrower {
   #onReady(): void {
     if (!this.#isDone()) return
     this.#restingSinceMs = performance.now()
-    if (this.#talk.defaults.changed) {
-      this.#talk.defaults.changed = false
-      if (this.admission.kind === 'owner') this.#pool.age() // others change nothing with which anybody else begins
-    }
+    const { defaults } = this.#talk
+    if (defaults.changed && this.admission.kind === 'owner') this.#pool.age() // others change nothing with which anybody else begins
+    defaults.changed = false
     this.#pool.rests()
   }
 
   #attach(given: Backend): void {
     this.#backend = given
     given.receive = (chunk) => this.#onAnswer(chunk)
+    given.atBoundary = () => this.#answers.atBoundary()
     given.ended = () => this.#onBackendEnded()
     given.drained = () => this.#stream.resume()
     this.#restingSinceMs = performance.now()
@@ -262,8 +263,7 @@ export class Client implements Borrower {
     if (this.#hasLeft()) return
     this.#forget()
     this.#stream.end()
-    const cutting = setTimeout(() => this.#stream.destroy(), limits.postgresEndSeconds * 1000).unref()
-    this.#stream.once('close', () => clearTimeout(cutting))
+    destroyAfter(this.#stream, limits.postgresEndSeconds * 1000)
   }
 
   /** Gives back what it has, and says nothing more. */

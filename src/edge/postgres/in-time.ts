@@ -1,4 +1,5 @@
-/** Waiting for something that goes on when it takes too long. */
+/** Limits of time: for what goes on when it takes too long, and for streams that should have ended. */
+import type { Duplex } from 'node:stream'
 
 /** What a promise resolves to, or null when that takes longer: the promise goes on. @throws what it rejects with in time */
 export async function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<{ value: Value } | null> {
@@ -9,4 +10,10 @@ export async function inTime<Value>(promise: Promise<Value>, limitMs: number): P
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Destroys a stream that has not closed by itself after so long. */
+export function destroyAfter(stream: Duplex, limitMs: number): void {
+  const late = setTimeout(() => stream.destroy(), limitMs).unref()
+  stream.once('close', () => clearTimeout(late))
 }

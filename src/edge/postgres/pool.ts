@@ -166,6 +166,7 @@ export class Pool {
     return (
       !backend.closed &&
       !backend.stuck &&
+      backend.atBoundary() &&
       backend.generation === this.#generation &&
       performance.now() - backend.openedAtMs < limits.postgresBackendMinutes * 60_000
     )

@@ -1,6 +1,7 @@
 /** What happens to clients when their database changes: closed to them, asleep, unreachable, full; and when the proxy ends. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
 import { duplexPair } from 'node:stream'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -242,6 +243,24 @@ describe('a server', () => {
     }
     expect(await one(resting)).toEqual(shown)
     for (const client of [resting, keeper]) await client.end()
+  })
+
+  test('is asked nothing in the middle of what it tells a client that reads slowly', async () => {
+    const listening = await world.client()
+    await listening.query('listen news')
+    let heard = 0
+    listening.on('notification', () => heard++)
+    const { stream } = (listening as unknown as { connection: { stream: Socket } }).connection // node-postgres' own
+    stream.pause()
+    const keeper = await world.direct()
+    await keeper.query(`select pg_notify('news', repeat('Z', 7000) || n) from generate_series(1, 3000) n`)
+    await until('it cannot be told more', () => [...world.connections].some(({ bytesRead }) => bytesRead > 1_000_000))
+    const others = [await world.client(), await world.client()] // who want a connection that rests
+    for (const other of others) expect(await one(other)).toEqual(shown)
+    stream.resume()
+    await until('it has heard all', () => heard === 3000)
+    expect(await one(listening)).toEqual(shown)
+    for (const client of [listening, keeper, ...others]) await client.end()
   })
 
   test('that ends the connection of a client that has said nothing on it is not noticed', async () => {

@@ -204,3 +204,8 @@ export function runWith(text: string, values: readonly string[]): Buffer {
 export function closeNamed(name: string): Buffer {
   return message(fromClient.close, `S${name}\0`)
 }
+
+/** Whether a message may come at any time, and answers nothing. */
+export function isAside(type: number): boolean {
+  return type === fromServer.notification || type === fromServer.notice || type === fromServer.parameterStatus
+}

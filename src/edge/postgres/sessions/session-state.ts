@@ -68,7 +68,6 @@ export type SessionState = {
 export async function findState(backend: Backend, hasUnnamed: boolean): Promise<SessionState | null> {
   const asked = hasUnnamed ? Buffer.concat([describeUnnamed, syncMessage, probe]) : probe
   try {
-    await backend.cancelling // or it would be the question that is cancelled
     const { messages, asides } = await backend.ask(asked, hasUnnamed ? 1 + probeCycles : probeCycles, probeLimitMs)
     const described = Buffer.concat(messages.filter(({ type }) => describing.has(type)).map(({ whole }) => whole))
     const answer = messages.findLast(({ type }) => type === fromServer.dataRow)
