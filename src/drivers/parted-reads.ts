@@ -5,6 +5,8 @@
 import type { Socket } from 'node:net'
 import type { PieceTurns, Waiting } from './small-pieces.ts'
 
+type Turns = Pick<PieceTurns, 'wait' | 'isChunked'>
+
 const lf = 10
 /** Of a part that may be many chunks: a chunk has two. */
 const linesPerPiece = 2
@@ -13,7 +15,7 @@ const linesPerPiece = 2
  * Has a connection of an HTTP server read in parts of at most so many small chunks, each in its turn. Call it when the server
  * has the connection.
  */
-export function readInParts(socket: Socket, turns: Pick<PieceTurns, 'wait'>, piecesAtOnce: number): void {
+export function readInParts(socket: Socket, turns: Turns, piecesAtOnce: number): void {
   const reader = new PartedReader(socket, turns, piecesAtOnce * linesPerPiece)
   socket.push = (bytes: Buffer | null) => reader.take(bytes)
   const read = socket._read.bind(socket)
@@ -30,13 +32,13 @@ class PartedReader implements Waiting {
   /** Has the connection itself read again. */
   readOn: () => void = () => undefined
   readonly #socket: Socket
-  readonly #turns: Pick<PieceTurns, 'wait'>
+  readonly #turns: Turns
   readonly #linesMax: number
   readonly #push: (bytes: Buffer | null) => boolean
   #rest: Buffer | null = null
   #hasEnded = false
 
-  constructor(socket: Socket, turns: Pick<PieceTurns, 'wait'>, linesMax: number) {
+  constructor(socket: Socket, turns: Turns, linesMax: number) {
     this.#socket = socket
     this.#turns = turns
     this.#linesMax = linesMax
@@ -60,10 +62,15 @@ class PartedReader implements Waiting {
       return false
     }
     const end = bytes ? endOfPart(bytes, this.#linesMax) : 0
-    if (!bytes || end === bytes.length) return this.#push(bytes)
+    if (!bytes || end === bytes.length || !this.#mayBeChunks(bytes)) return this.#push(bytes)
     this.#rest = bytes
     this.#turns.wait(this)
     return false
+  }
+
+  /** Lines of a body whose length is known cost nothing. */
+  #mayBeChunks(bytes: Buffer): boolean {
+    return this.#turns.isChunked(this.#socket) || bytes.toString('latin1').toLowerCase().includes('transfer-encoding')
   }
 
   goOn(): void {

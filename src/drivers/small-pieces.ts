@@ -52,6 +52,8 @@ export type PieceTurns = {
   begin(bytes: Buffer, read: () => void): void
   /** Watches a request's body, and reads no more of its connection while it has to wait. */
   watch(request: IncomingMessage): void
+  /** Whether a body in chunks is being read of a connection. */
+  isChunked(socket: Socket): boolean
   /** Has a connection wait for its turn. */
   wait(one: Waiting): void
   /** The same for one from which so many small pieces were read: their time passes before anybody's turn. */
@@ -64,6 +66,9 @@ export function createPieceTurns(limits: PieceLimits): PieceTurns {
   const msOf = (pieces: number): number => (pieces / limits.smallPiecesPerSecond) * secondMs
   /** Pieces beyond what each may have at once, of which the time has not passed yet. */
   let owed = 0
+  const owe = (pieces: number): void => void (owed = Math.min(owed + pieces, limits.smallPiecesPerSecond)) // a second's, however many owe
+  /** Of each connection, how many bodies in chunks are not read to their end: one, or more that are pipelined. */
+  const chunked = new WeakMap<Socket, number>()
   let paidMs = 0
   let isTurning = false
   let wasNew = false
@@ -101,17 +106,23 @@ export function createPieceTurns(limits: PieceLimits): PieceTurns {
     wait,
     pay(pieces, one) {
       wait(one)
-      owed += pieces
+      owe(pieces)
     },
+    isChunked: (socket) => (chunked.get(socket) ?? 0) > 0,
     begin(bytes, read) {
       if (hasManyPieces(bytes, limits.smallPiecesAtOnce)) wait({ isNew: true, isGone: false, goOn: read })
       else read()
     },
     watch(request) {
       const body = new WatchedBody(request, limits, wait)
-      if (request.headers['transfer-encoding'] !== undefined) body.wait() // so that not many begin within one turn
+      if (request.headers['transfer-encoding'] !== undefined) {
+        const { socket } = request
+        chunked.set(socket, (chunked.get(socket) ?? 0) + 1)
+        request.once('close', () => chunked.set(socket, (chunked.get(socket) ?? 1) - 1))
+        body.wait() // so that not many begin within one turn
+      }
       watchPieces(request, (size) => {
-        if (size < limits.smallPieceBytes && body.note()) owed++
+        if (size < limits.smallPieceBytes && body.note()) owe(1)
       })
     },
   }

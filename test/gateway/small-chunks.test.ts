@@ -1,9 +1,11 @@
-/** Bodies in chunks of one byte are kept as few large pieces: each piece takes a hundred bytes besides its content. */
+/** What chunks of one byte cost: a hundred bytes for each piece that is kept, and turns of those who send them, and of nobody else. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { joinPieces } from '#src/drivers/small-pieces.ts'
+import { readInParts } from '#src/drivers/parted-reads.ts'
+import { createPieceTurns, joinPieces } from '#src/drivers/small-pieces.ts'
+import { ingressLimits } from '#src/platform/limits/ingress.ts'
 
 test('a body of a hundred thousand chunks is read as a few pieces, and is whole', async () => {
   const chunks = 100_000
@@ -30,4 +32,29 @@ test('a body of a hundred thousand chunks is read as a few pieces, and is whole'
   }
   expect(isWhole).toBe(true)
   expect(pieces).toBeLessThan(100)
+})
+
+test.each([
+  ['lines of a body whose length is known wait for nobody', false],
+  ['as many small chunks do', true],
+])('%s', async (_what, isChunked) => {
+  const turns = createPieceTurns(ingressLimits)
+  let waits = 0
+  const counted = { ...turns, wait: (one: Parameters<typeof turns.wait>[0]) => (waits++, turns.wait(one)) }
+  let bytes = 0
+  const server = createServer((request, response) => {
+    if (isChunked) turns.watch(request)
+    request.on('data', (piece: Buffer) => (bytes += piece.length)).once('end', () => response.end())
+  }).listen(0, '127.0.0.1')
+  server.on('connection', (socket) => readInParts(socket, counted, ingressLimits.smallPiecesAtOnce))
+  await once(server, 'listening')
+  const content = '1\n'.repeat(20_000)
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').resume()
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`)
+  if (isChunked) socket.write(`Transfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(20_000)}0\r\n\r\n`)
+  else socket.write(`Content-Length: ${content.length}\r\n\r\n${content}`)
+  await once(socket, 'close')
+  server.close()
+  expect(bytes).toBe(isChunked ? 20_000 : content.length)
+  expect(waits > 0).toBe(isChunked)
 })
