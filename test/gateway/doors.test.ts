@@ -1,6 +1,11 @@
 /** Every address that a newcomer is given: the first page and its links, the lines of a start, and HEAD of whatever GET answers. */
+import { globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
+import { documentsOf } from '#src/gateway/index-page.ts'
 import { announcement } from '#src/start/announcement.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from '../contract/callers.ts'
@@ -54,6 +59,39 @@ describe('the page at /', () => {
     }
     expect(seen.size).toBeGreaterThan(60)
     expect(missing).toEqual([])
+    const checkout = fileURLToPath(new URL('../..', import.meta.url))
+    expect(globSync('docs/**/*.md', { cwd: checkout }).filter((path) => !seen.has(`/${path}`))).toEqual([])
+  })
+
+  test('serves no file that no document links to', async () => {
+    for (const path of ['package.json', 'Procfile', 'src/start/node.sh'])
+      expect([path, (await fetch(`${berth.url}/${path}`)).status]).toEqual([path, 404])
+  })
+
+  test('serves files of the checkout alone, and nothing by a link of the file system', () => {
+    const outside = mkdtempSync(join(tmpdir(), 'berth-doors-'))
+    const folder = join(outside, 'checkout')
+    mkdirSync(join(folder, 'docs'), { recursive: true })
+    writeFileSync(join(outside, 'secret.mjs'), 'outside')
+    writeFileSync(
+      join(folder, 'README.md'),
+      '[a](docs/operating.md#there) [b](../secret.mjs) [c](linked.mjs) [d](there/secret.mjs) [e](docs) [f](none.mjs) [g](https://a.test/own.mjs)',
+    )
+    writeFileSync(
+      join(folder, 'docs/operating.md'),
+      '[up](../README.md) [plain](plain.mjs "title") [licence](../LICENSE)',
+    )
+    for (const path of ['docs/plain.mjs', 'LICENSE', 'own.mjs', 'docs/own.mjs', 'secret.txt'])
+      writeFileSync(join(folder, path), '')
+    symlinkSync(join(outside, 'secret.mjs'), join(folder, 'linked.mjs'))
+    symlinkSync(outside, join(folder, 'there'))
+    try {
+      expect(documentsOf(folder)).toEqual(['README.md', 'docs/operating.md', 'docs/plain.mjs', 'LICENSE'])
+      rmSync(join(folder, 'README.md'))
+      expect(documentsOf(folder)).toEqual([])
+    } finally {
+      rmSync(outside, { recursive: true })
+    }
   })
 })
 
