@@ -197,6 +197,19 @@ describe('a caller’s command', () => {
     expect(told.stdout).not.toContain('canary-91')
   })
 
+  test.each([
+    ['user', null],
+    ['user', { A: '1' }],
+    ['root', null],
+    ['root', { A: '1' }],
+  ] as const)('as %s with %o is no option of the programs that run it', async (user, variables) => {
+    const setting = { user, ...(variables ? { env: variables } : {}) }
+    for (const command of ['--version', '-i', '-']) {
+      const ran = await asked({ command, args: ['/usr/bin/id'], ...setting })
+      expect([command, ran.exitCode, ran.stdout]).toEqual([command, 127, ''])
+    }
+  })
+
   test('runs a program with an equals sign in its name', async () => {
     await bash(machine, "printf '#!/bin/sh\\necho ran $A' > a=b; chmod +x a=b")
     expect((await asked({ command: './a=b', args: [], env: { A: '1' } })).stdout).toBe('ran 1\n')

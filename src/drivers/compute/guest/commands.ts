@@ -7,13 +7,15 @@ import type { GuestCommand } from './exec.ts'
 
 /**
  * What root's shell begins with. Variables came under names of ours: sudo and the loader keep some names from root (PATH,
- * TMPDIR, LD_…), and sudo's command line, which everybody in the machine sees, stays as long as the command.
+ * TMPDIR, LD_…), and sudo's command line, which everybody in the machine sees, stays as long as the command. Without any,
+ * `env` would take a program such as `--version` for an option of its own.
  */
 const asRoot = `berth_set=()
 for berth_name in "\${!BERTH_SET_@}"; do berth_set+=("\${!berth_name}"); unset "$berth_name"; done
 cd -- "$1" || exit 126
 shift
-exec /usr/bin/env "\${berth_set[@]}" "$@"`
+(( \${#berth_set[@]} == 0 )) || exec /usr/bin/env "\${berth_set[@]}" "$@"
+exec -- "$@"`
 
 /**
  * The command for the guest. Root comes by `sudo` from `user`, so its commands stay in the same cgroup, with the same limits
