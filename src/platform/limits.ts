@@ -70,7 +70,7 @@ export const limits = {
   execTimeoutSecondsMax: 3600,
   execSilenceSeconds: 10,
   execOutputBytes: 1024 * 1024,
-  execArgumentBytes: 128 * 1024, // command and arguments together, what execve takes
+  execArgumentBytes: 128 * 1024, // command and arguments together, each with the byte that ends it: what execve takes of one
   execInputBytes: 900 * 1024, // standard input of a command, or the code of a sandbox: what fits in the 1 MiB body
   nodeWaitSeconds: 5, // how long a request waits for a node whose worker starts again
   processRecordHours: 24,

@@ -10,7 +10,7 @@ import { guestHome } from './git-repos.ts'
 import { findNode } from './nodes.ts'
 import { languageAliases, sandboxLanguages } from './templates.ts'
 import { nodeTokenPurpose } from './vms/access.ts'
-import { readOrder, readSetting, readTimeout, type CommandSetting } from './vm-commands.ts'
+import { checkWords, readOrder, readSetting, readTimeout, type CommandSetting } from './vm-commands.ts'
 import { createVm } from './vms.ts'
 import { markDeleted } from './vms/lifecycle.ts'
 import type { Vm } from './vms/rows.ts'
@@ -93,6 +93,7 @@ function readRun(order: SandboxOrder, ttl: number): Run {
   const codeBytes = Buffer.byteLength(code)
   if (codeBytes > limits.execInputBytes)
     throw new BerthError('invalid_request', `code may have at most ${limits.execInputBytes / 1024} KiB.`)
+  checkWords(order.args ?? [])
   const name = (order.language ?? '').toLowerCase()
   const language = sandboxLanguages[languageAliases[name] ?? name]
   if (!language)

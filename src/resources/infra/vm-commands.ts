@@ -79,13 +79,7 @@ export async function execCommand(call: Call, vmId: string, order: CommandOrder)
 export function readOrder(order: CommandOrder): Pick<ExecRequest, 'command' | 'args' | 'workingDir' | 'timeoutMs'> {
   const args = order.args ?? null
   if (order.command.trim() === '') throw new BerthError('invalid_request', 'command must not be empty.')
-  const bytes =
-    Buffer.byteLength(order.command) + (args ?? []).reduce((sum, one) => sum + Buffer.byteLength(one) + 1, 0)
-  if (bytes > limits.execArgumentBytes)
-    throw new BerthError(
-      'invalid_request',
-      `command and args together may have at most ${limits.execArgumentBytes / 1024} KiB; write a file for more.`,
-    )
+  checkWords([order.command, ...(args ?? [])])
   if (order.workingDir && !order.workingDir.startsWith('/'))
     throw new BerthError('invalid_request', 'working_dir must be an absolute path.')
   return {
@@ -94,6 +88,16 @@ export function readOrder(order: CommandOrder): Pick<ExecRequest, 'command' | 'a
     workingDir: order.workingDir ?? null,
     timeoutMs: readTimeout(order.timeout, order.background ?? false) * 1000,
   }
+}
+
+/** Checks the command and its arguments for their size, as Linux counts it. @throws BerthError invalid_request. */
+export function checkWords(words: readonly string[]): void {
+  const bytes = words.reduce((sum, one) => sum + Buffer.byteLength(one) + 1, 0)
+  if (bytes > limits.execArgumentBytes)
+    throw new BerthError(
+      'invalid_request',
+      `command and args, each with a byte that ends it, may have at most ${limits.execArgumentBytes / 1024} KiB together; write a file for more.`,
+    )
 }
 
 /**

@@ -18,6 +18,7 @@ import { cloneRepos } from '#src/drivers/compute/guest/repos.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest/session.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { bash, newSpec, startNode, type TestNode } from '../../support/compute.ts'
 import { until } from '../../support/until.ts'
 
@@ -209,6 +210,18 @@ describe('a caller’s command', () => {
       expect([command, ran.exitCode, ran.stdout]).toEqual([command, 127, ''])
     }
   })
+
+  test.each(['user', 'root'] as const)(
+    'as %s may be as long, with as large variables, as the limits say',
+    async (user) => {
+      const env = Object.fromEntries(Array.from({ length: 7 }, (_, at) => [`K${at}`, 'v'.repeat(limits.envValueBytes)]))
+      const rest = limits.execArgumentBytes - 1
+      const whole = await asked({ command: 'echo "${#K6}" #'.padEnd(rest, 'x'), user, env })
+      expect(whole).toMatchObject({ stdout: `${limits.envValueBytes}\n`, exitCode: 0 })
+      const text = 'x'.repeat(rest - '/usr/bin/printf|%s|'.length)
+      expect((await asked({ command: '/usr/bin/printf', args: ['%s', text], user, env })).stdout).toBe(text)
+    },
+  )
 
   test('runs a program with an equals sign in its name', async () => {
     await bash(machine, "printf '#!/bin/sh\\necho ran $A' > a=b; chmod +x a=b")

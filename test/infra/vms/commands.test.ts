@@ -70,3 +70,20 @@ test.each([
   })
   expect(node.asked).toEqual([])
 })
+
+test('a command and its arguments may be as long as Linux takes one argument, with the byte that ends it', async () => {
+  const longest = 128 * 1024 - 1
+  for (const [command, args, fits] of [
+    ['x'.repeat(longest), undefined, true],
+    ['x'.repeat(longest + 1), undefined, false],
+    ['a', ['x'.repeat(longest - 2)], true],
+    ['a', ['x'.repeat(longest - 1)], false],
+    ['ü', ['', 'x'.repeat(longest - 4)], true],
+    ['ü', ['', 'x'.repeat(longest - 3)], false],
+  ] as const)
+    expect((await exec({ command, args })).status).toBe(fits ? 200 : 400)
+  const sandbox = { code: '1', language: 'python', args: ['x'.repeat(longest + 1)] }
+  const refused = { status: 400, body: { message: expect.stringContaining('128 KiB together') } }
+  expect(await exec({ command: 'x'.repeat(longest + 1) })).toMatchObject(refused)
+  expect(await berth.call('POST', '/api/v1/vms/sandbox', { token, body: sandbox })).toMatchObject(refused)
+})
