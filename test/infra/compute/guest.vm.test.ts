@@ -246,6 +246,22 @@ describe('a background process', () => {
     again()
   })
 
+  test('leaves nothing of its input where it cannot start', async () => {
+    const root = (line: string): ReturnType<typeof bash> =>
+      bash(machine, `cd /var/lib/berth && ${line}`, { as: 'root' })
+    await root('mv processes aside && touch processes')
+    try {
+      await expect(start('prc_full', 'cat', 0, 'typed')).rejects.toMatchObject({ code: 'vm_unreachable' })
+    } finally {
+      await root('rm processes && mv aside processes')
+    }
+    await until('its input is gone', async () => (await bash(machine, 'ls /tmp/.berth-input-prc_full')).exitCode !== 0)
+    await until(
+      'the guest keeps no answer for it',
+      async () => (await root('ls /run/berth/commands/request-prc_full')).exitCode !== 0,
+    )
+  })
+
   test('is read while it runs and after it has ended', async () => {
     await start('prc_a', 'echo one; echo two >&2; read -t 1 -r < <(sleep 5); echo three; exit 4')
     expect(await readBackground(machine, 'prc_a')).toMatchObject({ status: 'running', exitCode: null })

@@ -1,7 +1,11 @@
 /** What a command may be given besides its text, at a node that is this test. Real machines: vms.vm.test.ts. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { decodeId } from '#src/platform/ids.ts'
+import type { Call } from '#src/platform/services.ts'
+import type { RunningVm } from '#src/resources/infra/vms/access.ts'
+import { startProcess } from '#src/resources/infra/vms/processes.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { makeVmRow } from '../../support/makers.ts'
+import { idsOf, makeVmRow } from '../../support/makers.ts'
 import { startStubNode, type StubNode } from '../../contract/stub-node.ts'
 
 let berth: Berth
@@ -86,4 +90,20 @@ test('a command and its arguments may be as long as Linux takes one argument, wi
   const refused = { status: 400, body: { message: expect.stringContaining('128 KiB together') } }
   expect(await exec({ command: 'x'.repeat(longest + 1) })).toMatchObject(refused)
   expect(await berth.call('POST', '/api/v1/vms/sandbox', { token, body: sandbox })).toMatchObject(refused)
+})
+
+test('a process in the background has longer to start when its input is written before', async () => {
+  const silences: number[] = []
+  const client = {
+    call: async (_name: string, _input: unknown, { silenceMs }: { silenceMs: number }) => void silences.push(silenceMs),
+  }
+  const running = {
+    id: decodeId('vm', vm),
+    scope: { organizationId: idsOf(token).organizationId },
+    node: client,
+  } as unknown as RunningVm // what starting a process uses of it
+  const request = { command: 'cat', args: null, workingDir: null, timeoutMs: 0, envGeneration: 0, vmId: running.id }
+  for (const stdin of [null, '', 'typed'])
+    await startProcess(berth.services as unknown as Call, running, { ...request, stdin }) // nobody is asked who calls
+  expect(silences).toEqual([15_000, 15_000, 45_000])
 })

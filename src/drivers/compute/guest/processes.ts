@@ -1,7 +1,7 @@
 /** Background processes of a guest: they outlive the connection, and keep the last MiB of each stream (guest/image/background.c). */
 import { BerthError } from '#src/platform/errors.ts'
 import type { OutputChunk, ProcessReport } from '#src/drivers/node.ts'
-import { collect, type GuestCommand } from './exec.ts'
+import { collect, execInGuest, type GuestCommand } from './exec.ts'
 import { checkedId, readFrames, readReport, type GuestFrame } from './frames.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { runOnce } from './once.ts'
@@ -38,15 +38,28 @@ export async function startBackground(
     return () => undefined
   }
   const input = inputOf(checkedId(processId))
-  const { exitCode, taken } = await runOnce(machine, requestId, {
-    argv: ['/bin/dash', '-c', 'umask 077; exec cat > "$0"', input],
-    timeoutMs: answerLimitMs,
-    stdin,
-  })
-  if (exitCode !== 0) throw notStarted()
   const reading = ['/bin/dash', '-c', 'exec < "$0" && rm -f -- "$0" && exec "$@"', input, ...argv]
-  await start(machine, processId, { ...command, argv: reading })
+  let taken = (): void => undefined
+  try {
+    const written = await runOnce(machine, requestId, {
+      argv: ['/bin/dash', '-c', 'umask 077; exec cat > "$0"', input],
+      timeoutMs: answerLimitMs,
+      stdin,
+    })
+    taken = () => written.taken()
+    if (written.exitCode !== 0) throw notStarted()
+    await start(machine, processId, { ...command, argv: reading })
+  } catch (error) {
+    taken()
+    removeInput(machine, input)
+    throw error
+  }
   return taken
+}
+
+/** Not waited for: a machine that is lost or overloaded would only delay the answer. */
+function removeInput(machine: Machine, input: string): void {
+  execInGuest(machine, { argv: ['/bin/rm', '-f', '--', input], timeoutMs: answerLimitMs }).catch(() => undefined) // it stays in a machine that does not answer
 }
 
 async function start(machine: Machine, processId: string, command: GuestCommand): Promise<void> {

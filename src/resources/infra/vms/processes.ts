@@ -30,6 +30,8 @@ export type VmProcessOutput = VmProcess & { stdout: string; stderr: string }
 const processRows = rowsOf<VmProcess>('process', 'vm_processes', 'process')
 const commandCharactersShown = 1024
 const callSilenceMs = 15_000
+/** What a process reads is written first: 15 s, 5 s until that is killed, and then the VM may be silent. */
+const inputSilenceMs = 20_000 + limits.execSilenceSeconds * 1000
 
 /**
  * Starts a process and returns its public id. The record is written before the process starts, so a crash leaves no
@@ -44,7 +46,8 @@ export async function startProcess(call: Call, vm: RunningVm, request: ExecReque
     call.db,
   )
   try {
-    await vm.node.call('startProcess', { ...request, processId: id }, { silenceMs: callSilenceMs })
+    const silenceMs = callSilenceMs + (request.stdin ? inputSilenceMs : 0)
+    await vm.node.call('startProcess', { ...request, processId: id }, { silenceMs })
   } catch (error) {
     await finishProcess(call.db, id, { status: 'killed', exitCode: null })
     throw error
