@@ -131,7 +131,7 @@ const quote = 0x22
 const backslash = 0x5c
 
 /** Watches text of JSON for the end of its first object or list. */
-class JsonEnd {
+export class JsonEnd {
   /** Whether it has been there. */
   isThere = false
   #depth = 0

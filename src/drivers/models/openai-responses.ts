@@ -1,9 +1,27 @@
 /** OpenAI's responses (kind `openai`): stateless, so reasoning comes back encrypted and is sent again by the caller. */
-import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
+import type { AnswerEvents, AnswerReader } from './answer-events.ts'
 import { countOf, listOf, objectOf, textOf, type Values } from './json-values.ts'
 import type { AskUpstream, UpstreamTarget } from './model.ts'
 import { responsesBody } from './responses-bodies.ts'
-import { findStreamed, headLength, thoughtIn, typeOf, type StreamedItem } from './responses-places.ts'
+import {
+  argue,
+  beginCall,
+  completeCall,
+  hear,
+  HeardText,
+  isOther,
+  namedBy,
+  OpenItems,
+  placeOf,
+  saysAll,
+  see,
+  type ItemState,
+  type Named,
+  type OpenItem,
+  type OpenMessage,
+  type SeenItem,
+} from './responses-items.ts'
+import { findStreamed, thoughtIn, typeOf } from './responses-places.ts'
 import { askOverHttp, parseJson } from './upstream-answers.ts'
 import { brokenAnswer, refusedInAnswer } from './upstream-errors.ts'
 import { bearerHeaders } from './wire-formats.ts'
@@ -22,20 +40,9 @@ export const askResponses: AskUpstream = (target, request, signal) =>
     signal,
   )
 
-type ItemState =
-  /** `heard`: the parts, by their number, of which something has arrived. */
-  | { type: 'message'; heard: Set<number> }
-  | { type: 'reasoning'; index: number; text: string; encryptedContent: string | undefined }
-  | { type: 'call'; call: OpenCall }
-  /** Of tools that run at the provider: they are never requested. */
-  | { type: 'ignored' }
-
-/** An output item that is still open, and by what it is found again at the end. */
-type OpenItem = ItemState & { seen: SeenItem }
-/** `index` is the provider's own. */
-type SeenItem = StreamedItem & { index: unknown; ids: Set<string> }
-
 const itemsMax = 1_024
+/** Of all messages of an answer. */
+const partsMax = 16_384
 
 /** A token's log probability in the form of chat completions, which always include its bytes. */
 function chatToken(value: unknown): unknown {
@@ -52,10 +59,12 @@ function chatToken(value: unknown): unknown {
 class ResponsesReader implements AnswerReader {
   readonly #target: UpstreamTarget
   readonly #events: AnswerEvents
-  /** Open items by the provider's output index. */
-  readonly #items = new Map<unknown, OpenItem>()
+  readonly #items = new OpenItems<OpenItem>()
+  /** Those whose end was not told: also of such as are done, where that did not say what they have. */
+  readonly #going = new Map<SeenItem, OpenItem>()
   /** All that were opened. */
   readonly #seen: SeenItem[] = []
+  #parts = 0
   #isRefusal = false
 
   constructor(target: UpstreamTarget, events: AnswerEvents) {
@@ -66,34 +75,31 @@ class ResponsesReader implements AnswerReader {
   event(data: string): void {
     const event = objectOf(parseJson(this.#target, data))
     if (!event) throw brokenAnswer(this.#target, 'sent something that is not an answer')
-    const index = event['output_index']
-    const item = this.#items.get(index)
     switch (event['type']) {
       case 'response.output_text.delta':
       case 'response.refusal.delta':
-        return this.#piece(index, event, textOf(event['delta']))
+        return this.#piece(event, textOf(event['delta']) ?? '')
       // These have what did not come in pieces, and otherwise repeat it.
       case 'response.output_text.done':
-        return this.#part(index, event, event)
+        return this.#part(event, event)
       case 'response.refusal.done':
-        return this.#part(index, event, { ...event, type: 'refusal' })
+        return this.#part(event, { ...event, type: 'refusal' })
       case 'response.content_part.added':
       case 'response.content_part.done':
-        return this.#part(index, event, objectOf(event['part']) ?? {})
+        return this.#part(event, objectOf(event['part']) ?? {})
       case 'response.reasoning_summary_part.added':
-        return this.#reasoning(item, item?.type === 'reasoning' && item.text !== '' ? '\n\n' : '')
+        return this.#paragraph(this.#find('reasoning', event))
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return this.#reasoning(item, textOf(event['delta']) ?? '')
+        return this.#reasoning(this.#find('reasoning', event), textOf(event['delta']) ?? '')
       case 'response.function_call_arguments.delta':
-        if (item?.type === 'call') this.#events.arguments(item.call, textOf(event['delta']) ?? '')
-        return
+        return argue(this.#events, this.#find('call', event), textOf(event['delta']) ?? '')
       case 'response.function_call_arguments.done':
-        return this.#called(item, event)
+        return completeCall(this.#events, this.#find('call', event), event)
       case 'response.output_item.added':
-        return void this.#open(index, objectOf(event['item']) ?? {})
+        return void this.#open(namedBy(event), objectOf(event['item']) ?? {})
       case 'response.output_item.done':
-        return this.#close(index, objectOf(event['item']) ?? {})
+        return this.#done(event, objectOf(event['item']) ?? {})
       case 'response.completed':
       case 'response.incomplete':
         return this.#end(objectOf(event['response']) ?? {})
@@ -115,14 +121,30 @@ class ResponsesReader implements AnswerReader {
     // Only the last event says how an answer ended; without it, the answer was cut off.
   }
 
-  #open(index: unknown, item: Values): OpenItem {
-    this.#close(index, {})
+  #find(type: SeenItem['type'], event: Values): OpenItem | undefined {
+    return this.#items.find(type, namedBy(event))
+  }
+
+  /** Opens an item. Another one at its index goes on, as far as events name it by its id. */
+  #open(named: Named, item: Values, isAdded = true): OpenItem {
+    const { index } = named
+    const thought = this.#items.at('reasoning', index)
+    if (thought && !isOther(thought.seen, named)) this.#finish(thought, {})
+    const before = this.#items.at('call', index)
+    if (before?.type === 'call' && before.call.name !== '') this.#events.tellCall(before.call) // it is the first of both
+    const open = this.#make(index, item, isAdded)
+    this.#items.add(open)
+    beginCall(this.#events, open, item['arguments'])
+    return open
+  }
+
+  #make(index: Named['index'], item: Values, isAdded: boolean): OpenItem {
     if (this.#seen.length >= itemsMax) throw brokenAnswer(this.#target, `opened more than ${itemsMax} items`)
     const place = countOf(index) ?? this.#seen.length
-    const seen = { index, place, ids: new Set<string>(), type: typeOf(item), head: '', callId: '', name: '' }
+    const seen = { index, place, isAdded, ids: new Set<string>(), type: typeOf(item), head: '', callId: '', name: '' }
     const open = { ...this.#stateOf(item), seen }
     this.#seen.push(seen)
-    this.#items.set(index, open)
+    this.#going.set(seen, open)
     see(open, item)
     return open
   }
@@ -130,42 +152,64 @@ class ResponsesReader implements AnswerReader {
   #stateOf(item: Values): ItemState {
     switch (item['type']) {
       case 'message':
-        return { type: 'message', heard: new Set() }
+        return { type: 'message', heard: new Map() }
       case 'reasoning': {
         const encryptedContent = textOf(item['encrypted_content'])
         return { type: 'reasoning', index: this.#events.openReasoning(), text: '', encryptedContent }
       }
-      case 'function_call':
-        return { type: 'call', call: this.#events.openCall(textOf(item['call_id']), textOf(item['name']) ?? '') }
+      case 'function_call': {
+        const call = this.#events.openCall(textOf(item['call_id']), textOf(item['name']) ?? '')
+        return { type: 'call', call, heard: new HeardText(), isWhole: false }
+      }
       default:
         return { type: 'ignored' }
     }
   }
 
-  /** A piece of a message, also of one whose start never came. */
-  #piece(index: unknown, event: Values, text: string | undefined): void {
-    const item = this.#items.get(index) ?? this.#open(index, { type: 'message' })
-    if (item.type !== 'message') return
-    item.heard.add(placeOf(event))
-    hear(item, text ?? '')
-    if (event['type'] === 'response.refusal.delta') this.#refusal(text ?? '')
-    else this.#text(text ?? '', event['logprobs'])
+  /** The message that an event is about, also one whose start never came; none if it is about an item of these types. */
+  #message(event: Values, ...types: SeenItem['type'][]): OpenMessage | undefined {
+    const named = namedBy(event)
+    let item = this.#items.find('message', named)
+    if (!item && types.some((type) => this.#items.find(type, named))) return undefined
+    item ??= this.#open(named, { type: 'message', id: named.id }, false)
+    return item.type === 'message' ? item : undefined
   }
 
-  /** A part of a message that is whole: emits it, unless it has arrived in pieces. */
-  #part(index: unknown, event: Values, part: Values): void {
-    const item = this.#items.get(index) ?? this.#open(index, { type: 'message' })
-    if (item.type === 'message') this.#say(item, placeOf(event), part)
+  #piece(event: Values, text: string): void {
+    const item = this.#message(event, 'ignored')
+    if (!item) return
+    this.#heard(item, placeOf(event)).add(text)
+    hear(item, text)
+    if (event['type'] === 'response.refusal.delta') this.#refusal(text)
+    else this.#text(text, event['logprobs'])
   }
 
-  #say(item: Extract<OpenItem, { type: 'message' }>, place: number, part: Values): void {
+  /** A part of a message that is whole: emits what has not arrived in pieces. Items of reasoning have parts, too. */
+  #part(event: Values, part: Values): void {
+    if (part['type'] === 'reasoning_text' || part['type'] === 'summary_text') return
+    const item = this.#message(event, 'ignored', 'reasoning')
+    if (item) this.#say(item, placeOf(event), part)
+  }
+
+  #say(item: OpenMessage, place: number, part: Values): void {
     const refusal = part['type'] === 'refusal' ? textOf(part['refusal']) : undefined
     const text = refusal ?? textOf(part['text'])
-    if (!text || item.heard.has(place)) return
-    item.heard.add(place)
-    hear(item, text)
-    if (refusal) this.#refusal(refusal)
-    else this.#text(text, part['logprobs'])
+    if (!text) return
+    const heard = this.#heard(item, place)
+    const rest = heard.rest(text)
+    if (rest === '') return
+    heard.add(rest)
+    hear(item, rest)
+    if (refusal) this.#refusal(rest)
+    else this.#text(rest, rest === text ? part['logprobs'] : undefined) // they are of all its tokens
+  }
+
+  #heard(item: OpenMessage, place: number): HeardText {
+    let heard = item.heard.get(place)
+    if (heard) return heard
+    if (++this.#parts > partsMax) throw brokenAnswer(this.#target, `sent more than ${partsMax} parts of messages`)
+    item.heard.set(place, (heard = new HeardText()))
+    return heard
   }
 
   #text(text: string, logprobs: unknown): void {
@@ -177,14 +221,8 @@ class ResponsesReader implements AnswerReader {
     this.#events.refusal(text)
   }
 
-  /** The name and the arguments of a call that did not come before. */
-  #called(item: OpenItem | undefined, { name, arguments: given }: Values): void {
-    if (item?.type !== 'call') return
-    item.call.name ||= textOf(name) ?? ''
-    if (item.call.hasArguments) return
-    const value = objectOf(given)
-    if (value) this.#events.argumentValue(item.call, value)
-    else this.#events.arguments(item.call, textOf(given) ?? '')
+  #paragraph(item: OpenItem | undefined): void {
+    if (item?.type === 'reasoning' && item.text !== '') this.#reasoning(item, '\n\n')
   }
 
   #reasoning(item: OpenItem | undefined, text: string): void {
@@ -194,22 +232,38 @@ class ResponsesReader implements AnswerReader {
     this.#events.reasoning(item.index, text)
   }
 
-  /** A complete item: emits what did not arrive in pieces. Without a type, it is one that nobody has completed. */
-  #close(index: unknown, item: Values): void {
-    const open = this.#items.get(index) ?? (item['type'] === undefined ? undefined : this.#open(index, item))
-    this.#items.delete(index)
-    if (open) see(open, item)
-    if (open?.type === 'message')
+  /** An item is done: nothing more comes for it, but the last event may say what it has. */
+  #done(event: Values, item: Values): void {
+    const named = namedBy(event)
+    const types = item['type'] === undefined ? (['message', 'reasoning', 'call'] as const) : [typeOf(item)]
+    let open = types.map((type) => this.#items.find(type, named)).find((found) => found !== undefined)
+    if (item['type'] !== undefined) open ??= this.#open(named, item)
+    if (!open) return
+    if (saysAll(open, item)) return this.#finish(open, item)
+    see(open, item)
+    this.#items.delete(open)
+    if (open.type !== 'call') return
+    completeCall(this.#events, open, item)
+    if (open.call.name !== '') this.#events.tellCall(open.call)
+  }
+
+  /** The end of an item: emits what did not arrive in pieces. Without values, it is one that nobody has completed. */
+  #finish(open: OpenItem, item: Values): void {
+    this.#items.delete(open)
+    this.#going.delete(open.seen)
+    see(open, item)
+    if (open.type === 'message')
       for (const [place, part] of listOf(item['content']).entries()) this.#say(open, place, objectOf(part) ?? {})
-    else if (open?.type === 'reasoning') {
-      if (open.text === '') this.#reasoning(open, thoughtIn(item))
+    else if (open.type === 'reasoning') {
+      const thought = thoughtIn(item)
+      if (thought.startsWith(open.text)) this.#reasoning(open, thought.slice(open.text.length))
       this.#events.closeReasoning(open.index, {
         id: textOf(item['id']),
         text: open.text,
         encryptedContent: textOf(item['encrypted_content']) ?? open.encryptedContent,
       })
-    } else if (open?.type === 'call') {
-      this.#called(open, item)
+    } else if (open.type === 'call') {
+      completeCall(this.#events, open, item)
       this.#events.closeCall(open.call)
     }
   }
@@ -221,11 +275,10 @@ class ResponsesReader implements AnswerReader {
     const found = findStreamed(this.#seen, items)
     for (const [at, item] of items.entries()) {
       const seen = found.get(at)
-      if (!seen)
-        this.#close(item, item) // its number may be another one's, so it stands for itself
-      else if (this.#items.get(seen.index)?.seen === seen) this.#close(seen.index, item)
+      const open = seen ? this.#going.get(seen) : this.#make(undefined, item, true)
+      if (open) this.#finish(open, item)
     }
-    for (const index of this.#items.keys()) this.#close(index, {})
+    for (const open of this.#going.values()) this.#finish(open, {})
   }
 
   #end(response: Values): void {
@@ -243,20 +296,4 @@ class ResponsesReader implements AnswerReader {
     if (response['status'] === 'incomplete') this.#events.end(reason === 'content_filter' ? 'content_filter' : 'length')
     else this.#events.end(this.#events.hasCalls ? 'tool_calls' : this.#isRefusal ? 'content_filter' : 'stop')
   }
-}
-
-/** Notes what an event says of an item, by which it is found again at the end. */
-function see({ seen }: OpenItem, { id, call_id: callId, name }: Values): void {
-  if (typeof id === 'string' && id !== '') seen.ids.add(id)
-  seen.callId ||= textOf(callId) ?? ''
-  seen.name ||= textOf(name) ?? ''
-}
-
-function hear({ seen }: OpenItem, text: string): void {
-  if (seen.head.length < headLength) seen.head = (seen.head + text).slice(0, headLength)
-}
-
-/** Which part of its message an event is about; the first, if it does not say. */
-function placeOf(event: Values): number {
-  return countOf(event['content_index']) ?? 0
 }
