@@ -105,6 +105,7 @@ async function tryAll(
   const said: Record<string, string> = {}
   const wanted: Record<string, string> = {}
   let untouched: Target | undefined
+  await berth.services.database.pool.query('delete from groups') // all targets are one organization’s, which may have a thousand
   for (const caller of callerNames) {
     const target = untouched ?? (await makeTarget(berth, callers.owner, node))
     if (target !== untouched) await prepare(target)
