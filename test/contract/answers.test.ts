@@ -8,8 +8,8 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCommand } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'
+import { stallMsMax } from '../support/stalls/watched-process.ts'
 
-const stallMsMax = 50
 const megabyte = 1024 * 1024
 
 /** The longest text that fits, of these pieces. */

@@ -6,11 +6,10 @@ import { setTimeout } from 'node:timers/promises'
 import type { Berth } from '../support/berth.ts'
 import { startCommand } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'
+import { stallMsMax } from '../support/stalls/watched-process.ts'
 
 const healthEveryMs = 50
 
-/** The longest that any input may hold it. Unit: ms. */
-export const stallMsMax = 50
 const repeats = 3
 
 /** The process, and what watches it. */

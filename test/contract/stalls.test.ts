@@ -20,10 +20,10 @@ import {
   type Described,
   type Field,
 } from './attacked-fields.ts'
+import { stallMsMax } from '../support/stalls/watched-process.ts'
 import { startAttackedWeb, type AttackedWeb } from './attacked-web.ts'
 import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 
-const stallMsMax = 50
 const usualBytes = 48 * 1024
 const repeats = 3
 /** One text is made while another is read: both processors work. */

@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { stallMsMax, startAttackedWeb, type AttackedWeb } from '../attacked-web.ts'
+import { stallMsMax } from '../../support/stalls/watched-process.ts'
+import { startAttackedWeb, type AttackedWeb } from '../attacked-web.ts'
 
 const chunksAtOnce = 10_000
 const chunks = (content: string): Buffer => Buffer.from(`1\r\n${content}\r\n`.repeat(chunksAtOnce))

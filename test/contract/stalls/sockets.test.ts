@@ -10,8 +10,8 @@ import WebSocket from 'ws'
 import { limits } from '#src/platform/limits.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { jsonShapes, within } from '../../support/stalls/shapes.ts'
-import { findHolds } from '../../support/stalls/watched-process.ts'
-import { stallMsMax, startAttackedWeb, type AttackedWeb } from '../attacked-web.ts'
+import { findHolds, stallMsMax } from '../../support/stalls/watched-process.ts'
+import { startAttackedWeb, type AttackedWeb } from '../attacked-web.ts'
 
 const spareBytes = 4096
 const messageBytes = limits.graphqlBodyBytes - spareBytes

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Measured } from './watched-thread.ts'
 
-/** The longest that any input may hold a process. */
+/** The longest that any input may hold a process. Unit: ms. */
 export const stallMsMax = 50
 const repeats = 3
 
