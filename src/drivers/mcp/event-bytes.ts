@@ -5,6 +5,8 @@ import { McpAnswerError } from './faults.ts'
 /** Between two turns of the event loop. */
 const eventsBetweenTurns = 50
 const stepMs = 8
+/** Read between two looks at the clock: a chunk may be of nothing but ends of lines. */
+const stepBytes = 4096
 /** Of one stream. */
 const eventsMax = 100_000
 /** Lines of data in one event: messages are one line, unless they are printed for people. */
@@ -55,18 +57,19 @@ export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator
   const reading = new EventReading()
   let events = 0
   let untilMs = performance.now() + stepMs
-  for await (const chunk of body) {
-    if (performance.now() >= untilMs) {
-      await nextTurn() // lines that are no events take their time too
-      untilMs = performance.now() + stepMs
+  for await (const chunk of body)
+    for (let from = 0; from < chunk.length; from += stepBytes) {
+      if (performance.now() >= untilMs) {
+        await nextTurn() // lines that are no events take their time too
+        untilMs = performance.now() + stepMs
+      }
+      for (const event of reading.read(chunk.subarray(from, from + stepBytes))) {
+        if (++events > eventsMax)
+          throw new McpAnswerError(`The server’s answer has more than ${eventsMax} events, which is the limit.`)
+        yield event
+        if (events % eventsBetweenTurns === 0) await nextTurn()
+      }
     }
-    for (const event of reading.read(chunk)) {
-      if (++events > eventsMax)
-        throw new McpAnswerError(`The server’s answer has more than ${eventsMax} events, which is the limit.`)
-      yield event
-      if (events % eventsBetweenTurns === 0) await nextTurn()
-    }
-  }
 }
 
 const nothing: Omit<ServerEvent, 'data'> = { id: null, name: null, retryMs: null }
@@ -86,6 +89,7 @@ class EventReading {
       line = this.#line.take()
     }
     if (line.length === 0) return this.#endEvent()
+    if (line[0] === colon) return null // a comment
     const at = line.subarray(0, 'retry:'.length).indexOf(colon)
     const name = Buffer.from(at < 0 ? line.subarray(0, 'event'.length + 1) : line.subarray(0, at)).toString('latin1')
     const value = at < 0 ? line.subarray(line.length) : line.subarray(line[at + 1] === space ? at + 2 : at + 1)
@@ -129,7 +133,7 @@ class EventReading {
       if (byte === carriageReturn && chunk[at + 1] === newline) at++
       from = at + 1
     }
-    this.#endedInReturn = chunk.length === 0 ? this.#endedInReturn : chunk.at(-1) === carriageReturn
+    this.#endedInReturn = chunk.at(-1) === carriageReturn
     if (from < chunk.length) this.#line.add(chunk.subarray(from))
   }
 }
