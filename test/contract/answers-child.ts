@@ -157,8 +157,6 @@ const turnsToRead = 2000
 const held = names.filter((name) => name.startsWith('held/')).map((name) => name.slice('held/'.length))
 for (const name of held) process.stdout.write(`kept ${await keptBytes(name)}\n`)
 const longestMs = watchHolds()
-for (const name of names.filter((one) => one.endsWith('-held')))
-  process.stdout.write(`kept ${JSON.stringify({ name, bytes: await keptBytes(name) })}\n`)
 for (const name of names.filter((one) => !one.startsWith('held/'))) {
   let shortestMs = Infinity
   let said = ''

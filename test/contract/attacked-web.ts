@@ -6,18 +6,16 @@ import { setTimeout } from 'node:timers/promises'
 import type { Berth } from '../support/berth.ts'
 import { startCommand } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'
-import { stallMsMax } from '../support/stalls/watched-process.ts'
+import { shortestHold } from '../support/stalls/watched-process.ts'
 
 const healthEveryMs = 50
-
-const repeats = 3
 
 /** The process, and what watches it. */
 export type AttackedWeb = {
   url: string
   /** The longest time its event loop was held since this was asked last. Unit: ms. */
   longestStallMs: () => Promise<number>
-  /** How long this work holds it each time: the shortest of a few, unless one is short enough. Unit: ms. */
+  /** `shortestHold` of this work. Unit: ms. */
   heldMs: (work: () => Promise<unknown>) => Promise<number>
   /** Memory that it has now. Unit: MiB. */
   residentMegabytes: () => Promise<number>
@@ -76,15 +74,7 @@ export async function startAttackedWeb(
   return {
     url,
     longestStallMs,
-    async heldMs(work) {
-      let shortestMs = Infinity
-      for (let time = 0; time < repeats && shortestMs > stallMsMax; time++) {
-        await longestStallMs() // what was before
-        await work()
-        shortestMs = Math.min(shortestMs, await longestStallMs())
-      }
-      return shortestMs
-    },
+    heldMs: (work) => shortestHold(longestStallMs, work),
     residentMegabytes: async () => (await gauge('process_resident_memory_bytes')) / 1024 / 1024,
     health: () => asked,
     async stop() {

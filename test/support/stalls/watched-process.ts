@@ -7,11 +7,22 @@ import type { Measured } from './watched-thread.ts'
 export const stallMsMax = 50
 const repeats = 3
 
+/** How long some work holds a process each time: the shortest of a few, unless one is short enough. @param longestMs since it was asked last */
+export async function shortestHold(longestMs: () => Promise<number>, work: () => Promise<unknown>): Promise<number> {
+  let shortestMs = Infinity
+  for (let time = 0; time < repeats && shortestMs > stallMsMax; time++) {
+    await longestMs() // what was before
+    await work()
+    shortestMs = Math.min(shortestMs, await longestMs())
+  }
+  return shortestMs
+}
+
 /** The process. `ready`: what it told about itself. */
 export type WatchedProcess<Ready> = {
   ready: Ready
   measure: () => Promise<Measured>
-  /** How long this work holds it each time: the shortest of a few, unless one is short enough. Unit: ms. */
+  /** `shortestHold` of this work. Unit: ms. */
   heldMs: (work: () => Promise<unknown>) => Promise<number>
   stop: () => Promise<void>
 }
@@ -34,15 +45,7 @@ export async function startWatched<Ready>(
   return {
     ready: first[0] as Ready, // what its file sends
     measure,
-    async heldMs(work) {
-      let shortestMs = Infinity
-      for (let time = 0; time < repeats && shortestMs > stallMsMax; time++) {
-        await measure() // what was before
-        await work()
-        shortestMs = Math.min(shortestMs, (await measure()).longestMs)
-      }
-      return shortestMs
-    },
+    heldMs: (work) => shortestHold(async () => (await measure()).longestMs, work),
     async stop() {
       child.kill('SIGTERM')
       await ended
