@@ -3,12 +3,13 @@
  * are is asked of the operator's name servers. The zone may be anybody's, so its servers count as any host that a user
  * chose: private addresses are not asked, and only the operator's own servers may listen elsewhere than on port 53.
  */
-import { getServers, Resolver } from 'node:dns/promises'
+import { getServers } from 'node:dns/promises'
 import { isIPv6 } from 'node:net'
 import { getDomain } from 'tldts'
 import type { Config } from '#src/platform/config.ts'
 import { domainLimits } from '#src/platform/limits/domains.ts'
 import { refusalOf } from './addresses.ts'
+import { askDns, DnsError, type DnsRecord } from './dns-questions.ts'
 import { isOpened } from './outbound.ts'
 
 /**
@@ -35,9 +36,8 @@ export type DnsLookup = {
   addresses(name: string, isEnd: (alias: string) => boolean): Promise<DnsAddresses>
 }
 
-type Question = 'A' | 'AAAA' | 'CNAME' | 'NS' | 'TXT'
 /** The servers of a zone. */
-type Zone = { ask: (question: Question, name: string) => Promise<DnsAnswer> }
+type Zone = { ask: (record: DnsRecord, name: string) => Promise<DnsAnswer> }
 type Server = { address: string; port: number }
 
 const dnsPort = 53
@@ -162,38 +162,26 @@ function asker(
   signal: AbortSignal,
   refused: 'absent' | 'silent',
 ): Zone['ask'] {
-  const resolver = new Resolver({ timeout: domainLimits.questionMs, tries: domainLimits.questionTries })
-  resolver.setServers(servers.map(({ address, port }) => `${isIPv6(address) ? `[${address}]` : address}:${port}`))
-  signal.addEventListener('abort', () => resolver.cancel(), { once: true })
-  return async (question, name) => {
+  const asked = {
+    servers: servers.map(({ address, port }) => `${isIPv6(address) ? `[${address}]` : address}:${port}`),
+    limitMs: domainLimits.questionMs,
+    tries: domainLimits.questionTries,
+  }
+  return async (record, name) => {
     if (signal.aborted) return { state: 'silent', why: `${whose} did not answer in time.` }
     try {
-      const values = await recordsOf(resolver, question, name)
+      const values = await askDns({ record, name, ...asked }, signal)
       return values.length > 0
         ? { state: 'found', values }
-        : { state: 'absent', why: `${name} has no ${question} record.` }
+        : { state: 'absent', why: `${name} has no ${record} record.` }
     } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException // c-ares gives no other errors
+      if (!(error instanceof DnsError)) throw error
+      const { code } = error
       if (noName.has(code)) return { state: 'absent', why: `There is no name ${name}.` }
-      if (code === 'ENODATA') return { state: 'absent', why: `${name} has no ${question} record.` }
+      if (code === 'ENODATA') return { state: 'absent', why: `${name} has no ${record} record.` }
       if (noAnswer.has(code)) return { state: 'silent', why: `${whose} do not answer.` }
       return { state: refused, why: `${whose} answer with an error (${code.slice(1)}) for ${name}.` }
     }
-  }
-}
-
-async function recordsOf(resolver: Resolver, question: Question, name: string): Promise<string[]> {
-  switch (question) {
-    case 'A':
-      return resolver.resolve4(name)
-    case 'AAAA':
-      return resolver.resolve6(name)
-    case 'CNAME':
-      return resolver.resolveCname(name)
-    case 'NS':
-      return resolver.resolveNs(name)
-    case 'TXT':
-      return (await resolver.resolveTxt(name)).slice(0, domainLimits.textsMax).map((chunks) => chunks.join(''))
   }
 }
 

@@ -4,10 +4,10 @@
  * dialled, so DNS rebinding has no effect.
  */
 import { readFile, stat } from 'node:fs/promises'
-import { Resolver } from 'node:dns/promises'
 import { connect, isIP, type Socket } from 'node:net'
 import { buildConnector, type Agent } from 'undici'
 import { normalHost, refusalOf, type AddressRule } from './addresses.ts'
+import { askDns, DnsError, type DnsRecord } from './dns-questions.ts'
 import { JoiningAgent } from './joining-agent.ts'
 
 export { refusalOf } from './addresses.ts'
@@ -136,26 +136,20 @@ export function createResolve(options: { servers?: readonly string[]; hostsFile?
     const listed = (await inHostsFile()).get(name)
     if (listed) return listed
     signal.throwIfAborted()
-    const resolver = new Resolver({ timeout: dnsQueryMs, tries: dnsTries })
-    if (servers) resolver.setServers(servers)
-    const cancel = (): void => resolver.cancel()
-    signal.addEventListener('abort', cancel, { once: true })
-    try {
-      const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-      const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-      const failed = answers.find((answer) => answer.status === 'rejected' && !isNoSuchName(answer.reason))
-      if (addresses.length === 0 && failed?.status === 'rejected') throw failed.reason
-      return addresses
-    } finally {
-      signal.removeEventListener('abort', cancel)
-    }
+    const ask = (record: DnsRecord): Promise<string[]> =>
+      askDns({ record, name, servers: servers ?? null, limitMs: dnsQueryMs, tries: dnsTries }, signal)
+    const answers = await Promise.allSettled([ask('A'), ask('AAAA')])
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    const failed = answers.find((answer) => answer.status === 'rejected' && !isNoSuchName(answer.reason))
+    if (addresses.length === 0 && failed?.status === 'rejected') throw failed.reason
+    return addresses
   }
 }
 
 const resolveName = createResolve()
 
 function isNoSuchName(reason: unknown): boolean {
-  return ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes((reason as NodeJS.ErrnoException).code ?? '')
+  return reason instanceof DnsError && ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(reason.code)
 }
 
 /** Reads the hosts file again only when it has changed. */

@@ -116,6 +116,14 @@ describe('the floors', () => {
     expect(users.filter((path) => !path.startsWith('src/drivers/mcp/'))).toEqual([])
   })
 
+  test('answers of the DNS are read by the thread for them only, and by what the operator runs by hand', () => {
+    const users = sources.filter(({ text }) => text.includes('new Resolver(')).map(({ path }) => path)
+    expect(users.filter((path) => !path.startsWith('test/')).sort()).toEqual([
+      'src/drivers/dns-thread.ts',
+      'src/start/edge-checks.ts',
+    ])
+  })
+
   test('no file imports itself by way of others', () => {
     expect(circles(sources)).toEqual([])
   })

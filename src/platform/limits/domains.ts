@@ -25,7 +25,7 @@ export const domainLimits = {
   zoneServersMax: 4, // addresses of a zone's name servers that are asked
   zoneLabelsMax: 10, // how many levels are searched for the zone that a name is in
   aliasesMax: 8, // CNAMEs that are followed
-  textsMax: 100, // TXT records of a name that are read
+  valuesMax: 256, // values of a record that are read
   seenMax: 10, // values of a record that are shown
   seenLength: 255, // characters of one
 } as const

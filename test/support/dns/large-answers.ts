@@ -38,8 +38,10 @@ function many(room: number, first: readonly Buffer[], make: (index: number, at: 
 const longName = Buffer.concat([...Array.from({ length: 126 }, () => Buffer.from([1, 0x61])), Buffer.from([0])])
 const rest = (room: number) => Buffer.alloc(room - 64)
 
-/** What is answered to a question of this type, by the first label of the name; `room` is what is left for records. */
-const answers: Readonly<Record<string, { type: keyof typeof types; records: (room: number) => Buffer[] }>> = {
+/** What is answered to a question of this type, or the other one; `room` is what is left for records. */
+type Answer = { type: keyof typeof types; other?: keyof typeof types; records: (room: number) => Buffer[] }
+/** By the first label of the name. */
+const answers: Readonly<Record<string, Answer>> = {
   'texts-many': { type: 'TXT', records: (room) => many(room, [], () => record(types.TXT, Buffer.from([1, 0x61]))) },
   'texts-of-nothing': { type: 'TXT', records: (room) => [record(types.TXT, rest(room))] },
   'texts-of-letters': {
@@ -74,6 +76,12 @@ const answers: Readonly<Record<string, { type: keyof typeof types; records: (roo
         record(types.CNAME, Buffer.concat([Buffer.from([1, 0x61]), pointer(Math.min(0x3fff, Math.max(12, at - 4)))])),
       ),
   },
+  'addresses-of-aliases': {
+    type: 'A',
+    other: 'AAAA',
+    records: (room) =>
+      many(room, [record(types.CNAME, longName)], () => record(types.CNAME, pointer(bytesMax - room + 12))),
+  },
   'servers-many': {
     type: 'NS',
     records: (room) => many(room, [record(types.NS, longName)], () => record(types.NS, pointer(bytesMax - room + 12))),
@@ -89,7 +97,8 @@ function answerTo(query: Buffer, isCut: boolean): Buffer {
   const question = query.subarray(headerBytes, at + 5)
   const label = question.toString('latin1', 1, 1 + (question[0] ?? 0)).toLowerCase()
   const known = answers[label]
-  const isAsked = known && question.readUInt16BE(question.length - 4) === types[known.type]
+  const type = question.readUInt16BE(question.length - 4)
+  const isAsked = known && (type === types[known.type] || (known.other && type === types[known.other]))
   const header = Buffer.from(query.subarray(0, headerBytes))
   header.writeUInt16BE(isAsked && isCut ? 0x8780 : 0x8580, 2)
   const records = isAsked && !isCut ? known.records(bytesMax - headerBytes - question.length) : []
