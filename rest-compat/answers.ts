@@ -10,6 +10,7 @@ import type { Allowance } from '#src/platform/rate-limits.ts'
 import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Services } from '#src/platform/services.ts'
+import { envelopeFor } from './anthropic.ts'
 import type { Surface } from './routes.ts'
 
 declare module 'fastify' {
@@ -63,7 +64,7 @@ export function sendError(
   if (allowance) setAllowance(reply, allowance as Allowance) // put there by platform/rate-limits.ts
   if (error.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
   if (surface.errorHeaders) reply.headers(surface.errorHeaders(error))
-  const envelope = request.routeOptions.config?.envelope ?? surface.envelope
+  const envelope = request.routeOptions.config?.envelope ?? envelopeFor(surface, request)
   return send(reply, error.status, JSON.stringify(envelope(error, request.id)))
 }
 

@@ -170,6 +170,8 @@ export type Surface = {
   takesUnknownKeys: boolean
   /** The documented body of an error. */
   envelope: (error: BerthError, requestId: string) => Record<string, unknown>
+  /** The body of an error for Anthropic's clients, where they read another one. */
+  anthropicEnvelope?: Surface['envelope']
   /** Headers of an error besides those of every surface. */
   errorHeaders?: (error: BerthError) => Record<string, string>
 }

@@ -71,7 +71,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
         config: {
           neverCompressed: true,
           takesFiles: written.takesStream ?? false,
-          ...(written.failure ? { envelope: written.failure.envelope } : {}),
+          envelope: written.failure?.envelope ?? surface.envelope,
         },
         onRequest: admit,
         handler: handle,

@@ -1,15 +1,16 @@
 /** The three documented surfaces: where each is mounted, its routes, and its envelope for errors. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { keepText, sendKept } from '#src/platform/compression.ts'
 import { wireSchema } from '#schema/schema.ts'
 import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { agentsOwn, gatewaysOwn } from './anthropic.ts'
+import { agentsOwn, envelopeFor, gatewaysOwn, isBelow, servedAt } from './anthropic.ts'
 import { memoryStoresAbsent } from './agents/memories.ts'
 import { agentsHandlers, agentsRoutes } from './agents/routes.ts'
 import { infraHandlers, infraRoutes } from './infra/routes.ts'
 import { errorType } from './error-types.ts'
 import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
+import { messagesEnvelope } from './llm/message-events.ts'
 import { messageBatchesAbsent } from './llm/messages.ts'
 import { responsesAbsent } from './llm/responses.ts'
 import { llmHandlers, llmRoutes } from './llm/routes.ts'
@@ -82,6 +83,7 @@ export const surfaces: readonly Surface[] = [
     takesUnknownKeys: true,
     handlers: llmHandlers, // the answers of models: each says why it is answered by hand
     envelope: llmEnvelope,
+    anthropicEnvelope: messagesEnvelope,
     errorHeaders: llmErrorHeaders,
   },
 ]
@@ -108,9 +110,10 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
   serveDocsPage(app, documented)
 }
 
-/** The error body for a URL that could not be routed: that of its surface, or undefined outside all surfaces. */
-export function errorBodyAt(url: string, error: BerthError, requestId: string): Record<string, unknown> | undefined {
-  return surfaces.find(({ prefix }) => url.startsWith(`${prefix}/`))?.envelope(error, requestId)
+/** The envelope for a request that could not be routed: that of its surface, or undefined outside all surfaces. */
+export function envelopeAt(url: string, request: Pick<FastifyRequest, 'headers'>): Surface['envelope'] | undefined {
+  const surface = surfaces.find(({ prefix }) => isBelow(prefix, servedAt(url)))
+  return surface && envelopeFor(surface, { originalUrl: url, headers: request.headers })
 }
 
 /** The gateway's path that a client whose base URL is another one has meant by this path; undefined for all others. */

@@ -1,9 +1,15 @@
 /** The web process as one Fastify app: GraphQL, its page and its sockets, the REST surfaces, identity, health. It does not listen. */
 import type { Socket } from 'node:net'
-import { fastify, type FastifyInstance, type FastifyReply, type onResponseHookHandler } from 'fastify'
+import {
+  fastify,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onResponseHookHandler,
+} from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import { servedAt } from '#rest-compat/anthropic.ts'
-import { errorBodyAt, gatewayPathMeant } from '#rest-compat/surfaces.ts'
+import { envelopeAt, gatewayPathMeant } from '#rest-compat/surfaces.ts'
 import { createAuthenticator, type Authenticator } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { compressAnswers } from '#src/platform/compression.ts'
@@ -116,7 +122,7 @@ function createServer(origins: ReadonlySet<string>): FastifyInstance {
       const plain = reply as FastifyReply // Fastify has a separate type for a reply without a route
       markAnswer(request.id, plain)
       markOrigin(request, plain, origins)
-      sendPlainError(refusedRequest(error, request, plain), request.id, plain, request.url)
+      sendPlainError(refusedRequest(error, request, plain), request, plain, request.originalUrl)
     },
   })
 }
@@ -139,9 +145,10 @@ function signalStop(app: FastifyInstance): AbortSignal {
 
 /** Answers what no route answers: what is thrown outside of one, and paths that nothing has. */
 function answerErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error, request, reply) =>
-    sendPlainError(refusedRequest(error, request, reply), request.id, reply),
-  )
+  app.setErrorHandler((error, request, reply) => {
+    const meant = request.is404 ? gatewayPathMeant(request.url) : undefined
+    sendPlainError(refusedRequest(error, request, reply), request, reply, meant)
+  })
   app.setNotFoundHandler((request, reply) => {
     const meant = gatewayPathMeant(request.url) // in the envelope that such a client reads
     const hint =
@@ -149,7 +156,7 @@ function answerErrors(app: FastifyInstance): void {
         ? '.'
         : `. Did you mean ${meant}? The base URL of OpenAI’s clients ends in /llm/v1, that of Anthropic’s in /llm.`
     const error = new BerthError('not_found', `There is no ${request.method} at this path${hint}`)
-    sendPlainError(error, request.id, reply, meant)
+    sendPlainError(error, request, reply, meant)
   })
 }
 
@@ -214,11 +221,11 @@ function markAnswer(requestId: string, reply: FastifyReply): void {
 }
 
 /** Sends errors outside GraphQL and the REST routes; under the path of a surface, in that surface's envelope. */
-function sendPlainError(thrown: unknown, requestId: string, reply: FastifyReply, url = ''): void {
-  const error = shownError(thrown, requestId)
+function sendPlainError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, url = ''): void {
+  const error = shownError(thrown, request.id)
   const { code, status, message } = error
   const retryAfterSeconds = retryAfterOf(error)
   reply.code(status)
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
-  reply.send(errorBodyAt(url, error, requestId) ?? { error: code, message })
+  reply.send(envelopeAt(url, request)?.(error, request.id) ?? { error: code, message })
 }
