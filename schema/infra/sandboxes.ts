@@ -2,7 +2,7 @@
 import { builder } from '../builder.ts'
 import { mutationOf } from '../mutations.ts'
 import { runSandbox, type SandboxResult } from '#src/resources/infra/sandboxes.ts'
-import { settingFields } from './vm-commands.ts'
+import { optionFields } from './vm-commands.ts'
 import { vmType } from './vms.ts'
 
 const sandboxCommand = builder.objectRef<SandboxResult['command']>('SandboxCommand').implement({
@@ -49,7 +49,7 @@ mutationOf(
       description: 'Seconds until the VM is deleted: 10 to 86400; 300 by default.',
       extensions: { word: 'ttl' },
     }),
-    ...settingFields(t),
+    ...optionFields(t),
   }),
   (call, { timeoutSeconds, ttlSeconds, ...order }) =>
     runSandbox(call, { ...order, timeout: timeoutSeconds, ttl: ttlSeconds }),

@@ -170,7 +170,7 @@ const guestUser = enumOf('GuestUser', 'Who runs a command in a VM.', {
 } satisfies Record<GuestUser, string>)
 
 /** The fields of what a command gets besides its text. */
-export const settingFields = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
+export const optionFields = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
   env: t.field({
     type: 'TextMap',
     description: 'Environment variables of this command alone, besides the VM’s: 100 at most, 256 KiB together.',
@@ -196,7 +196,7 @@ mutationOf(
       extensions: { word: 'timeout' },
     }),
     background: t.boolean({ description: 'Whether to run it in the background and answer immediately.' }),
-    ...settingFields(t),
+    ...optionFields(t),
   }),
   (call, { vmId, timeoutSeconds, ...order }) => execCommand(call, vmId, { ...order, timeout: timeoutSeconds }),
 )

@@ -10,13 +10,13 @@ import { guestHome } from './git-repos.ts'
 import { findNode } from './nodes.ts'
 import { languageAliases, sandboxLanguages } from './templates.ts'
 import { nodeTokenPurpose } from './vms/access.ts'
-import { checkWords, readOrder, readSetting, readTimeout, type CommandSetting } from './vm-commands.ts'
+import { checkWords, readOrder, readOptions, readTimeout, type CommandOptions } from './vm-commands.ts'
 import { createVm } from './vms.ts'
 import { markDeleted } from './vms/lifecycle.ts'
 import type { Vm } from './vms/rows.ts'
 
 /** Exactly one of `code` (with its language) or `command`. Seconds. */
-export type SandboxOrder = CommandSetting & {
+export type SandboxOrder = CommandOptions & {
   language?: string | null
   code?: string | null
   command?: string | null
@@ -83,11 +83,11 @@ function readRun(order: SandboxOrder, ttl: number): Run {
   const hasCommand = order.command !== null && order.command !== undefined
   if (hasCode === hasCommand)
     throw new BerthError('invalid_request', 'Send exactly one of code (with language) or command (with args).')
-  const setting = readSetting(order)
+  const options = readOptions(order)
   const timeoutMs = Math.min(readTimeout(order.timeout, false), ttl) * 1000
   if (hasCommand) {
     if (order.language) throw new BerthError('invalid_request', 'language belongs to code; leave it out with command.')
-    return { ...readOrder({ command: order.command ?? '', args: order.args ?? null }), ...setting, timeoutMs }
+    return { ...readOrder({ command: order.command ?? '', args: order.args ?? null }), ...options, timeoutMs }
   }
   const code = order.code ?? ''
   const codeBytes = Buffer.byteLength(code)
@@ -102,11 +102,11 @@ function readRun(order: SandboxOrder, ttl: number): Run {
   // The code arrives ahead of the standard input and is written to a file; then the program replaces the shell.
   const script = 'head -c "$1" > "$0" && shift && exec "$@"'
   return {
-    ...setting,
+    ...options,
     command: '/bin/bash',
     args: ['-c', script, file, String(codeBytes), ...language.argv, file, ...(order.args ?? [])],
     workingDir: null,
     timeoutMs,
-    stdin: code + (setting.stdin ?? ''),
+    stdin: code + (options.stdin ?? ''),
   }
 }

@@ -8,7 +8,7 @@ import { reachVm } from './vms/access.ts'
 import { startProcess } from './vms/processes.ts'
 
 /** What a command gets besides its text: its own variables, what it reads, and who runs it (`user` by default). */
-export type CommandSetting = {
+export type CommandOptions = {
   env?: Readonly<Record<string, string>> | null
   stdin?: string | null
   user?: GuestUser | null
@@ -18,7 +18,7 @@ export type CommandSetting = {
  * A command to run: with `args`, `command` is a program; otherwise it is a command line for `/bin/bash -lc`. Times in
  * seconds.
  */
-export type CommandOrder = CommandSetting & {
+export type CommandOrder = CommandOptions & {
   command: string
   args?: readonly string[] | null
   workingDir?: string | null
@@ -45,7 +45,7 @@ export type CommandResult = {
  */
 export async function execCommand(call: Call, vmId: string, order: CommandOrder): Promise<CommandResult> {
   const vm = await reachVm(call, vmId, 'vms:write')
-  const read = { ...readOrder(order), ...readSetting(order) }
+  const read = { ...readOrder(order), ...readOptions(order) }
   await call.limiter.spend(`exec:${vm.id}`, limits.execsPerMinute)
   const request: ExecRequest = { vmId: vm.id, envGeneration: vm.envGeneration, ...read }
   if (order.background) {
@@ -104,7 +104,7 @@ export function checkWords(words: readonly string[]): void {
  * Checks what a command gets besides its text. Root is for everyone who may run commands, because `user` may use sudo.
  * @throws BerthError invalid_request, invalid_env_key, invalid_env_value.
  */
-export function readSetting({ env, stdin, user }: CommandSetting): Pick<ExecRequest, 'env' | 'stdin' | 'user'> {
+export function readOptions({ env, stdin, user }: CommandOptions): Pick<ExecRequest, 'env' | 'stdin' | 'user'> {
   checkEnv(env ?? {}, 'secret', 'command')
   if (Buffer.byteLength(stdin ?? '') > limits.execInputBytes)
     throw new BerthError(
