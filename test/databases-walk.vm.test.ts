@@ -61,6 +61,10 @@ test(
     )
     const said = (part: string): string => printed[walk.findIndex((block) => block.includes(part))] ?? ''
     expect(said('create table orders')).toContain('INSERT 0 1')
+    expect(said('create extension vector')).toMatch(/Index Scan using passages_embedding_idx.*a hat, a cap/s)
+    expect(said('create extension pg_stat_statements')).toMatch(
+      /1 \| +[0-9.]+ \| insert into orders \(item\) values \(\$1\)/,
+    )
     expect(JSON.parse(said('-X PATCH'))).toMatchObject({ name: 'shop', native_credential_generation: 2 })
     expect(said('create policy')).toContain('CREATE POLICY')
     expect(JSON.parse(said('/client-access/enable'))).toMatchObject({ client_mode_enabled: true, status: 'active' })

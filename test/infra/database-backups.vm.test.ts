@@ -11,7 +11,8 @@ let database: RunningDatabase
 const sums = (): Promise<object[]> =>
   database.query(`select 'accounts' as name, count(*), sum(hashtextextended(a::text, 0)) from accounts a
     union all select 'audits', count(*), sum(hashtextextended(b::text, 0)) from audits b
-    union all select 'guarded', count(*), sum(hashtextextended(c::text, 0)) from guarded c`)
+    union all select 'guarded', count(*), sum(hashtextextended(c::text, 0)) from guarded c
+    union all select 'passages', count(*), sum(hashtextextended(d::text, 0)) from passages d`)
 
 beforeAll(async () => {
   database = await startDatabase()
@@ -22,6 +23,11 @@ beforeAll(async () => {
     create table audits (id bigint generated always as identity, account bigint references accounts, at timestamptz default now(), what jsonb);
     insert into audits (account, what) select n, jsonb_build_object('n', n) from generate_series(1, 1000) n;
     create extension pgcrypto;
+    create extension vector;
+    create table passages (embedding vector(3));
+    insert into passages select array[n % 7, n % 11, 1]::vector from generate_series(1, 500) n;
+    create index nearest on passages using hnsw (embedding vector_cosine_ops);
+    create extension pg_stat_statements;
     create function loaded_by_owner() returns boolean language sql stable as $$ select current_setting('is_superuser') = 'off' $$;
     create table guarded (id integer check (loaded_by_owner()), digest bytea default digest('x', 'sha256'));
     insert into guarded values (1);
@@ -54,6 +60,7 @@ test('broken data come back with identical checksums, and everything beside the 
     await query(`select current_user = (select tableowner from pg_tables where tablename = 'accounts') as owned,
     (select count(*)::int from pg_policies where tablename = 'accounts') as policies, has_table_privilege('authenticated', 'accounts', 'select') as granted,
     (select count(*)::int from rich) > 0 as viewed, current_setting('work_mem') as setting, auth.role() as role,
+    (select count(*)::int from pg_indexes where indexdef like '%USING hnsw%') as nearest, (select count(*)::int from pg_stat_statements) > 0 as counted,
     (select string_agg(datname, ',' order by datname) from pg_database where not datistemplate) as databases`)
   expect(row).toEqual({
     owned: true,
@@ -62,6 +69,8 @@ test('broken data come back with identical checksums, and everything beside the 
     viewed: true,
     setting: '5MB',
     role: pgUser,
+    nearest: 1,
+    counted: true,
     databases: 'app,app_old_1,postgres',
   })
   await expect(query('insert into accounts values (1)')).rejects.toThrow(/duplicate key/)

@@ -24,7 +24,8 @@ export async function dumpDatabase(
 ): Promise<Channel> {
   const without = withoutSchemas.map((name) => `--exclude-schema=${named(name)}`)
   const argv = [`${programs}/pg_dump`, '--format=custom', '--compress=zstd:3', '--lock-wait-timeout=60s', ...without]
-  const channel = await runAsPostgres(machine, [...argv, '-d', connectionTo(database)], transfer)
+  const uncounted = 'pg_stat_statements.track=none'
+  const channel = await runAsPostgres(machine, [...argv, '-d', connectionTo(database, uncounted)], transfer)
   channel.stdin.on('error', () => undefined) // it reads nothing
   channel.stdin.end()
   return channel
@@ -91,8 +92,8 @@ function runAsPostgres(
 /** These count more than the settings that its owner has given a database or a role. */
 const sessionSettings = ['role=none', 'local_preload_libraries=', 'statement_timeout=0', 'transaction_timeout=0']
 
-function connectionTo(database: string): string {
-  return `dbname=${named(database)} options='${sessionSettings.map((setting) => `-c ${setting}`).join(' ')}'`
+function connectionTo(database: string, ...more: readonly string[]): string {
+  return `dbname=${named(database)} options='${[...sessionSettings, ...more].map((setting) => `-c ${setting}`).join(' ')}'`
 }
 
 /** A name as an argument: not an option, and no connection string either. */

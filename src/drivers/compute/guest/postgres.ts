@@ -18,7 +18,8 @@ const againMs = 50
 
 /**
  * Settings that count more than those which the owner of a database has given it: as whom, how and with what statements
- * run. Names without a schema are Postgres' own. A client that holds a lock does not keep the node waiting for long.
+ * run. Names without a schema are Postgres' own. A client that holds a lock does not keep the node waiting for long. What the
+ * node says is shown to nobody, and not counted among the statements of the database's users.
  */
 const sessionSettings = [
   'search_path=pg_catalog',
@@ -28,6 +29,8 @@ const sessionSettings = [
   'default_transaction_read_only=off',
   'lock_timeout=10s',
   'transaction_timeout=0',
+  'track_activities=off',
+  'pg_stat_statements.track=none',
 ]
 
 /** Statements to be run in a database. */

@@ -100,11 +100,14 @@ function settingsOfClients(pgDatabase: string): string[] {
   })
 }
 
-/** What an owner may do besides: act as the clients of its database, to test its policies, and call what clients may not. */
+/**
+ * What an owner may do besides: act as the clients of its database, to test its policies, call what clients may not, and see
+ * what the server counts and what it is asked, as in `pg_stat_statements`.
+ */
 export function rightsOfOwner(owner: string): string[] {
   return [
     `grant anon, authenticated to ${quoteName(owner)} with admin false, inherit false, set true`,
-    `grant ${ownersRole} to ${quoteName(owner)} with admin false, inherit true, set false`,
+    `grant ${ownersRole}, pg_read_all_stats to ${quoteName(owner)} with admin false, inherit true, set false`,
   ]
 }
 

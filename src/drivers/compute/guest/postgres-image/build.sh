@@ -30,6 +30,19 @@ done
 rm -f /usr/share/postgresql/17/extension/*plperl* /usr/share/postgresql/17/extension/*plpython* /usr/share/postgresql/17/extension/pltcl*
 INSIDE
 
+# Debian leaves these to superusers, whom nobody gets to be here; neither reads files or runs code of its user.
+extensions="$root/usr/share/postgresql/17/extension"
+for name in vector pg_stat_statements; do echo 'trusted = true' >> "$extensions/$name.control"; done
+# Clients of one kind share a role, and are not to see what others ask: owners, who read all statistics, see it.
+cat >> "$extensions/pg_stat_statements--1.10--1.11.sql" <<'SQL'
+
+REVOKE ALL ON pg_stat_statements, pg_stat_statements_info FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_statements(boolean), pg_stat_statements_info() FROM PUBLIC;
+GRANT SELECT ON pg_stat_statements, pg_stat_statements_info TO pg_read_all_stats;
+GRANT EXECUTE ON FUNCTION pg_stat_statements(boolean), pg_stat_statements_info(),
+  pg_stat_statements_reset(oid, oid, bigint, boolean) TO pg_read_all_stats;
+SQL
+
 say "making the cluster"
 chroot "$root" sh -eu < "$GUEST/make-cluster.sh" > "$OUT/cluster.log" 2>&1 || { cat "$OUT/cluster.log" >&2; exit 1; }
 rm "$OUT/cluster.log"
