@@ -58,6 +58,7 @@ export const slowTests = [
   'test/contract/tenants.test.ts', // every operation on what is another organization’s
   'test/contract/thrice.test.ts', // every request that changes something, three times
   'test/doctor.test.ts', // a command, started a dozen times
+  'test/edge/http/http2.test.ts', // floods, and bodies of 100 MiB
   'test/edge/http/pieces.test.ts', // clients that send as fast as they can
   'test/edge/main.test.ts', // processes that start and end
   'test/edge/strangers.test.ts', // a login for each statement that a role may try on itself

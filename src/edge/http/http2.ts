@@ -35,6 +35,8 @@ const resetsPerSecond = 20
 const [rejectedStreamsMax, invalidFramesMax, settingsMax, pingsMax] = [100, 50, 16, 4]
 const windowBytes = 256 * 1024
 const frameBytes = 16 * 1024
+/** Bytes of a body for which a small piece of it is usual: a read may end anywhere in a frame, and a window just before its end. */
+const bytesForSmall = 1024
 
 /** What is known of a session. `destroyedMs`: since when only its connection is left; 0 while it is open. */
 type State = { socket: TLSSocket; controlFrames: number; smallFrames: number; windowMs: number; destroyedMs: number }
@@ -56,16 +58,22 @@ function countFrame(
   if (!state || session.destroyed) return
   const nowMs = performance.now()
   if (nowMs - state.windowMs > 1000) Object.assign(state, { windowMs: nowMs, controlFrames: 0, smallFrames: 0 })
-  if (++state[kind] <= most) return
-  refused.inc({ reason: kind === 'controlFrames' ? 'control-frames' : 'small-frames' })
+  if (++state[kind] > most) calm(session, kind === 'controlFrames' ? 'control-frames' : 'small-frames')
+}
+
+/** Ends a session with the reason that its client does too much. */
+function calm(session: ServerHttp2Session, reason: 'control-frames' | 'small-frames'): void {
+  if (session.destroyed) return
+  refused.inc({ reason })
   session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }
 
 function watchFrames(stream: Readable, session: ServerHttp2Session, state: State, limits: SessionLimits): void {
   let isFirst = true // all of a small request's body
+  const most = limits.http2SmallFramesPerSecond
   watchPieces(stream, (bytes) => {
-    if (bytes < limits.smallPieceBytes && !isFirst)
-      countFrame(session, state, 'smallFrames', limits.http2SmallFramesPerSecond)
+    if (bytes >= limits.smallPieceBytes) state.smallFrames = Math.max(-most, state.smallFrames - bytes / bytesForSmall)
+    else if (!isFirst) countFrame(session, state, 'smallFrames', most)
     isFirst = false
   })
 }

@@ -18,7 +18,7 @@ export const ingressLimits = {
   smallPiecesAtOnce: 500, // of a body in a second; one with more waits for its turn
   smallPiecesPerSecond: 50_000, // of all connections that wait, in one process, edge or web
   smallAnswerPiecesPerSecond: 200_000, // small chunks in answers of targets, in one process, of those with more than smallPiecesAtOnce in one read
-  http2SmallFramesPerSecond: 1_000, // DATA frames smaller than that, of one session; one with more is ended
+  http2SmallFramesPerSecond: 1_000, // DATA frames smaller than that, of one session, besides one for each KiB of body; one with more is ended
 
   // Connections of clients.
   idleSeconds: 65, // without a request

@@ -1,5 +1,11 @@
 /** Clients that attack by HTTP/2: they are cut, their neighbours go on, and no target sees what two servers could read in two ways. */
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../../support/until.ts'
 import { ask, openSession, openWorld, textOf, type World } from './ingress-world.ts'
@@ -138,6 +144,97 @@ describe('a client is cut that', () => {
     await soon('it is gone', () => world.ingress.counts().connections === 0)
     socket.destroy()
   })
+})
+
+describe('an ordinary client is not cut that', () => {
+  const large = 100 * mebibyte
+  const folder = mkdtempSync(join(tmpdir(), 'berth-http2-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const sum = async (stream: Readable): Promise<number> => {
+    let bytes = 0
+    for await (const piece of stream) bytes += (piece as Buffer).length // no encoding is set
+    return bytes
+  }
+  /** What curl gives out of a request, without the body that it sends or reads. */
+  async function curl(...words: string[]): Promise<string> {
+    const ca = join(folder, 'ca.pem')
+    writeFileSync(ca, world.ca)
+    const address = `large.test:${world.ingress.securePort}`
+    const usual = ['--silent', '--show-error', '--http2', '--cacert', ca, '--resolve', `${address}:127.0.0.1`]
+    return (await promisify(execFile)('curl', [...usual, ...words, `https://${address}/`])).stdout
+  }
+  beforeAll(async () => {
+    await world.serve('large.test', (request, response) => {
+      if (request.method === 'PUT')
+        sum(request).then(
+          (bytes) => response.end(String(bytes)),
+          () => undefined, // its client is gone
+        )
+      else
+        Readable.from(
+          (function* () {
+            for (let at = 0; at < large; at += mebibyte) yield Buffer.alloc(mebibyte)
+          })(),
+        ).pipe(response)
+    })
+  })
+
+  test('uploads or downloads 100 MiB, as fast as it can', async () => {
+    const file = join(folder, 'large')
+    writeFileSync(file, '')
+    truncateSync(file, large)
+    expect(await curl('--upload-file', file)).toBe(String(large))
+    expect(await curl('--output', '/dev/null', '--write-out', '%{http_version} %{size_download}')).toBe(`2 ${large}`)
+  }, 60_000)
+
+  test('opens both windows after each frame, however small', async () => {
+    const messages = 2000
+    await world.serve('small.test', (_, response) => {
+      let sent = 0
+      const more = (): void => {
+        if (sent++ === messages) return void response.end()
+        response.write(Buffer.alloc(100))
+        setImmediate(more)
+      }
+      more()
+    })
+    const session = await openRawSession(world, 'small.test')
+    session.send(frame(headers, whole, 1, requestBlock('small.test')))
+    let seenFrames = 0
+    let isOver = false
+    session.socket.on('data', () => {
+      const opened: Buffer[] = []
+      for (const { type, flags, payload } of session.frames.splice(0)) {
+        if (type !== data) continue
+        seenFrames++
+        isOver ||= (flags & endStream) !== 0
+        if (payload.length > 0)
+          opened.push(...[0, 1].map((stream) => frame(types.window, 0, stream, number32(payload.length))))
+      }
+      if (opened.length > 0 && session.socket.writable) session.send(...opened)
+    })
+    await soon('the answer has ended', () => isOver || session.socket.destroyed)
+    expect(isOver).toBe(true)
+    expect(seenFrames).toBeGreaterThan(500)
+    session.socket.destroy()
+  }, 60_000)
+
+  test('sends a body that is refused', async () => {
+    await world.serve('refuses.test', (_, response) => void response.writeHead(413).end())
+    const session = await openSession(world, 'refuses.test')
+    for (let time = 0; time < 10; time++) {
+      const stream = session
+        .request({ ':method': 'POST', ':path': '/' })
+        .resume()
+        .on('error', () => undefined)
+      stream.end(Buffer.alloc(4 * mebibyte))
+      const [answered] = (await once(stream, 'response')) as [Record<string, unknown>]
+      expect(answered[':status']).toBe(413)
+      await new Promise((resolve) => stream.once('close', resolve))
+    }
+    expect(session.destroyed).toBe(false)
+    session.destroy()
+  }, 60_000)
 })
 
 describe('headers', () => {
