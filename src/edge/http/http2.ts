@@ -7,6 +7,7 @@ import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { refused } from './metrics.ts'
+import { createSessionBytes } from './session-bytes.ts'
 
 /** The limits of sessions; smaller in tests. */
 export type SessionLimits = Pick<
@@ -16,6 +17,7 @@ export type SessionLimits = Pick<
   | 'http2IdleSeconds'
   | 'http2ControlFramesPerSecond'
   | 'http2SmallFramesPerSecond'
+  | 'http2OtherBytesPerSecond'
   | 'smallPieceBytes'
   | 'stalledSeconds'
   | 'lingerSeconds'
@@ -62,7 +64,7 @@ function countFrame(
 }
 
 /** Ends a session with the reason that its client does too much. */
-function calm(session: ServerHttp2Session, reason: 'control-frames' | 'small-frames'): void {
+function calm(session: ServerHttp2Session, reason: 'control-frames' | 'small-frames' | 'other-frames'): void {
   if (session.destroyed) return
   refused.inc({ reason })
   session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
@@ -108,12 +110,14 @@ export function createSessions(
   sweepEveryMs: number,
 ): Sessions {
   const open = new Map<ServerHttp2Session, State>()
+  const sessionBytes = createSessionBytes(limits)
   let beginning: TLSSocket | null = null
   const server = openServer(limits)
   server.on('session', (session) => {
     if (!beginning) return session.destroy() // `begin` alone begins one
     const state = newState(beginning)
     open.set(session, state)
+    sessionBytes.watch(state.socket, () => calm(session, 'other-frames'))
     const countControl = (): void => countFrame(session, state, 'controlFrames', limits.http2ControlFramesPerSecond)
     session.on('error', (error) => log.debug({ err: error }, 'an HTTP/2 session was cut'))
     session.on('ping', countControl)
@@ -145,6 +149,7 @@ export function createSessions(
     if (!state || !('stream' in answer) || !answer.stream) return void answer.destroy()
     const { socket } = state
     watchFrames(answer.stream, session, state, limits)
+    sessionBytes.expect(socket, answer.stream, request.rawHeaders)
     answers.set(answer, { session, endedMs: 0 })
     answer.once('close', () => answers.delete(answer))
     serve(request, answer, socket)

@@ -32,6 +32,7 @@ export const ingressLimits = {
   http2SessionMb: 8, // memory of one session
   http2IdleSeconds: 120, // a session on which nothing comes or goes
   http2ControlFramesPerSecond: 200, // PING and SETTINGS of one session
+  http2OtherBytesPerSecond: 64 * 1024, // of one session, that are no requests, no bodies and not in return for what it was sent
 
   // What organizations take.
   requestsMax: 5000, // that are not answered yet, in one process; with the web sockets fewer than connectionsMax

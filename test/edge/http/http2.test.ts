@@ -24,6 +24,7 @@ import {
 } from './http2-frames.ts'
 
 const { headers, data, continuation } = types
+const padded = 8
 const whole = endStream | endHeaders
 const mebibyte = 1024 * 1024
 let world: World
@@ -79,6 +80,27 @@ describe('a client is cut that', () => {
     ['sends priorities without an end', 'a.test', (at) => frame(types.priority, 0, streamOf(at), Buffer.alloc(5, 1))],
     ['sends unknown frames without an end', 'a.test', () => frame(99, 0, 0, 'x')],
     ['sends empty pieces of a body', 'hangs.test', (at) => (at === 0 ? posted('hangs.test') : frame(data, 0, 1))],
+    [
+      'sends padding without a body',
+      'hangs.test',
+      (at) => (at === 0 ? posted('hangs.test') : frame(data, padded, 1, Buffer.alloc(256, 255).fill(0, 1))),
+    ],
+    ['opens the window of its session without an end', 'a.test', () => frame(types.window, 0, 0, number32(1))],
+    [
+      'opens the window of a stream without an end',
+      'hangs.test',
+      (at) => (at === 0 ? posted('hangs.test') : frame(types.window, 0, 1, number32(1))),
+    ],
+    [
+      'opens the windows of streams that are over',
+      'a.test',
+      (at) => (at === 0 ? frame(headers, whole, 1, requestBlock('a.test')) : frame(types.window, 0, 1, number32(1))),
+    ],
+    [
+      'takes back what is over, without an end',
+      'a.test',
+      (at) => (at === 0 ? frame(headers, whole, 1, requestBlock('a.test')) : frame(types.reset, 0, 1, number32(8))),
+    ],
     ['sends requests without headers', 'a.test', (at) => frame(headers, whole, streamOf(at))],
     [
       'sends requests that nobody could serve',
