@@ -48,8 +48,8 @@ export type Waiting = {
 
 /** Connections of one process that wait because of their small pieces. */
 export type PieceTurns = {
-  /** Lets a connection whose first bytes were these be read: at once, or when it is its turn. */
-  begin(bytes: Buffer, read: () => void): void
+  /** Lets a connection whose first bytes were these be read: at once, or when it is its turn; one that is gone by then is not. */
+  begin(socket: Pick<Socket, 'destroyed'>, bytes: Buffer, read: () => void): void
   /** Watches a request's body, and reads no more of its connection while it has to wait. */
   watch(request: IncomingMessage): void
   /** Whether a body in chunks is being read of a connection. */
@@ -109,8 +109,8 @@ export function createPieceTurns(limits: PieceLimits): PieceTurns {
       owe(pieces)
     },
     isChunked: (socket) => (chunked.get(socket) ?? 0) > 0,
-    begin(bytes, read) {
-      if (hasManyPieces(bytes, limits.smallPiecesAtOnce)) wait({ isNew: true, isGone: false, goOn: read })
+    begin(socket, bytes, read) {
+      if (hasManyPieces(bytes, limits.smallPiecesAtOnce)) wait(new UnreadConnection(socket, read))
       else read()
     },
     watch(request) {
@@ -137,6 +137,22 @@ function hasManyPieces(bytes: Buffer, most: number): boolean {
   for (let at = bytes.indexOf(headEnd); at >= 0 && lines <= most; at = bytes.indexOf(lf, at + 1)) lines++
   if (lines <= most) return false
   return bytes.toString('latin1', 0, bytes.indexOf(headEnd)).toLowerCase().includes('transfer-encoding')
+}
+
+/** A connection of which nothing is read yet. */
+class UnreadConnection implements Waiting {
+  readonly isNew = true
+  readonly goOn: () => void
+  readonly #socket: Pick<Socket, 'destroyed'>
+
+  constructor(socket: Pick<Socket, 'destroyed'>, read: () => void) {
+    this.#socket = socket
+    this.goOn = read
+  }
+
+  get isGone(): boolean {
+    return this.#socket.destroyed
+  }
 }
 
 /** A body over HTTP/1.1. */

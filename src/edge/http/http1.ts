@@ -51,7 +51,7 @@ export function createHttp1(
         const cut = (): void => void socket.destroy()
         socket.on('error', cut)
         const begin = (): void =>
-          turns.begin(allThatCame(socket, bytes), () => {
+          turns.begin(socket, allThatCame(socket, bytes), () => {
             socket.off('error', cut)
             if (socket.destroyed) return
             socket.unshift(bytes)

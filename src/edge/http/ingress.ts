@@ -71,7 +71,7 @@ export async function openIngress(options: IngressOptions): Promise<Ingress> {
   const tenants = createTenants(limits)
   const serving = createServing({ ...options, pools, tenants })
   const { reach, functions } = options
-  const upgrades = createUpgrades({ serving, reach, tenants, limits, functions })
+  const upgrades = createUpgrades({ serving, reach, tenants, turns: pools.turns, limits, functions })
   const unwatch = options.routes.watch((before) => upgrades.cutRoute(before))
   const passThrough = createPassage({ routes: options.routes, reach: options.reach, tenants, limits })
   const { plain, secured, sessions } = openDoors(

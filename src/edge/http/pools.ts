@@ -18,6 +18,8 @@ export type Pools = {
   /** A function, or with null each, answers elsewhere now: its connections take no further requests. */
   retire(functionId: string | null): void
   counts(): { targetConnections: number; waiting: number }
+  /** Of those that answer in many small chunks. */
+  readonly turns: Pick<PieceTurns, 'pay'>
   close(): void
 }
 
@@ -37,6 +39,7 @@ export function createPools(reach: Reach, limits: PoolLimits, everyMs = sweepMs)
       }
   }, everyMs).unref()
   return {
+    turns,
     of(target) {
       const wakes = target.kind === 'vm' && target.wakes
       const key = `${targetKey(target)}${wakes ? ' wakes' : ''}`

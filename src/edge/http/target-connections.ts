@@ -68,8 +68,9 @@ export class TargetConnection implements Carrier {
     if (!exchange) return this.destroy() // nobody asked for anything
     try {
       this.#isHeld = !this.#reader.take(bytes)
-      if (this.#reader.isDone) return this.#settle()
+      // Also for an answer that has ended with them: what comes next on this connection waits.
       if (this.#reader.smallChunks > ingressLimits.smallPiecesAtOnce) this.#pay(this.#reader.smallChunks)
+      if (this.#reader.isDone) return this.#settle()
       if (this.#isHeld) this.stream.pause()
       exchange.flush()
     } catch (error) {

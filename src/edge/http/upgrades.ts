@@ -2,6 +2,7 @@
 import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { joinConnections } from '#src/drivers/joined-connections.ts'
+import type { PieceTurns } from '#src/drivers/small-pieces.ts'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
@@ -25,6 +26,8 @@ export type UpgradeOptions = {
   serving: Serving
   reach: Reach
   tenants: Tenants
+  /** Of targets that answer in many small chunks. */
+  turns: Pick<PieceTurns, 'pay'>
   limits: SocketLimits
   functions?: { use: FunctionUse } | undefined
 }
@@ -39,7 +42,7 @@ export type Upgrades = {
 }
 
 /** Begins without any. */
-export function createUpgrades({ serving, reach, tenants, limits, functions }: UpgradeOptions): Upgrades {
+export function createUpgrades({ serving, reach, tenants, turns, limits, functions }: UpgradeOptions): Upgrades {
   const byRoute = new Map<string, Set<Duplex>>()
 
   function keep({ id }: Route, socket: Duplex): void {
@@ -67,7 +70,7 @@ export function createUpgrades({ serving, reach, tenants, limits, functions }: U
     if (socket.destroyed) return void stream.destroy()
     socket.once('close', () => stream.destroy())
     stream.write(`${read.head}\r\n`, 'latin1')
-    await new Handshake(asking, stream, limits).done
+    await new Handshake(asking, stream, turns, limits).done
   }
 
   return {
@@ -126,11 +129,16 @@ class Handshake implements AnswerTaker {
   readonly #late: NodeJS.Timeout
   readonly #take = (bytes: Buffer): void => this.#read(bytes)
   readonly #gone = (): void => this.#ended()
+  readonly #turns: Pick<PieceTurns, 'pay'>
   #hasBegun = false
+  /** Whether its client takes no more for now, and whether the target waits because of its small chunks. */
+  #isHeld = false
+  #isPaying = false
 
-  constructor(asking: Asking, stream: Duplex, limits: SocketLimits) {
+  constructor(asking: Asking, stream: Duplex, turns: Pick<PieceTurns, 'pay'>, limits: SocketLimits) {
     this.#asking = asking
     this.#stream = stream
+    this.#turns = turns
     this.#limits = limits
     this.done = this.#settled.promise
     this.#reader.expect(this)
@@ -160,8 +168,30 @@ class Handshake implements AnswerTaker {
   piece(bytes: Buffer): boolean {
     const { answer } = this.#asking
     if (answer.write(bytes)) return true
-    if (answer.listenerCount('drain') === 0) answer.once('drain', () => this.#stream.resume())
+    if (answer.listenerCount('drain') === 0) answer.once('drain', () => this.#resume())
     return false
+  }
+
+  #resume(): void {
+    this.#isHeld = false
+    if (!this.#isPaying) this.#stream.resume()
+  }
+
+  /** As for other answers: who answers in many small chunks is read as others get their turns. */
+  #pay(chunks: number): void {
+    const stream = this.#stream
+    this.#isPaying = true
+    stream.pause()
+    this.#turns.pay(chunks, {
+      isNew: false,
+      get isGone() {
+        return stream.destroyed
+      },
+      goOn: () => {
+        this.#isPaying = false
+        if (!this.#isHeld) stream.resume()
+      },
+    })
   }
 
   end(): void {
@@ -174,8 +204,10 @@ class Handshake implements AnswerTaker {
   #read(bytes: Buffer): void {
     try {
       const wantsMore = this.#reader.take(bytes)
-      if (this.#reader.isUpgraded) this.#join()
-      else if (!wantsMore && !this.#reader.isDone) this.#stream.pause()
+      if (this.#reader.isUpgraded) return this.#join()
+      if (this.#reader.smallChunks > ingressLimits.smallPiecesAtOnce) this.#pay(this.#reader.smallChunks)
+      this.#isHeld = !wantsMore && !this.#reader.isDone
+      if (this.#isHeld) this.#stream.pause()
     } catch (error) {
       this.#broke(error)
     }
