@@ -40,11 +40,16 @@ export function changingMutation(
   return isInputObjectType(input) && !own.has(name) ? { name, input } : undefined
 }
 
-/** Refuses a body with a key that is, or is near, one that only this mutation takes. @throws BerthError invalid_request naming both. */
+/**
+ * Refuses a body with a key that is, or is near, one that only this mutation takes.
+ * @param nested paths inside the keys that are taken.
+ * @throws BerthError invalid_request naming both.
+ */
 export function refuseMutationsKey(
   body: unknown,
   taken: ReadonlySet<string>,
   { name: mutation, input }: ChangingMutation,
+  nested: readonly string[],
 ): void {
   const unknown = typeof body === 'object' && body !== null ? findUnknownKey(body, taken) : undefined
   if (unknown === undefined) return
@@ -53,7 +58,7 @@ export function refuseMutationsKey(
       .filter(({ name }) => name !== 'id' && !taken.has(memberWord(input, name))) // the path has the id
       .map(({ name }) => [memberWord(input, name), name]),
   )
-  const key = others.has(unknown) ? unknown : nearestKey(unknown, [...taken, ...others.keys()])
+  const key = others.has(unknown) ? unknown : nearestKey(unknown, [...taken, ...others.keys()], nested)
   if (key === undefined || !others.has(key)) return
   throw new BerthError(
     'invalid_request',

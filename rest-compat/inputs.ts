@@ -39,8 +39,12 @@ export function wholeBody(body: unknown): unknown {
   throw new BerthError('invalid_request', 'body is required: it must be a JSON value.')
 }
 
-/** A body that is an object of these keys, or nothing. @throws BerthError invalid_request. */
-export function bodyOf(body: unknown, taken: ReadonlySet<string>): object {
+/**
+ * A body that is an object of these keys, or nothing.
+ * @param nested paths of what is inside them.
+ * @throws BerthError invalid_request.
+ */
+export function bodyOf(body: unknown, taken: ReadonlySet<string>, nested: readonly string[]): object {
   if (body === undefined || (body === null && taken.size === 0)) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new BerthError(
@@ -48,7 +52,8 @@ export function bodyOf(body: unknown, taken: ReadonlySet<string>): object {
       taken.size > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Send none.',
     )
   const unknown = findUnknownKey(body, taken)
-  if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', unknown, taken))
+  if (unknown !== undefined)
+    throw new BerthError('invalid_request', unknownKeySentence('field', unknown, taken, '', nested))
   return body
 }
 

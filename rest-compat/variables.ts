@@ -17,7 +17,7 @@ import {
   type TypeNode,
 } from 'graphql'
 import { typeInWords } from '#schema/variables.ts'
-import { fromWire, memberWord, wireFields } from '#schema/wire.ts'
+import { fromWire, memberWord, wireFields, wirePaths } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { bodyOf, filledByPath, filledByQuery, wholeBody, wireKeys } from './inputs.ts'
@@ -134,9 +134,12 @@ function inputReader(
   const queried = filledByQuery(route, named, variables)
   const elsewhere = new Set([...filled, ...queried].map(({ field }) => memberWord(named, field)))
   const taken = new Set(wireKeys(named)).difference(elsewhere)
+  const nested = wirePaths(named).filter((path) => taken.has(path.replace(/[[.].*/s, '')))
   return ({ body, params, query }) => {
-    if (changing) refuseMutationsKey(body, taken, changing)
-    const given = route.bodyInto ? { [memberWord(named, route.bodyInto)]: wholeBody(body) } : bodyOf(body, taken)
+    if (changing) refuseMutationsKey(body, taken, changing, nested)
+    const given = route.bodyInto
+      ? { [memberWord(named, route.bodyInto)]: wholeBody(body) }
+      : bodyOf(body, taken, nested)
     for (const key of route.always ?? []) {
       if (Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] !== null) continue
       const field = wireFields(named).find(({ name }) => memberWord(named, name) === key)
@@ -202,6 +205,8 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
     ...inQuery.map(({ queryName }) => queryName),
     ...filtered,
     ...(route.list ? listParameters(route.list) : []),
+    ...(route.query ?? []),
+    ...(route.tokenInQuery ? ['token'] : []),
   ]
   return ({ query, body, headers }) => {
     refuseWorkspace(headers)

@@ -15,6 +15,7 @@ import {
   type GraphQLSchema,
   type VariableDefinitionNode,
 } from 'graphql'
+import { pathsInsideInput } from './nested-names.ts'
 import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 
 /**
@@ -117,7 +118,7 @@ function placeOf(
         at: shorten(addStep(at, key)),
         fault: 'unknown',
         type: inner,
-        near: nearestKey(key, Object.keys(fields)),
+        near: nearestKey(key, Object.keys(fields), pathsInsideInput(inner)),
       }
   for (const field of Object.values(fields)) {
     const isMissing =

@@ -7,6 +7,7 @@
  */
 import {
   getNullableType,
+  GraphQLString,
   isEnumType,
   isInputObjectType,
   isListType,
@@ -17,9 +18,11 @@ import {
 } from 'graphql'
 import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
+import { pathsInside } from './nested-names.ts'
 import { typeInWords } from './variables.ts'
 
-type ShapeField = { name: string; type: GraphQLInputType; most: number }
+/** `inside`: the type that says what is inside it, where that is another field's. */
+type ShapeField = { name: string; type: GraphQLInputType; inside: GraphQLInputType; most: number }
 type Shape = { byKey: Map<string, ShapeField>; tag: string | undefined; usual: unknown }
 
 /** REST's spelling of a key. */
@@ -54,9 +57,14 @@ function shapeOf(type: GraphQLInputObjectType): Shape {
   const tag = tagOf(type)
   const shape = {
     byKey: new Map(
-      wireFields(type).map(({ name, type: fieldType, extensions: { most } }) => [
+      wireFields(type).map(({ name, type: own, extensions: { most, or } }) => [
         memberWord(type, name),
-        { name, type: fieldType, most: typeof most === 'number' ? most : Infinity },
+        {
+          name,
+          type: own,
+          inside: typeof or === 'string' ? fieldType(type, or) : own,
+          most: typeof most === 'number' ? most : Infinity,
+        },
       ]),
     ),
     tag,
@@ -134,9 +142,13 @@ function fromObject(value: object, byKey: Shape['byKey'], place: string, except?
   const before = place === '' ? '' : `${place}.`
   const unknown = findUnknownKey(value, byKey, except)
   if (unknown !== undefined)
-    throw new BerthError('invalid_request', unknownKeySentence('field', unknown, knownKeys(byKey, except), before), {
-      field: before + unknown.slice(0, placeLength),
-    })
+    throw new BerthError(
+      'invalid_request',
+      unknownKeySentence('field', unknown, knownKeys(byKey, except), before, pathsInside(insides(byKey), levelOf)),
+      {
+        field: before + unknown.slice(0, placeLength),
+      },
+    )
   const read: Record<string, unknown> = {}
   for (const [key, { name, type, most }] of byKey) {
     if (!Object.hasOwn(value, key)) continue
@@ -154,6 +166,26 @@ function fromObject(value: object, byKey: Shape['byKey'], place: string, except?
 function refuseMore(value: unknown, most: number, place: string): void {
   if (Array.isArray(value) && value.length > most)
     throw new BerthError('invalid_request', `${place} may hold at most ${most} entries.`, { field: place })
+}
+
+/** REST's paths of what is inside the fields of an input object: what a tagged object has for any of its tags. */
+export function wirePaths(type: GraphQLInputObjectType): string[] {
+  return pathsInside(levelOf(type), levelOf)
+}
+
+function insides(byKey: Shape['byKey']): (readonly [string, GraphQLInputType])[] {
+  return [...byKey].map(([key, { inside }]) => [key, inside] as const)
+}
+
+function levelOf(type: GraphQLInputObjectType): (readonly [string, GraphQLInputType])[] {
+  const { byKey, tag } = shapeOf(type)
+  const level = insides(byKey)
+  if (tag === undefined) return level
+  const members = level.flatMap(([, member]) => {
+    const inner = getNullableType(member)
+    return isInputObjectType(inner) ? levelOf(inner) : []
+  })
+  return [[tag, GraphQLString], ...members]
 }
 
 function knownKeys(byKey: Shape['byKey'], except: string | undefined): string[] {

@@ -11,10 +11,13 @@ import {
   type ExecutionArgs,
   type FloatValueNode,
   type IntValueNode,
+  type OperationDefinitionNode,
 } from 'graphql'
 import { Parser } from 'graphql/language/parser.js'
 import { findWrongVariable, type WrongVariable } from '#schema/variables.ts'
+import { withHints } from './graphql-checks/hints.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 import { checkText } from '#src/platform/json/body.ts'
 import { prototypeKey, tooDeep } from '#src/platform/json/refusals.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -24,6 +27,8 @@ import { limits } from '#src/platform/limits.ts'
  * errors is expensive.
  */
 const findingsMax = 10
+/** Variables that are looked at for the one that was meant: a caller may send any number. */
+const variablesCompared = 100
 
 /**
  * Parses a document within its limits.
@@ -91,10 +96,10 @@ function refuseManyLines(source: string): void {
 
 /** graphql's validation, reporting few errors. Names in the schema are suggested only to callers who may read it. */
 export function validateBriefly(maySuggest: boolean): typeof validate {
-  return (schema, document, rules) =>
-    validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest }).map((finding) =>
-      placed(finding, document),
-    )
+  return (schema, document, rules) => {
+    const findings = validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest })
+    return (maySuggest ? withHints(schema, document, findings) : findings).map((finding) => placed(finding, document))
+  }
 }
 
 /** A whole sentence of what one of our scalars says of a literal, which begins with `must` because it does not know its place. */
@@ -137,9 +142,30 @@ export function wrongVariable({
   if (operation?.kind !== 'OperationDefinition') return undefined // graphql says what is wrong
   const wrong = findWrongVariable(schema, operation.variableDefinitions ?? [], variableValues ?? {})
   if (!wrong) return undefined
-  const { definition, at, near } = wrong
+  const { definition, name, at, near } = wrong
   const meant = near === undefined ? '' : ` Did you mean "${near}"?`
-  return new GraphQLError(`${faultOf(wrong)}.${meant}`, { nodes: definition, extensions: { field: at } })
+  const given =
+    at === name && wrong.fault === 'absent' ? givenInstead(operation, name, variableValues ?? {}) : undefined
+  const instead = given === undefined ? '' : `; "${given}" was. Did you mean "${name}"?`
+  return new GraphQLError(`${faultOf(wrong)}${instead === '' ? `.${meant}` : instead}`, {
+    nodes: definition,
+    extensions: { field: at },
+  })
+}
+
+/** The variable that was probably given for the one that is missing: one that the operation does not have. */
+function givenInstead(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const declared = new Set(variableDefinitions.map(({ variable }) => variable.name.value))
+  let looked = 0
+  for (const key in given) {
+    if (++looked > variablesCompared) return undefined
+    if (!declared.has(key) && nearestKey(key, [name]) !== undefined) return key
+  }
+  return undefined
 }
 
 function faultOf({ definition, name, at, fault, type }: WrongVariable): string {

@@ -268,6 +268,7 @@ describe('a field that nothing takes', () => {
         { type: 'environment_variable', secret_name: 'A', secret_value: secret, allowed_hosts: [] },
         'auth.allowed_hosts',
       ],
+      [{ type: 'environment_variable', name: 'A', secret_value: secret }, 'Did you mean auth.secret_name?'],
     ] as const) {
       const { message, status } = await ask(at, '', { auth })
       expect([status, message]).toEqual([400, expect.stringContaining(place)])
@@ -380,6 +381,20 @@ describe('the nearest key', () => {
     ['team_id', ['org_id', 'name'], 'org_id'],
   ])('to %s, of %j, is %s: the usual word for it', (key, names, near) => {
     expect(unknownKeySentence('field', key, names)).toBe(
+      `Unknown field ${key}. Did you mean ${near}? Correct it or leave it out.`,
+    )
+  })
+
+  test.each([
+    ['networking', ['name', 'config'], ['config.networking'], 'config.networking'],
+    ['url', ['name', 'git_repos'], ['git_repos[].url', 'git_repos[].path'], 'git_repos[].url'],
+    ['name', ['secret_name', 'secret_value'], [], 'secret_name'],
+    ['id', ['vm_id', 'path'], [], 'vm_id'],
+    ['vmId', ['id', 'name'], [], 'id'],
+    ['title', ['name', 'config'], ['config.title'], 'name'],
+    ['value', ['auth', 'metadata'], ['auth.secret_value'], 'auth.secret_value'],
+  ])('to %s, of %j with %j inside them, is %s', (key, names, nested, near) => {
+    expect(unknownKeySentence('field', key, names, '', nested)).toBe(
       `Unknown field ${key}. Did you mean ${near}? Correct it or leave it out.`,
     )
   })

@@ -27,32 +27,76 @@ export function findUnknownKey(
  * The sentence for an unknown key.
  * @param kind what it is in the request, such as `field` or `query parameter`.
  * @param place the path before it, such as `tools[0].`.
+ * @param nested paths of fields inside the known ones, as `nearestKey` takes them.
  */
-export function unknownKeySentence(kind: string, key: string, known: Iterable<string>, place = ''): string {
-  const near = nearestKey(key, known)
+export function unknownKeySentence(
+  kind: string,
+  key: string,
+  known: Iterable<string>,
+  place = '',
+  nested: readonly string[] = [],
+): string {
+  const near = nearestKey(key, known, nested)
   return `Unknown ${kind} ${place}${shownKey(key)}. ${near === undefined ? 'Leave it out' : `Did you mean ${place}${near}? Correct it or leave it out`}.`
 }
 
-/** The known key or name that was probably intended: a similar spelling, the same beginning, a word of it written out, or a usual synonym. */
-export function nearestKey(key: string, known: Iterable<string>): string | undefined {
+/**
+ * The known key or name that was probably intended: a similar spelling, the same beginning, a word of it written out, a usual
+ * synonym, or the same last word, as `name` for `secret_name`.
+ * @param nested paths of fields inside the known ones, such as `config.networking`, the nearest first: one of them is meant when
+ * its last name is the key, and no known one is as close.
+ */
+export function nearestKey(key: string, known: Iterable<string>, nested: readonly string[] = []): string | undefined {
   if (key.length > comparedLength) return undefined
+  const names = [...known]
+  const near = nearestOf(key, names)
+  if (near && near.distance <= alike) return near.name
+  const inside = nested.find((path) => bare(lastName(path)) === bare(key))
+  return inside ?? near?.name ?? sameEnding(key, names) ?? sameEnding(key, nested)
+}
+
+/** The distances of names that mean the same: a usual synonym is meant before a longer or shorter form of another name. */
+const [synonymous, alike] = [0.5, 1]
+
+function nearestOf(key: string, names: readonly string[]): { name: string; distance: number } | undefined {
   const bareKey = bare(key)
   let nearest: { name: string; distance: number } | undefined
-  for (const name of known) {
+  for (const name of names) {
     const candidate = bare(name)
     const distance =
       candidate === bareKey
         ? 0
-        : areSynonyms(bareKey, candidate) || beginAlike(bareKey, candidate) || haveAlikeWords(key, name)
-          ? 1
-          : editDistance(bareKey, candidate)
+        : areSynonyms(bareKey, candidate)
+          ? synonymous
+          : beginAlike(bareKey, candidate) || haveAlikeWords(key, name)
+            ? alike
+            : editDistance(bareKey, candidate)
     if (
       distance <= Math.floor(Math.max(bareKey.length, candidate.length) / 3) &&
       (nearest === undefined || distance < nearest.distance)
     )
       nearest = { name, distance }
   }
-  return nearest?.name
+  return nearest
+}
+
+/** The last name of a path, without what says that it is in a list. */
+function lastName(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1)
+}
+
+/** The only name that ends in the words of the key, or in whose words the key ends: `id` for `vmId`. */
+function sameEnding(key: string, paths: readonly string[]): string | undefined {
+  const words = wordsOf(key)
+  const endsIn = (long: readonly string[], short: readonly string[]): boolean =>
+    short.length > 0 &&
+    short.length < long.length &&
+    short.every((word, at) => word === long[long.length - short.length + at])
+  const found = paths.filter((path) => {
+    const others = wordsOf(lastName(path))
+    return endsIn(others, words) || endsIn(words, others)
+  })
+  return new Set(found.map(lastName)).size === 1 ? found[0] : undefined
 }
 
 const leastPrefixLength = 4

@@ -10,21 +10,30 @@ import {
   isInputObjectType,
   isListType,
   isNonNullType,
+  isObjectType,
   parse,
+  specifiedRules,
   type GraphQLInputType,
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
+import { pathsInsideInput } from '#schema/nested-names.ts'
 import { schema } from '#schema/schema.ts'
-import { wrongVariable } from '#src/gateway/graphql-checks.ts'
+import { validateBriefly, wrongVariable } from '#src/gateway/graphql-checks.ts'
+import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 import { synonymsOf } from '#src/platform/shapes/synonyms.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { follow, type Schema } from '../json-schema.ts'
 
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 /** The name with two letters in the other order; undefined where it is too short to be known by the rest. */
 const misspelt = (name: string): string | undefined =>
   name.length > 4 ? `${name.slice(0, 1)}${name.charAt(2)}${name.charAt(1)}${name.slice(3)}` : undefined
+/** `id`, where it can be no other's id. */
+const endingOf = (name: string, all: readonly string[]): string[] =>
+  /.(?:Id|_id)$/.test(name) && all.filter((one) => /id$/i.test(one)).length === 1 ? ['id'] : []
 /** The words for a field that no other field of its object could be meant by. */
 const wordsFor = (name: string, all: readonly string[]): string[] =>
   synonymsOf(bare(name)).filter(
@@ -68,13 +77,14 @@ describe('GraphQL', () => {
     '%s names what is missing, misspelt or meant',
     (_, type) => {
       const names = Object.keys(type.getFields())
+      const all = [...names, ...pathsInsideInput(type).map((path) => path.replace(/.*\./, ''))]
       const whole = wholeOf(type)
       for (const { name, type: one } of Object.values(type.getFields()).filter((field) => isNonNullType(field.type))) {
         const { [name]: _left, ...rest } = whole
         expect(refusal(type, rest)).toContain(`"input.${name}" of the type ${String(one)} was not provided`)
       }
       for (const name of names)
-        for (const word of [misspelt(name), ...wordsFor(name, names)])
+        for (const word of [misspelt(name), snake(name), ...endingOf(name, all), ...wordsFor(name, names)])
           if (word !== undefined && !names.includes(word))
             expect([word, refusal(type, { ...whole, [word]: 1 })]).toEqual([
               word,
@@ -82,13 +92,109 @@ describe('GraphQL', () => {
             ])
     },
   )
+
+  test.each(inputs.map((type) => [type.name, type] as const))('%s names where a field inside it belongs', (_, type) => {
+    const names = Object.keys(type.getFields())
+    for (const { name: outer, type: field } of Object.values(type.getFields())) {
+      const inner = getNamedType(field)
+      for (const name of isInputObjectType(inner) ? Object.keys(inner.getFields()) : [])
+        if (!names.includes(name) && nearestKey(name, names) === undefined)
+          expect([outer, refusal(type, { ...wholeOf(type), [name]: 1 })]).toEqual([
+            outer,
+            expect.stringMatching(new RegExp(`has no "${name}". Did you mean "\\w+(?:\\[\\])?\\.${name}"\\?`)),
+          ])
+    }
+  })
+
+  const enums = Object.values(schema.getTypeMap()).filter((one) => isEnumType(one) && !one.name.startsWith('__'))
+  test.each(enums.map((type) => [type.name, type] as const))('%s names the word in its own case', (_, type) => {
+    for (const { name } of isEnumType(type) ? type.getValues() : []) {
+      const given = wrongVariable({
+        schema,
+        document: parse(`query ($input: ${type.name}!) { __typename }`),
+        variableValues: { input: name.toLowerCase() },
+      })?.message
+      expect(given).toContain(`Did you mean "${name}"?`)
+    }
+  })
+
+  /** What is said of a document, by all rules but those about what is around it. */
+  const said = (document: string): string =>
+    validateBriefly(true)(schema, parse(document), specifiedRules)
+      .map(({ message }) => message)
+      .filter((message) => !message.startsWith('Fragment "F" is never used'))
+      .join('\n')
+  const outputs = Object.values(schema.getTypeMap()).filter((one) => isObjectType(one) && !one.name.startsWith('__'))
+
+  test.each(outputs.map((type) => [type.name, type] as const))(
+    '%s names fields that are misspelt or meant',
+    (_, type) => {
+      const names = Object.keys(isObjectType(type) ? type.getFields() : {})
+      for (const name of names)
+        for (const word of [misspelt(name), snake(name), ...wordsFor(name, names)])
+          if (word !== undefined && !names.includes(word))
+            expect([word, said(`fragment F on ${type.name} { ${word} }`)]).toEqual([
+              word,
+              expect.stringContaining(`Did you mean "${name}"?`),
+            ])
+    },
+  )
+
+  test('a field names its arguments: misspelt, in other spelling, by another word, or missing', () => {
+    let asked = 0
+    for (const type of outputs)
+      for (const field of Object.values(isObjectType(type) ? type.getFields() : {})) {
+        const names = field.args.map(({ name }) => name)
+        const told = (given: string): string => said(`fragment F on ${type.name} { ${field.name}${given} }`)
+        for (const { name, type: argument } of field.args) {
+          for (const word of [misspelt(name), snake(name), ...endingOf(name, names), ...wordsFor(name, names)])
+            if (word !== undefined && !names.includes(word)) {
+              asked++
+              expect([field.name, told(`(${word}: 1)`)]).toEqual([
+                field.name,
+                expect.stringContaining(
+                  `Unknown argument "${word}" on field "${type.name}.${field.name}". Did you mean "${name}"?`,
+                ),
+              ])
+            }
+          if (isNonNullType(argument))
+            expect(told('')).toContain(`argument "${name}" of type "${String(argument)}" is required`)
+        }
+      }
+    expect(asked).toBeGreaterThan(500)
+  })
+
+  test('a variable that is given in another spelling is named beside the one that is missing', () => {
+    const document = parse('query ($vmId: ID!) { vm(id: $vmId) { id } }')
+    for (const key of ['vm_id', 'vmid', 'id', 'vmdI'])
+      expect(wrongVariable({ schema, document, variableValues: { [key]: 'x' } })?.message).toBe(
+        `Variable "$vmId" must be ID!, and was not provided; "${key}" was. Did you mean "vmId"?`,
+      )
+  })
+
+  test.each([
+    ['mutation { createVm(name: "x") { vm { id } } }', 'Did you mean "input.name"?'],
+    ['{ vms { id } }', 'Did you mean "nodes { id }"?'],
+    ['mutation { createVm(input: {}) { id } }', 'Did you mean "vm { id }"?'],
+    ['{ createVm(input: {}) { vm { id } } }', 'Mutation has it: begin the operation with "mutation".'],
+    ['{ vms(orderBy: { direction: desc }) { nodes { id } } }', 'Did you mean the enum value "DESC"'],
+    ['mutation { createVm(input: { memory_mb: 512 }) { vm { id } } }', 'Did you mean "memoryMb"?'],
+    [
+      'mutation { createVm(input: { allowedHosts: [] }) { vm { id } } }',
+      'Did you mean "networkPolicy.limited.allowedHosts"?',
+    ],
+  ])('%s is told: %s', (document, hint) => {
+    expect(said(document)).toContain(hint)
+  })
 })
 
 type Operation = {
-  parameters?: { name: string; in: string; required?: boolean }[]
+  parameters?: { name: string; in: string; required?: boolean; schema?: Schema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
 
+/** Parameters of signed addresses, which are Berth's own. */
+const ours = new Set(['expires', 'signature'])
 /** What a code host sends with its signature, which is checked before anything else. */
 const signed = new Set(['/api/v1/codehost/pushes/{link_id}', '/v1/hooks/github'])
 
@@ -174,7 +280,7 @@ describe('REST', () => {
       if (one.surface === 'llm') continue // it ignores what it does not know, as many kinds of clients need
       const names = Object.keys((bodyOf(one)?.['properties'] ?? {}) as object)
       for (const name of names)
-        for (const word of [misspelt(name), ...wordsFor(name, names)]) {
+        for (const word of [misspelt(name), camel(name), ...wordsFor(name, names)]) {
           if (word === undefined || names.includes(word)) continue
           const said = await told(one.key, { [word]: 1 })
           if (!said.includes(`Unknown field ${word}. Did you mean ${name}?`))
@@ -183,4 +289,83 @@ describe('REST', () => {
     }
     expect(wrong).toEqual([])
   })
+
+  test('names where a key belongs that is inside another one', async () => {
+    const wrong: string[] = []
+    let asked = 0
+    for (const one of operations) {
+      if (one.surface === 'llm') continue
+      const properties = (bodyOf(one)?.['properties'] ?? {}) as Record<string, Schema>
+      const names = Object.keys(properties)
+      for (const [outer, given] of Object.entries(properties))
+        for (const name of keysInside(given, one.document)) {
+          if (nearestKey(name, names) !== undefined) continue
+          asked++
+          const said = await told(one.key, { [name]: 1 })
+          if (!new RegExp(`Unknown field ${name}\\. Did you mean \\w+(?:\\[\\])?\\.${name}\\?`).test(said))
+            wrong.push(`${one.key}: ${outer}.${name}: ${said}`)
+        }
+    }
+    expect(asked).toBeGreaterThan(30)
+    expect(wrong).toEqual([])
+  })
+
+  test('names the parameter of a query that is misspelt, in other spelling, or another word for it', async () => {
+    const wrong: string[] = []
+    for (const { key, surface, operation } of operations) {
+      if (surface === 'llm' || key.includes('/callback/')) continue // a service of others sends its browsers back there
+      const names = (operation.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name)
+      for (const name of names.filter((one) => !one.includes('[') && !ours.has(one)))
+        for (const word of [misspelt(name), camel(name), ...wordsFor(name, names)]) {
+          if (word === undefined || names.includes(word)) continue
+          const said = await told(`${key}?${word}=1`)
+          if (!said.includes(`Unknown query parameter ${word}. Did you mean ${name}?`))
+            wrong.push(`${key}: ${word} for ${name}: ${said}`)
+        }
+    }
+    expect(wrong).toEqual([])
+  })
+
+  test('names the words that a parameter or a key takes, for one in another case', async () => {
+    const wrong: string[] = []
+    let asked = 0
+    for (const one of operations) {
+      if (one.surface === 'llm') continue
+      const inQuery = (one.operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+      const required = inQuery.filter((parameter) => parameter.required).map(({ name }) => `&${name}=nothing`)
+      for (const { name, schema: given } of inQuery)
+        for (const word of wordsOf(given ?? {}, one.document)) {
+          asked++
+          const said = await told(`${one.key}?${name}=${word.toUpperCase()}${required.join('')}`)
+          if (!said.startsWith('400 ') || !said.includes(word)) wrong.push(`${one.key}?${name}: ${said}`)
+        }
+      const body = bodyOf(one)
+      for (const [name, given] of Object.entries((body?.['properties'] ?? {}) as Record<string, Schema>))
+        for (const word of wordsOf(given, one.document)) {
+          asked++
+          const isList = [given['type']].flat().includes('array')
+          const other = word === word.toUpperCase() ? word.toLowerCase() : word.toUpperCase()
+          const whole = wholeOf(body ?? {}, one.document)
+          if ('path' in whole) Object.assign(whole, { path: '/x' })
+          const said = await told(one.key, { ...whole, [name]: isList ? [other] : other })
+          if (!said.startsWith('400 ') || !said.includes(word)) wrong.push(`${one.key}: ${name}: ${said}`)
+        }
+    }
+    expect(asked).toBeGreaterThan(20)
+    expect(wrong).toEqual([])
+  })
 })
+
+const schemasOf = (given: Schema, document: Schema): Schema[] => {
+  const one = typeof given['$ref'] === 'string' ? follow(given['$ref'], document) : given
+  const choices = (one['oneOf'] ?? one['anyOf'] ?? []) as Schema[]
+  return choices.length > 0 ? choices.flatMap((choice) => schemasOf(choice, document)) : [one]
+}
+/** The keys of the object that a schema describes, or of one of several. */
+const keysInside = (given: Schema, document: Schema): string[] =>
+  schemasOf(given, document).flatMap((one) => Object.keys((one['properties'] ?? {}) as object))
+/** The words that a schema takes, or its items. */
+const wordsOf = (given: Schema, document: Schema): string[] =>
+  schemasOf(given, document)
+    .flatMap((one) => (one['items'] ? schemasOf(one['items'] as Schema, document) : [one]))
+    .flatMap((one) => ((one['enum'] ?? []) as unknown[]).filter((word) => typeof word === 'string'))
