@@ -1,5 +1,5 @@
 /** What to say of a path that is not there: the methods that it has, or the path that was probably meant. */
-import type { GraphQLSchema } from 'graphql'
+import { Kind, type GraphQLSchema } from 'graphql'
 import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 import { changingMutation } from './changing-mutations.ts'
 import type { Surface } from './routes.ts'
@@ -44,6 +44,13 @@ export function pathRefusals(
     const route = read && routes[`GET ${read.path.slice(mount.length)}`]
     return route && changingMutation(schema, prepare(route.operation))?.name
   }
+  /** The method by which REST changes it with the same mutation. */
+  const changedBy = (paths: readonly Known[], mutation: string): string | undefined =>
+    paths.find(({ method, path }) => {
+      const route = routes[`${method} ${path.slice(mount.length)}`]
+      const selections = route && prepare(route.operation).definition.selectionSet.selections
+      return selections?.some((one) => one.kind === Kind.FIELD && one.name.value === mutation)
+    })?.method
   return (method, url) => {
     const none = `There is no ${method} at this path`
     const path = url.split('?', 1)[0] ?? ''
@@ -53,8 +60,9 @@ export function pathRefusals(
     const here = known.filter((one) => isAt(one.parts, parts))
     if (here.length > 0) {
       const mutation = changes.has(method) ? changing(here) : undefined
-      const instead = mutation === undefined ? '' : ` In GraphQL, ${mutation} changes it.`
-      return `${none}, only ${methodsOf(here)}; see ${openapiPath}.${instead}`
+      const own = mutation && changedBy(here, mutation)
+      const others = own ? ` ${own} changes it; in GraphQL, ${mutation} does.` : ` In GraphQL, ${mutation} changes it.`
+      return `${none}, only ${methodsOf(here)}; see ${openapiPath}.${mutation ? others : ''}`
     }
     const instead = left.find(({ parts: first }) => isAt(first, parts.slice(0, first.length)))
     if (instead) return `${none}. ${instead.sentence}`

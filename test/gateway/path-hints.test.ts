@@ -66,9 +66,15 @@ describe('without a path like it', () => {
   )
 })
 
-test('a path says which mutation changes what REST does not', async () => {
+test('a path says which of its methods changes it, and which mutation what REST does not', async () => {
   const said = async (path: string) => (await ask('PUT', path)).message
-  expect(await said('/api/v1/vms/vm_1')).toMatch(/only GET, PATCH and DELETE; .* In GraphQL, updateVm changes it\.$/)
+  expect(await said('/api/v1/vms/vm_1')).toMatch(
+    /only GET, PATCH and DELETE; .* PATCH changes it; in GraphQL, updateVm does\.$/,
+  )
+  expect(await said('/agents/v1/schedules/sch_1')).toMatch(
+    /\. (?:PATCH|POST) changes it; in GraphQL, updateSchedule does\.$/,
+  )
+  expect(await said('/api/v1/databases/db_1')).toMatch(/json\. In GraphQL, updateDatabase changes it\.$/)
   expect(await said('/api/v1/databases/db_1/backups/bkp_1')).toMatch(
     /only GET and DELETE; see \/api\/v1\/openapi\.json\.$/,
   )
