@@ -220,6 +220,8 @@ describe('a submission', () => {
     [{ repo_url: 'https://example.com/a/b', commit_sha: 'HEAD' }, 'commit_sha'],
     [{ git_ref: 'main' }, 'repo_url'],
     [{ repo_url: 5 }, 'repo_url'],
+    [{ spec: bytes({ context: 'app' }) }, 'no source: name a repository in repo_url'],
+    [{ spec: bytes({ builder: 'static' }) }, 'no source: name a repository in repo_url'],
     [{ org_id: undefined }, 'org_id'],
     [{ org_id: null }, 'org_id'],
   ])('with %j is refused with 400', async (rest, words) => {

@@ -181,13 +181,23 @@ function allowDeployment(caller: Caller, organizationId: string): void {
   allowIn(caller, 'functions:write', organizationId)
 }
 
-/** With a repository, the context is a folder in it; without one, it is an upload of the organization, or nothing. */
-async function checkContext(call: Call, scope: Scope, { context }: BuildSpec, hasRepo: boolean): Promise<void> {
+/** With a repository, the context is a folder in it; without one, it is an upload of the organization, or nothing, for commands that need no files. */
+async function checkContext(
+  call: Call,
+  scope: Scope,
+  { context, builder }: BuildSpec,
+  hasRepo: boolean,
+): Promise<void> {
   const isUrl = /^https?:\/\//.test(context)
   if (hasRepo && isUrl)
     throw new BerthError(
       'invalid_spec',
       'spec.context must be a folder of the repository; leave repo_url out to build an upload.',
+    )
+  if (!hasRepo && !isUrl && (builder === 'static' || context !== '.'))
+    throw new BerthError(
+      'invalid_request',
+      'The build has no source: name a repository in repo_url, or the binary_url of an upload in spec.context.',
     )
   if (isUrl && !(await useUpload(call, scope.organizationId, context)))
     throw new BerthError('invalid_spec', 'spec.context must be the binary_url of an upload of this organization.')
