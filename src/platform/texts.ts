@@ -63,3 +63,43 @@ export function closingBytes(bytes: Buffer): number {
   while (count < 3 && (bytes[count] ?? 0) >> 6 === 0b10) count++
   return count
 }
+
+/** A line in which a program says what went wrong. */
+const errorLine = /\b(?:err(?:or)?|fatal|failed|denied|refused)\b/i
+
+/**
+ * What matters of a program's output, in whole lines: from the first line that names an error, and the last lines; programs often
+ * end in how to use them, or in where their log is. So many UTF-16 units at most; only a line that is longer by itself is cut.
+ */
+export function tellingLines(output: string, most: number): string {
+  const text = output.trim()
+  if (text.length <= most) return text
+  const lines = text.split('\n')
+  const at = lines.findIndex((line) => errorLine.test(line))
+  const first = at < 0 ? [] : beginning(lines.slice(at), most / 2, most)
+  const rest = lines.slice(at < 0 ? 0 : at + first.length)
+  const last = fitting(rest.toReversed(), most - lengthOf(first) - leftOut.length).toReversed()
+  if (first.length + last.length === 0) return endOf(text, most)
+  return [...first, ...(first.length > 0 && last.length < rest.length ? ['…'] : []), ...last].join('\n')
+}
+
+const leftOut = '…\n'
+
+function beginning(lines: readonly string[], room: number, most: number): string[] {
+  const fit = fitting(lines, room)
+  return fit.length > 0 ? fit : [startOf(lines[0] ?? '', most - leftOut.length)]
+}
+
+/** As many of these lines as have room, each with its end. */
+function fitting(lines: readonly string[], room: number): string[] {
+  const fit: string[] = []
+  for (const line of lines) {
+    if (lengthOf(fit) + line.length + 1 > room) break
+    fit.push(line)
+  }
+  return fit
+}
+
+function lengthOf(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + line.length + 1, 0)
+}

@@ -20,12 +20,12 @@ import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { machineId } from '../infra/machine-specs.ts'
 import type { VmWork } from '../infra/vms.ts'
-import { endOf } from '#src/platform/texts.ts'
+import { tellingLines } from '#src/platform/texts.ts'
 
 const environmentsAtOnce = 6
 const lookAgainMs = 2_000
-/** How many characters of a failed step's output are shown to the owner, from its end. */
-const shownOutput = 500
+/** How many characters of a failed step's output are shown to the owner. */
+const shownOutput = 1_000
 
 /** Why an environment cannot be used, as a sentence for its owner. */
 class SetupFailed extends Error {}
@@ -139,6 +139,6 @@ function tooLong({ what }: SetupStep): string {
 }
 
 function failed({ what }: SetupStep, { exitCode, stdout, stderr }: GuestResult, masker: Masker): string {
-  const output = endOf(masker.text(stderr.trim() || stdout.trim()), shownOutput)
+  const output = tellingLines(masker.text(stderr.trim() || stdout.trim()), shownOutput)
   return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${output ? `, and printed: ${output}` : '.'}`
 }
