@@ -57,6 +57,19 @@ test('repositories are cloned in order, each URL once, to the requested paths; a
   expect(JSON.stringify(made.body)).not.toContain('canary')
 }, 120_000)
 
+test('a repository that the way out of the VM refuses is a warning with its reason', async () => {
+  const urls = ['https://10.0.0.1/a/b.git', 'http://host.berth.internal:9/a/b.git', 'https://nowhere.invalid/a/b.git']
+  const { body } = await berth.call<{ warnings: string[] }>('POST', '/api/v1/vms', {
+    token,
+    body: { git_repos: urls.map((url, at) => ({ url, path: `refused-${at}` })) },
+  })
+  expect(body.warnings).toEqual([
+    'Repository 1 (10.0.0.1/a/b.git) was not cloned: Private addresses may not be reached.',
+    'Repository 2 (host.berth.internal:9/a/b.git) was not cloned: Port 9 of the host is not open to VMs; the operator opens it with BERTH_VM_HOST_PORTS.',
+    'Repository 3 (nowhere.invalid/a/b.git) was not cloned: The name does not resolve. Check the address, and the name servers of the host that runs Berth.',
+  ])
+}, 120_000)
+
 test('a credential in a URL is used, and is nowhere in the row afterwards', async () => {
   const made = await berth.call<{ vm_id: string; warnings: string[] }>('POST', '/api/v1/vms', {
     token,

@@ -95,6 +95,17 @@ test(
 )
 
 test(
+  'a repository whose host the way out refuses fails the build with the reason, which the log has too',
+  async () => {
+    const reason = 'Private addresses may not be reached.'
+    const { job, log } = await build('https://10.0.0.1/a/b.git')
+    expect(job).toMatchObject({ status: 'failed', error: `The repository could not be cloned: ${reason}` })
+    expect(log).toContain(reason)
+  },
+  buildLimitMs,
+)
+
+test(
   'a server that takes the connection and says nothing fails the build within two minutes, over SSH and over HTTP',
   async () => {
     const [ssh, http] = await waiting

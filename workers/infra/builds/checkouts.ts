@@ -1,4 +1,5 @@
 /** Brings a build's files into its machine: a repository at a commit, or an uploaded archive. */
+import { refusalArguments } from '#src/drivers/compute/guest/refusals.ts'
 import type { Exit } from '#src/drivers/compute/machine.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -139,6 +140,9 @@ async function clone(run: BuildRun, source: GitSource): Promise<string> {
     throw failed(`The repository has no commit ${value}, or no branch or tag contains it.`)
   if (exitCode === codes.noRef) throw failed(`The repository has no branch or tag named ${value}.`)
   if (exitCode === codes.noDefault) throw failed('The repository is empty: it has no default branch.')
+  const refusal = exitCode === 0 ? null : await whyRefused(run, source.url)
+  if (refusal !== null) run.log.say(refusal, {})
+  if (refusal !== null) throw failed(`The repository could not be cloned: ${refusal}`)
   if (exitCode !== 0)
     throw failed(
       `The repository could not be cloned; the log says why. ${isSsh(source.url) ? 'Builds have no SSH key: if it is private, use its https:// URL with a credential in it.' : 'If it is private, its URL must contain a credential, or whoever orders the build must have connected an account that can read it.'}`,
@@ -148,6 +152,14 @@ async function clone(run: BuildRun, source: GitSource): Promise<string> {
   if (!/^[0-9a-f]{40,64}$/.test(commitSha)) throw failed('The repository could not be checked out; the log says why.')
   await patiently(() => setBuildCommit(work.services.db, claim, commitSha))
   return commitSha
+}
+
+/** What the machine's way out says of the repository's host; null where it lets it through. */
+async function whyRefused(run: BuildRun, url: string): Promise<string | null> {
+  const argv = refusalArguments(url)
+  if (!argv) return null
+  const { stdout } = await ask(run, 'exec "$@"', argv)
+  return stdout.trim() || null
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Clones the repositories of a new VM, one after the other, as `user` and through the VM's proxy. */
 import { BerthError } from '#src/platform/errors.ts'
 import { execInGuest } from './exec.ts'
+import { findRefusal } from './refusals.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { startOf } from '#src/platform/texts.ts'
 
@@ -49,7 +50,7 @@ async function clone(machine: Machine, { url, branch, path }: RepoOrder, leftMs:
     ]
     const { exitCode, stderr, timedOut } = await execInGuest(machine, { argv, timeoutMs: leftMs })
     if (timedOut) return 'it took too long.'
-    return exitCode === 0 ? null : reasonOf(stderr, url)
+    return exitCode === 0 ? null : ((await findRefusal(machine, url)) ?? reasonOf(stderr, url))
   } catch (error) {
     if (error instanceof BerthError) return error.message
     throw error

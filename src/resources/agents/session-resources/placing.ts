@@ -1,5 +1,6 @@
 /** Putting a session's resources into its VM: files, and clones of repositories. */
 import { posix } from 'node:path'
+import { refusalArguments } from '#src/drivers/compute/guest/refusals.ts'
 import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -102,8 +103,10 @@ async function cloneRepository(placing: Placing, resource: SessionResource): Pro
   const end = await runScript(placing, cloneScript(resource), sessionResourceLimits.cloneSeconds)
   if (end.exitCode === keptCode) return end.stdout.trim()
   if (end.timedOut) throw new NotPlaced(`cloning it took longer than ${sessionResourceLimits.cloneSeconds} s.`)
-  if (end.exitCode !== 0) throw new NotPlaced(reasonOf(end))
-  return null
+  if (end.exitCode === 0) return null
+  const argv = refusalArguments(resource.url ?? '')
+  const refusal = argv && (await runScript(placing, argv, sessionResourceLimits.prepareSeconds)).stdout.trim()
+  throw new NotPlaced(refusal || reasonOf(end))
 }
 
 function inWords(checkout: SessionResource['checkout']): string {
