@@ -2,30 +2,30 @@
  * Databases as the edge knows them: who may log in to which, how its server is reached, and what a change of one means for
  * its clients.
  */
-import type { Duplex } from 'node:stream'
-import type { Network } from '#src/drivers/project-door.ts'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '#src/platform/config.ts'
-import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
-import { loginUsers, openLogins } from '#src/resources/infra/databases/setup.ts'
 import { followChanges, type Followed } from './databases/changes.ts'
 import { tellClaims } from './databases/claims.ts'
-import { clientUsers, createFinder, isAskedFor, isInNetwork, namesNone, verifierOf } from './databases/finder.ts'
+import {
+  askedAs,
+  createFinder,
+  isGivenUser,
+  isInNetwork,
+  namesNone,
+  verifierOf,
+  type AskedAs,
+} from './databases/finder.ts'
 import { createOwnLogins } from './databases/own-logins.ts'
+import { createRoles, type Roles } from './databases/roles.ts'
+import { createServers, serverFor, type Identity, type Reach } from './databases/servers.ts'
 import { createSetups } from './databases/setups.ts'
 import { createWriters } from './databases/writers.ts'
-import type { Server } from './postgres/backend.ts'
 import type { Admission, Asked, ClientKind, Directory, Found } from './postgres/directory.ts'
 import { PostgresRefusal } from './postgres/refusals.ts'
-
-/** Opens a connection to the server of a database, which is woken where it sleeps. @throws BerthError */
-export type Reach = (databaseId: string) => Promise<Duplex>
-
-/** Who a client has proved to be. Claims are the JSON that policies see. */
-export type Identity = { kind: 'owner' } | { kind: 'authenticated' | 'anonymous'; claims: string }
 
 /** Checks a token of a client. Null when it lets nobody in. @throws PostgresRefusal when that cannot be said now */
 export type CheckToken = (database: Database, token: string) => Promise<Identity | null>
@@ -39,16 +39,17 @@ export type EdgeDatabases = Directory & {
   close(): void
 }
 
-/** A database that somebody asks for. `admit`: what a client gets that has proved who it is; every change since counts. */
-export type Sought = { database: Database; admit(identity: Identity): Admission }
+/** A database that somebody asks for, and as whom. `admit`: what a client gets that has proved who it is; every change since counts. */
+export type Sought = { database: Database; as: AskedAs; admit(identity: Identity): Admission }
 
 /** A database as it was when somebody asked for it, through a network or from anywhere. */
-type Known = { followed: Followed; epochs: Followed['epochs']; database: Database; network: Network | undefined }
+type Known = { followed: Followed; epochs: Followed['epochs']; database: Database; asked: Asked }
 
 /** What policies see of a client without a token. */
 export const anonymousClaims = JSON.stringify({ role: 'anon' })
 
 const useRecordedMs = 5_000
+const roleLookMs = 50
 
 /**
  * What the edge's databases need.
@@ -68,12 +69,13 @@ type Opening = {
 /** Opens them. */
 export function openDatabases(services: Services, opening: Opening): EdgeDatabases {
   const { reach, checkToken, edgeId, workMs = limits.postgresWorkSeconds * 1000, setUpSeconds = 5 } = opening
-  const { sealer } = services
   const changes = followChanges(services, edgeId)
+  const setUpAgain = createSetups(services, setUpSeconds)
+  const serverOf = createServers(services.sealer, reach, setUpAgain)
   const writers = createWriters((database) => serverOf(database, 'claims'))
   const takeLogin = createOwnLogins(writers)
   const find = createFinder(services)
-  const setUpAgain = createSetups(services, setUpSeconds)
+  const roles = createRoles(services, writers, setUpAgain)
   const unwatch = changes.watch((change) => {
     if (change.change === 'renewed' || !change.kinds) writers.forget(change.databaseId)
   })
@@ -83,36 +85,25 @@ export function openDatabases(services: Services, opening: Opening): EdgeDatabas
     if (!found) return null
     const followed = changes.follow(found)
     const database = followed.row // it may be newer
-    const known = { followed, epochs: { ...followed.epochs }, database, network: asked.network }
-    return isAskedFor(database, asked) ? { database, admit: (identity) => admit(known, identity) } : null
-  }
-
-  /** How the proxy logs in to the server as one of its users. */
-  function serverOf(database: Database, as: ClientKind | 'claims'): Server {
-    const user = as === 'owner' ? database.pgUser : loginUsers[as]
-    return {
-      databaseId: database.id,
-      server: { user, database: database.pgDatabase, password: openLogins(sealer, database)[as] },
-      connect: () => reached(reach, database.id),
-      onLoginLost: () => setUpAgain(database.id),
-    }
+    const known = { followed, epochs: { ...followed.epochs }, database, asked }
+    const as = askedAs(database, asked)
+    return as && { database, as, admit: (identity) => admit(known, identity) }
   }
 
   function admit(known: Known, identity: Identity): Admission {
-    const { followed, database, network } = known
+    const { followed, database, asked } = known
     const { kind } = identity
     return {
-      ...serverOf(database, kind),
-      ...(kind === 'owner' ? {} : { takeLogin: () => takeLogin(database, kind) }),
+      ...serverFor(known, identity, { serverOf, takeLogin, roles }),
       organizationId: database.organizationId,
       kind,
-      network,
+      network: asked.network,
       refusal: refusalIn(database, kind),
-      workMs: kind === 'owner' ? null : workMs,
+      workMs: 'claims' in identity ? workMs : null,
       isCurrent: () => isUnchanged(known, kind),
       backendsMax: limits.postgresBackendsMax,
       backendsShared: limits.postgresBackendsShared,
-      prepare: identity.kind === 'owner' ? null : (backend) => tellClaims(writers, database, backend, identity.claims),
+      prepare: 'claims' in identity ? (backend) => tellClaims(writers, database, backend, identity.claims) : null,
       onActivity: () => recordUse(services, followed),
     }
   }
@@ -120,7 +111,12 @@ export function openDatabases(services: Services, opening: Opening): EdgeDatabas
   return {
     lookUp,
     howToName: (asked) => howToName(asked, services.config),
-    find: async (asked) => loginOf(await lookUp(asked), asked, checkToken),
+    async find(asked) {
+      const looking = lookUp(asked).then((sought) => loginOf(sought, asked, { checkToken, roles }))
+      // Whether there is a role may take a question to the server, which nobody is to see who asks for what is not there.
+      const [found] = await Promise.all([looking, isGivenUser(asked.user) ? null : pause(roleLookMs)])
+      return found
+    },
     watch: changes.watch,
     close() {
       unwatch()
@@ -131,7 +127,7 @@ export function openDatabases(services: Services, opening: Opening): EdgeDatabas
 }
 
 /** Whether nothing has happened since to what let somebody of this kind in. */
-function isUnchanged({ followed, epochs, database, network }: Known, kind: ClientKind): boolean {
+function isUnchanged({ followed, epochs, database, asked: { network } }: Known, kind: ClientKind): boolean {
   if (followed.epochs[kind] !== epochs[kind] || !isInNetwork(followed.row, network)) return false
   return kind !== 'owner' || verifierOf(followed.row, network) === verifierOf(database, network)
 }
@@ -143,13 +139,22 @@ function howToName(asked: Asked, { domain }: Config): string | null {
 }
 
 /** How somebody logs in who asks for this user of a database. @throws PostgresRefusal when clients do not get in at all */
-function loginOf(sought: Sought | null, { user, network }: Asked, checkToken: CheckToken): Found | null {
+async function loginOf(
+  sought: Sought | null,
+  { network }: Asked,
+  { checkToken, roles }: { checkToken: CheckToken; roles: Pick<Roles, 'verifierOf'> },
+): Promise<Found | null> {
   if (!sought) return null
-  const { database, admit } = sought
-  const kind = clientUsers.get(user)
-  if (kind === undefined) {
+  const { database, as, admit } = sought
+  const { kind } = as
+  if (kind === 'owner') {
     const verifier = verifierOf(database, network)
-    return verifier === null ? null : { by: 'password', verifier, admission: admit({ kind: 'owner' }) }
+    return verifier === null ? null : { by: 'password', verifier, admission: admit({ kind }) }
+  }
+  if (kind === 'role') {
+    const { role } = as
+    const verifier = await roles.verifierOf(database, role)
+    return verifier === null ? null : { by: 'role', verifier, admit: (keys) => admit({ kind, role, verifier, keys }) }
   }
   if (!database.clientModeEnabled) throw clientAccessOff()
   if (kind === 'anonymous') return { by: 'nothing', admission: admit({ kind, claims: anonymousClaims }) }
@@ -173,7 +178,7 @@ function clientAccessOff(): PostgresRefusal {
 
 /** Why a database takes nobody of this kind now; null when it does. */
 function refusalIn({ status }: Database, kind: ClientKind): PostgresRefusal | null {
-  if (status === 'active' || (status === 'updating' && kind === 'owner')) return null
+  if (status === 'active' || (status === 'updating' && (kind === 'owner' || kind === 'role'))) return null
   const why: Partial<Record<Database['status'], string>> = {
     creating: 'is being created: try again in a moment',
     updating: 'is being changed: try again in a moment',
@@ -181,15 +186,6 @@ function refusalIn({ status }: Database, kind: ClientKind): PostgresRefusal | nu
     error: 'has failed: its statusReason says why',
   }
   return new PostgresRefusal('cannot_connect_now', `the database ${why[status] ?? `is ${status}`}`)
-}
-
-async function reached(reach: Reach, databaseId: string): Promise<Duplex> {
-  try {
-    return await reach(databaseId)
-  } catch (error) {
-    if (error instanceof BerthError) throw new PostgresRefusal('cannot_connect_now', error.message)
-    throw error
-  }
 }
 
 function recordUse(services: Services, followed: Followed): void {

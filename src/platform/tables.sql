@@ -319,6 +319,14 @@ create table database_backup_events (
   constraint database_backup_events_backup_id_fkey FOREIGN KEY (backup_id) REFERENCES database_backups(id) ON DELETE CASCADE
 );
 
+create table database_backup_roles (
+  backup_id uuid not null,
+  sealed bytea not null,
+  constraint database_backup_roles_pkey PRIMARY KEY (backup_id),
+  constraint database_backup_roles_backup_id_fkey FOREIGN KEY (backup_id) REFERENCES database_backups(id) ON DELETE CASCADE,
+  constraint database_backup_roles_sealed_check CHECK ((octet_length(sealed) <= 262144))
+);
+
 create table database_backups (
   id uuid not null,
   organization_id uuid not null,
@@ -441,6 +449,14 @@ CREATE INDEX database_restores_untidy ON public.database_restores USING btree (t
 CREATE INDEX database_restores_user ON public.database_restores USING btree (user_id);
 CREATE UNIQUE INDEX database_restores_busy ON public.database_restores USING btree (database_id) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]));
 CREATE UNIQUE INDEX database_restores_number ON public.database_restores USING btree (database_id, number);
+
+create table database_roles (
+  database_id uuid not null,
+  sealed bytea not null,
+  constraint database_roles_pkey PRIMARY KEY (database_id),
+  constraint database_roles_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id),
+  constraint database_roles_sealed_check CHECK ((octet_length(sealed) <= 262144))
+);
 
 create table databases (
   id uuid not null,

@@ -24,6 +24,8 @@ const reasons: Readonly<Record<string, string>> = {
   'src/resources/identity/signing-keys.ts': 'our own key',
   'src/resources/infra/builds/': 'a checked spec: texts, and numbers in their range',
   'src/resources/infra/code-host/rows.ts': 'sealed texts',
+  'src/resources/infra/database-backups/roles.ts': 'sealed: what a server of Postgres says of its roles',
+  'src/resources/infra/databases/roles.ts': 'sealed: what a server of Postgres says of its roles',
   'src/resources/infra/databases/setup.ts': 'sealed texts',
   'src/resources/infra/functions/': 'sealed: a checked spec of a build, and texts',
   'workers/infra/vms.ts': 'sealed: checked clones of repositories',

@@ -111,7 +111,6 @@ test(
       'create extension file_fdw',
       "create function f() returns int language c as 'x'",
       'create role mallory superuser',
-      'create database mine',
       `alter role "${pgUser}" superuser`,
       'set role postgres',
       'select * from pg_authid',

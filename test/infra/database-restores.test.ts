@@ -304,7 +304,7 @@ describe('a restore whose worker is killed', () => {
     server.before = () => undefined
     expect((await restoreOf(idle, db)).status).toBe('running')
     await restoreDatabase(idle.work(2), id, never, idle.find)
-    expect((await restoreOf(idle, db)).status).toBe('completed')
+    expect(await restoreOf(idle, db)).toMatchObject({ status: 'completed', error: null })
     expect(await idle.statusOf(db)).toBe('active')
     expect(Object.fromEntries(server.databases)).toEqual({
       app: 'the first data',

@@ -34,6 +34,7 @@ export const firstFiles = [
   'test/infra/database-backups.vm.test.ts',
   'test/chaos.vm.test.ts',
   'test/edge/databases.vm.test.ts',
+  'test/edge/database-roles.vm.test.ts',
 ]
 
 /** Begins with these files, then with the other slow ones; within a group of projects, which run after each other. */

@@ -10,6 +10,7 @@ import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { patiently } from '#src/platform/patience.ts'
+import { findBackupRoles } from '#src/resources/infra/database-backups/roles.ts'
 import { findBackupRow, type Backup } from '#src/resources/infra/database-backups/rows.ts'
 import {
   findRestoreRow,
@@ -127,7 +128,9 @@ async function whyOver({ work: { services }, restore, progress }: Run): Promise<
 async function takeSteps(run: Run, over: AbortSignal): Promise<void> {
   const { work, database, swap, find } = run
   const machine = await find(work, database.id)
-  if (!(await databasesOf(machine)).has(swap.replaced)) {
+  const names = await databasesOf(machine)
+  checkNames(run, names)
+  if (!names.has(swap.replaced)) {
     const backup = await usableBackup(run)
     await makeSafetyBackup(run)
     await enter(run, 'load', over)
@@ -145,6 +148,16 @@ async function takeSteps(run: Run, over: AbortSignal): Promise<void> {
     await runStatements(machine, swapDatabases(swap))
   }
   await runStatements(machine, await serverSetup(work.services.sealer, database))
+}
+
+/** What has the names that this restore gives before it has given them is the owner's. @throws WorkEnded */
+function checkNames({ swap, progress: { step } }: Run, names: ReadonlySet<string>): void {
+  const ours = { backup: [], load: [swap.loaded], swap: [swap.loaded, swap.replaced], finished: [] }[step] as string[]
+  const taken = [swap.loaded, swap.replaced].find((name) => names.has(name) && !ours.includes(name))
+  if (taken === undefined) return
+  throw new WorkEnded(
+    `The name ${taken} is that of a database on the server. Rename or drop that one, then restore again.`,
+  )
 }
 
 /** Begins the next step, if this worker still has the restore. */
@@ -188,11 +201,13 @@ async function tidyUp({ work, restore, database, swap, find }: Run): Promise<voi
   const machine = await find(work, database.id)
   if (restore.status === 'completed') await runEach(machine, [dropReplaced(swap)])
   else {
-    const isSwapped = (await databasesOf(machine)).has(swap.replaced)
+    const isSwapped = restore.step === 'swap' && (await databasesOf(machine)).has(swap.replaced)
+    const isBegun = restore.step !== 'backup'
     if (isSwapped && database.status === 'restoring') await swapBack(machine, swap)
     const source = await sourceUserOf(services, restore)
-    const users = { sourceUser: source ?? database.pgUser, targetUser: database.pgUser }
-    await runEach(machine, [...giveUpLoad(swap), ...forgetSource(users)])
+    const roles = restore.backupId === null ? [] : await findBackupRoles(services, restore.backupId)
+    const users = { sourceUser: source ?? database.pgUser, targetUser: database.pgUser, roles: isBegun ? roles : [] }
+    await runEach(machine, [...giveUpLoad(swap, isBegun), ...forgetSource(users)])
   }
   await patiently(() => noteTidied(services, restore))
 }

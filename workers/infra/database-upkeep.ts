@@ -6,6 +6,7 @@ import { findUnmeasured, findWatched, storeMetrics, watchedTopic } from '#src/re
 import { enqueueSetup } from '#src/resources/infra/databases/jobs.ts'
 import { askForFaults, faultsReason, otherVersion } from '#src/resources/infra/databases/server-faults.ts'
 import { explainDatabase } from '#src/resources/infra/databases/states.ts'
+import { askForRoles, readRoles, storeRoles } from '#src/resources/infra/databases/roles.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { askForRest, findIdleDatabases, putToSleep } from '#src/resources/infra/databases/sleep.ts'
 import { runSql } from '#src/drivers/compute/guest/postgres.ts'
@@ -33,8 +34,10 @@ export async function sleepIdleDatabases(work: VmWork): Promise<void> {
       database,
       "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
     )
-    if (connected?.[0] === 0) await putToSleep(work.services, database.id)
-    else await recordActivity(work.services, database.id)
+    if (connected?.[0] === 0) {
+      await rememberRoles(work, database)
+      await putToSleep(work.services, database.id)
+    } else await recordActivity(work.services, database.id)
   })
 }
 
@@ -44,7 +47,16 @@ export async function measureDatabases(work: VmWork): Promise<void> {
   await forEach(due, 'measured', async (database) => {
     await measure(work, database)
     await checkServer(work, database)
+    await rememberRoles(work, database)
   })
+}
+
+/** Stores the roles that the owner has made, by which they log in while the server sleeps. */
+async function rememberRoles({ services, compute }: VmWork, { id, vmId, pgDatabase }: Reached): Promise<void> {
+  const machine = vmId === null ? undefined : compute.find(machineId({ id: vmId }))
+  if (!machine) return
+  const order = { database: 'postgres', sql: askForRoles(pgDatabase), timeoutMs: queryTimeoutMs }
+  await storeRoles(services, id, readRoles(await runSql(machine, order)))
 }
 
 /** Has a server set up again that is not as it was set up, and says so where its database is shown, until it is right. */
@@ -80,8 +92,11 @@ async function measure(work: VmWork, database: Reached): Promise<void> {
   const said = await ask(
     work,
     database,
-    `select numbackends, pg_database_size(datid), xact_commit, xact_rollback, tup_returned, tup_inserted + tup_updated + tup_deleted, blks_hit, blks_read, deadlocks
-      from pg_stat_database where datname = '${database.pgDatabase}'`,
+    // Of the databases that its owner has made, too, and not of what a restore keeps for a day.
+    `select sum(numbackends), sum(pg_database_size(datid)), sum(xact_commit), sum(xact_rollback), sum(tup_returned),
+        sum(tup_inserted + tup_updated + tup_deleted), sum(blks_hit), sum(blks_read), sum(deadlocks)
+      from pg_stat_database where datname not in ('postgres', 'template0', 'template1')
+        and datname !~ '^${database.pgDatabase}_(restore|old)_[0-9]+$'`,
   )
   if (!said) return
   const [connections, sizeBytes, transactions, rolledBack, rowsRead, rowsWritten, blocksHit, blocksRead, deadlocks] =

@@ -16,9 +16,11 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import { isEndedByRequest } from '#src/resources/infra/databases/client-access.ts'
+import { listDatabases } from '#src/resources/infra/database-restores/server-sql.ts'
 import { reconcileDatabase } from '#src/resources/infra/databases/jobs.ts'
 import { insertVmOf, keepSizeOf } from '#src/resources/infra/databases/orders.ts'
 import { findDatabaseRow, isOutgrown, lockDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
+import { quoteName } from '#src/resources/infra/databases/sql-text.ts'
 import { databaseSetup, serverSetup } from '#src/resources/infra/databases/setup.ts'
 import { startWaking, wakeDatabase } from '#src/resources/infra/databases/sleep.ts'
 import { explainDatabase, keptSizeReason, moveDatabase, recoveryReason } from '#src/resources/infra/databases/states.ts'
@@ -179,9 +181,20 @@ export async function setUpServer(work: VmWork, database: Database, machine: Mac
     // Nobody was in it yet who could close it to everybody: one connection does for both, and each takes a new machine long.
     await run(database.pgDatabase, `${forServer}${forDatabase}`)
   } else {
+    await makeMissing(run, database)
     await run('postgres', forServer)
     await run(database.pgDatabase, forDatabase)
   }
+}
+
+/** An owner that makes databases can also drop or rename its own from another one. Then it gets an empty one, which is opened with its rights. */
+async function makeMissing(
+  run: (name: string, sql: string) => Promise<string>,
+  { pgDatabase }: Database,
+): Promise<void> {
+  const names = (await run('postgres', listDatabases)).split('\n')
+  if (!names.includes(pgDatabase))
+    await run('postgres', `create database ${quoteName(pgDatabase)} allow_connections false`)
 }
 
 /** What the owner of the data has done to its server may be in the way: that is said after five minutes. */

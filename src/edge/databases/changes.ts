@@ -33,7 +33,7 @@ export type Changes = {
 
 const followedMax = 10_000
 const againMs = 500
-const everyKind: readonly ClientKind[] = ['owner', 'authenticated', 'anonymous']
+const everyKind: readonly ClientKind[] = ['owner', 'role', 'authenticated', 'anonymous']
 const clientKinds: readonly ClientKind[] = ['authenticated', 'anonymous']
 
 /** Listens for as long as the process lives. @param edgeId this process, which acknowledges */
@@ -93,7 +93,7 @@ export function followChanges(services: Pick<Services, 'db' | 'pubsub'>, edgeId:
         if (known.row.eventPosition < database.eventPosition) apply(database)
         return known
       }
-      const made = { row: database, epochs: { owner: 0, authenticated: 0, anonymous: 0 }, usedAtMs: -Infinity }
+      const made = { row: database, epochs: { owner: 0, role: 0, authenticated: 0, anonymous: 0 }, usedAtMs: -Infinity }
       followed.set(database.id, made)
       void look(database.id) // it may have changed since it was read, and before it was followed
       return made

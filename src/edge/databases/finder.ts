@@ -4,11 +4,12 @@ import type { Network } from '#src/drivers/project-door.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findDatabaseForLogin, findDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
+import { isOwnersName, mayBeOwners } from '#src/resources/infra/databases/roles.ts'
 import type { Asked, ClientKind } from '../postgres/directory.ts'
 import { createDatabaseCache } from './cache.ts'
 
 /** The users that every database has beside its owner. */
-export const clientUsers: ReadonlyMap<string, ClientKind> = new Map([
+export const clientUsers: ReadonlyMap<string, 'authenticated' | 'anonymous'> = new Map([
   ['authenticated', 'authenticated'],
   ['anon', 'anonymous'],
 ])
@@ -17,7 +18,7 @@ const namesMax = 20_000
 /** Postgres has no longer ones. */
 const nameLengthMax = 63
 
-/** Makes a function that finds a database, which may be another than the one that is asked for: see `isAskedFor`. */
+/** Makes a function that finds a database, which may be another than the one that is asked for: see `askedAs`. */
 export function createFinder(services: Services): (asked: Asked) => Promise<Database | undefined> {
   const { config, db } = services
   const names = createNames(services)
@@ -58,12 +59,31 @@ export function verifierOf(
   return comesFrom?.startsWith('function:') ? row.linkVerifier : row.tokenVerifier
 }
 
-/** Whether the database is there for whoever asks, and has the user and the name that are asked for. */
-export function isAskedFor(row: Database, { user, database, network }: Asked): boolean {
+/** As whom somebody asks to come in: the owner, a client, or a role that the owner may have made, which only the server knows. */
+export type AskedAs = { kind: Exclude<ClientKind, 'role'> } | { kind: 'role'; role: string }
+
+/** As whom somebody asks for this database; null where it is not there for them, or has no such user. */
+export function askedAs(row: Database, { user, database, network }: Asked): AskedAs | null {
   const { status, sealedLogins, pgUser, pgDatabase } = row
-  if (!isInNetwork(row, network)) return false
-  const isThere = status !== 'deleting' && status !== 'deleted' && sealedLogins !== null
-  return isThere && pgDatabase === database && (pgUser === user || clientUsers.has(user))
+  if (!isInNetwork(row, network) || status === 'deleting' || status === 'deleted' || sealedLogins === null) return null
+  const client = clientUsers.get(user)
+  if (client !== undefined) return pgDatabase === database ? { kind: client } : null
+  if (database === '' || database.length > nameLengthMax) return null
+  if (user === pgUser) return { kind: 'owner' }
+  const [role, owner] = partsOf(user)
+  return mayBeOwners(role) && (owner === null || owner === pgUser) ? { kind: 'role', role } : null
+}
+
+/** Whether a user is one that Berth gives a database, so that it is known without its server whether there is one. */
+export function isGivenUser(user: string): boolean {
+  return clientUsers.has(user) || isOwnersName(user)
+}
+
+/** A role and the owner that is named behind it, as in `reader.app_1a2b3c`, for those who cannot say the host name. */
+function partsOf(user: string): [role: string, owner: string | null] {
+  const dot = user.lastIndexOf('.')
+  const owner = user.slice(dot + 1)
+  return dot > 0 && isOwnersName(owner) ? [user.slice(0, dot), owner] : [user, null]
 }
 
 /** The stored id in a host name such as `<id>.db.<domain>`; null for other names, undefined when there is no such id. */
@@ -86,16 +106,16 @@ function createNames({ db, pubsub }: Services): { idOf(asked: Asked): Promise<st
     strangers.clear()
   })
   return {
-    async idOf({ user, database }) {
-      if (user.length > nameLengthMax || database.length > nameLengthMax) return null // and nothing of it is remembered
-      const known = ids.get(user)
+    async idOf({ user }) {
+      const name = partsOf(user)[1] ?? user
+      if (name.length > nameLengthMax) return null // and nothing of it is remembered
+      const known = ids.get(name)
       if (known !== undefined) return known
-      const key = JSON.stringify([user, database])
-      if (pubsub.connected && strangers.get(key)) return null
+      if (pubsub.connected && strangers.get(name)) return null
       const before = notices
-      const found = await findDatabaseForLogin(db, { pgUser: user, pgDatabase: database, hostId: null })
-      if (found) ids.set(user, found.id)
-      else if (notices === before) strangers.set(key, true)
+      const found = await findDatabaseForLogin(db, name)
+      if (found) ids.set(name, found.id)
+      else if (notices === before) strangers.set(name, true)
       return found?.id ?? null
     },
   }

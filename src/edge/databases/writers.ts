@@ -7,8 +7,8 @@ import { errorField, fromServer, headBytes, runWith } from '../postgres/protocol
 
 /** The connections. */
 export type Writers = {
-  /** Runs a statement with these values; one after the other. @throws WriteFailed; what openBackend throws */
-  write(database: Database, text: string, values: readonly string[]): Promise<void>
+  /** Runs a statement with these values; one after the other. The first value that it answers, or null. @throws WriteFailed; what openBackend throws */
+  write(database: Database, text: string, values: readonly string[]): Promise<string | null>
   /** Closes the connection of a database, whose server is to rest, or has other passwords. */
   forget(databaseId: string): void
   close(): void
@@ -59,11 +59,11 @@ export function createWriters(serverOf: (database: Database) => Server): Writers
   }
 }
 
-type Writer = { write(text: string, values: readonly string[]): Promise<void>; close(): void }
+type Writer = { write(text: string, values: readonly string[]): Promise<string | null>; close(): void }
 
 function createWriter(server: Server): Writer {
   let opened: Promise<Backend> | null = null
-  let last: Promise<void> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   let idle: NodeJS.Timeout | undefined
 
   async function open(): Promise<Backend> {
@@ -71,12 +71,14 @@ function createWriter(server: Server): Writer {
     refuseErrors((await backend.ask(runWith(withoutLimits, []), 1, writeLimitMs)).messages)
     return backend
   }
-  async function writeNow(text: string, values: readonly string[]): Promise<void> {
+  async function writeNow(text: string, values: readonly string[]): Promise<string | null> {
     let backend = await opened?.catch(() => null) // whoever opened it has been told
     if (!backend || backend.closed) backend = await (opened = open())
     clearTimeout(idle)
     try {
-      refuseErrors((await backend.ask(runWith(text, values), 1, writeLimitMs)).messages)
+      const { messages } = await backend.ask(runWith(text, values), 1, writeLimitMs)
+      refuseErrors(messages)
+      return firstValue(messages)
     } finally {
       idle = setTimeout(close, idleMs).unref()
     }
@@ -97,6 +99,14 @@ function createWriter(server: Server): Writer {
     close,
   }
 }
+
+/** The first value of the first row, as text: behind the number of values (2 bytes) and its length (4; -1 is null). */
+function firstValue(messages: readonly { type: number; whole: Buffer }[]): string | null {
+  const row = messages.find(({ type }) => type === fromServer.dataRow)?.whole.subarray(headBytes)
+  const length = row && row.length >= valueAt ? row.readInt32BE(2) : -1
+  return row && length >= 0 ? row.toString('utf8', valueAt, valueAt + length) : null
+}
+const valueAt = 6
 
 function refuseErrors(messages: readonly { type: number; whole: Buffer }[]): void {
   const failed = messages.find(({ type }) => type === fromServer.error)

@@ -131,9 +131,9 @@ async function beginAs(
   stream.on('error', (error) => log.debug({ err: error }, 'a backend was cut')).once('close', () => login?.release())
   const incoming = readIncoming(stream)
   try {
-    const { user, database, password } = admission.server
+    const { user, database } = admission.server
     stream.write(startupPacket([['user', login?.user ?? user], ['database', database], noLibraries, ...settings]))
-    const session = await logInTo(stream, incoming, password)
+    const session = await logInTo(stream, incoming, admission.server)
     return makeBackend(stream, incoming, key, session, admission)
   } catch (error) {
     incoming.release()
@@ -164,7 +164,7 @@ function makeBackend(
     generation: 0,
     freeSinceMs: performance.now(),
     used: false,
-    stuck: false,
+    stuck: admission.server.isFleeting === true,
     get closed() {
       return closed || stream.destroyed
     },

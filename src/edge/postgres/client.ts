@@ -208,7 +208,7 @@ export class Client implements Borrower {
     if (!this.#isDone()) return
     this.#restingSinceMs = performance.now()
     const { defaults } = this.#talk
-    if (defaults.changed && this.admission.kind === 'owner') this.#pool.age() // others change nothing with which anybody else begins
+    if (defaults.changed && !this.admission.prepare) this.#pool.age() // strangers change nothing with which anybody else begins
     defaults.changed = false
     this.#pool.rests()
   }

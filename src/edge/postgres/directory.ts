@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream'
 import type { Network } from '#src/drivers/project-door.ts'
+import type { ScramKeys } from '#src/platform/secrets/scram-verifiers.ts'
 import type { PostgresRefusal } from './refusals.ts'
 
 /** Finds databases, and says when one changes. */
@@ -31,12 +32,14 @@ export type Asked = {
 /** How a client proves who it is, and what it gets then. */
 export type Found =
   | { by: 'password'; verifier: string; admission: Admission }
+  /** The password of a role that the server has: with the keys that it proves, the proxy logs in there. */
+  | { by: 'role'; verifier: string; admit: (keys: ScramKeys) => Admission }
   /** A token such as a JWT, sent as a password inside TLS. Null when it is not valid. */
   | { by: 'token'; check: (token: string) => Promise<Admission | null> }
   | { by: 'nothing'; admission: Admission }
 
-/** Which kind of client it is; a change may end the clients of some kinds only. */
-export type ClientKind = 'owner' | 'authenticated' | 'anonymous'
+/** Which kind of client it is, a role being one that the owner has made; a change may end the clients of some kinds only. */
+export type ClientKind = 'owner' | 'role' | 'authenticated' | 'anonymous'
 
 /**
  * What a client that has proved itself gets.
@@ -57,8 +60,19 @@ export type Admission = {
   network?: Network | undefined
   /** Why the database takes nobody now, such as one that is being restored; said to those who proved themselves. */
   refusal: PostgresRefusal | null
-  /** As whom the proxy logs in to the server. Password null: the server asks for none on this way. */
-  server: { user: string; database: string; password: string | null }
+  /**
+   * As whom the proxy logs in to the server. Password null: the server asks for none on this way. `verifier`: of a role, whose
+   * backends another one of its name must not get. `tellsAll`: what the owner has made has no setup, so what the server refuses
+   * is for the client. `isFleeting`: a database that cannot be dropped while anybody is in it, so no backend waits there.
+   */
+  server: {
+    user: string
+    database: string
+    password: string | ScramKeys | null
+    verifier?: string
+    tellsAll?: boolean
+    isFleeting?: boolean
+  }
   /** For clients who are many people: a user for each connection, in place of that one. @throws LoginTaken, as often as it may be tried again; LoginLost; PostgresRefusal */
   takeLogin?: () => Promise<OwnLogin>
   /** How long a statement or a transaction of it may take, its answer included; null: for as long as it likes. */

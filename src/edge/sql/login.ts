@@ -1,7 +1,8 @@
 /** Lets a caller of `POST /sql` prove who it is. What is not there and what is wrong look the same. */
 import { BerthError } from '#src/platform/errors.ts'
 import { sameDigest, sha256 } from '#src/platform/secrets.ts'
-import { anonymousClaims, type CheckToken, type EdgeDatabases, type Identity, type Sought } from '../databases.ts'
+import { anonymousClaims, type CheckToken, type EdgeDatabases, type Sought } from '../databases.ts'
+import type { Identity } from '../databases/servers.ts'
 import type { Admission } from '../postgres/directory.ts'
 import type { FailedLogins } from '../postgres/logins/failed-logins.ts'
 import { PostgresRefusal } from '../postgres/refusals.ts'
@@ -45,7 +46,12 @@ export async function logInForSql(
   return admission
 }
 
-async function identify({ database }: Sought, { token }: SqlCaller, checkToken: CheckToken): Promise<Identity | null> {
+async function identify(
+  { database, as }: Sought,
+  { token }: SqlCaller,
+  checkToken: CheckToken,
+): Promise<Identity | null> {
+  if (as.kind === 'role') return null // by its password only, which Postgres' own protocol proves
   if (token?.startsWith(tokenPrefix))
     return database.tokenHash !== null && sameDigest(sha256(token), database.tokenHash) ? { kind: 'owner' } : null
   if (!database.clientModeEnabled) return null // a sentence of its own would tell strangers that there is such a user

@@ -76,6 +76,9 @@ export type Tables = {
     backupId: string; position: number; status: string; storedBytes: number; error: string | null
     verifiedAt: string | null; verificationError: string | null; createdAt: string
   }
+  database_backup_roles: {
+    backupId: string; sealed: Buffer
+  }
   database_backups: {
     id: string; organizationId: string; databaseId: string; userId: string | null; scheduleId: string | null
     scheduledAt: string | null; status: string; triggeredBy: string; error: string | null; cancelRequested: boolean
@@ -101,6 +104,9 @@ export type Tables = {
     workerNumber: number | null; heartbeatAt: string | null; loadedBytes: number; backupBytes: number
     eventPosition: number; createdAt: string; startedAt: string | null; finishedAt: string | null
     tidiedAt: string | null; tidyAfter: string | null
+  }
+  database_roles: {
+    databaseId: string; sealed: Buffer
   }
   databases: {
     id: string; organizationId: string; userId: string | null; name: string; status: string; statusReason: string | null

@@ -10,6 +10,9 @@ import { hmacSha256, sha256 } from '../secrets.ts'
 /** What is stored of a password. */
 export type Verifier = { iterations: number; salt: Buffer; storedKey: Buffer; serverKey: Buffer }
 
+/** What both sides of a login derive from a password, a salt and a number of iterations. */
+export type ScramKeys = { clientKey: Buffer; serverKey: Buffer }
+
 /** As many as Postgres takes itself; some clients refuse fewer. */
 export const usualIterations = 4096
 const keyBytes = 32
@@ -37,12 +40,8 @@ export async function makeVerifier(password: string, iterations: number = usualI
   return `SCRAM-SHA-256$${iterations}:${base64(salt)}$${base64(sha256(clientKey))}:${base64(serverKey)}`
 }
 
-/** The two keys that both sides of a login derive from a password. */
-export async function scramKeys(
-  password: string,
-  salt: Buffer,
-  iterations: number,
-): Promise<{ clientKey: Buffer; serverKey: Buffer }> {
+/** The two keys of a password. */
+export async function scramKeys(password: string, salt: Buffer, iterations: number): Promise<ScramKeys> {
   const salted = await promisify(pbkdf2)(password, salt, iterations, keyBytes, 'sha256')
   return { clientKey: hmacSha256(salted, 'Client Key'), serverKey: hmacSha256(salted, 'Server Key') }
 }

@@ -9,8 +9,10 @@ import { limits } from '#src/platform/limits.ts'
 import { startSha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
 import { backupKey, type Backup } from '#src/resources/infra/database-backups/rows.ts'
+import { storeBackupRoles } from '#src/resources/infra/database-backups/roles.ts'
 import type { StoredDump } from '#src/resources/infra/database-backups/states.ts'
 import { describeServer, ownSchemas } from '#src/resources/infra/database-restores/server-sql.ts'
+import { areTooManyRoles, askForRoles, readRoles, type OwnersRole } from '#src/resources/infra/databases/roles.ts'
 import type { Database } from '#src/resources/infra/databases/rows.ts'
 import { fileBytesLeft } from '#src/resources/infra/file-room.ts'
 import { WorkEnded } from './work.ts'
@@ -38,6 +40,7 @@ export async function storeDump(
     .trim()
     .split('|')
   progress.databaseBytes = Number(bytes)
+  const roles = await rolesOf(machine, name)
   const leftBytes = await fileBytesLeft(services, backup.organizationId)
   over.throwIfAborted()
   const key = backupKey(backup)
@@ -59,6 +62,10 @@ export async function storeDump(
     over.throwIfAborted()
     if ((await readBack(services, key)) !== sha256)
       throw new WorkEnded('What the object store gives back is not what was written. Ask your operator to look at it.')
+    // Those that were made meanwhile, too: what the dump grants to any of them needs it.
+    const later = await rolesOf(machine, name)
+    const gone = roles.filter((role) => !later.some((one) => one.name === role.name))
+    await storeBackupRoles(services, backup.id, [...later, ...gone])
     return { sizeBytes, sha256, pgVersion }
   } catch (error) {
     if (error instanceof BerthError && error.code === 'request_too_large') throw tooLarge(leftBytes)
@@ -67,6 +74,15 @@ export async function storeDump(
     over.removeEventListener('abort', stop)
     channel.close()
   }
+}
+
+async function rolesOf(machine: Machine, pgDatabase: string): Promise<OwnersRole[]> {
+  const sql = askForRoles(pgDatabase)
+  const roles = readRoles(await runSql(machine, { database: 'postgres', sql, timeoutMs: questionMs }))
+  if (!areTooManyRoles(roles)) return roles
+  throw new WorkEnded(
+    `A backup has at most ${limits.databaseRolesMax} roles and ${limits.databaseRolesBytes / 1024} KiB of what is said of them. Drop those that nobody needs, then make another one.`,
+  )
 }
 
 /** The dump's bytes; ends with an error unless the dump is complete, because the store keeps what ends well. */

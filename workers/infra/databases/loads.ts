@@ -7,6 +7,7 @@ import { objectStore } from '#src/drivers/objects.ts'
 import { limits } from '#src/platform/limits.ts'
 import { startSha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
+import { findBackupRoles } from '#src/resources/infra/database-backups/roles.ts'
 import { backupKey, type Backup } from '#src/resources/infra/database-backups/rows.ts'
 import { forgetSource, handOver, prepareLoad } from '#src/resources/infra/database-restores/server-sql.ts'
 import { databaseSetup } from '#src/resources/infra/databases/setup.ts'
@@ -30,7 +31,7 @@ export async function loadBackup(
   onBytes: (bytes: number) => void,
   over: AbortSignal,
 ): Promise<void> {
-  const load = { loaded, sourceUser, targetUser }
+  const load = { loaded, sourceUser, targetUser, roles: await findBackupRoles(services, backup.id) }
   await runEach(machine, prepareLoad(load))
   await checkRoom(machine, backup)
   await runStatements(machine, databaseSetup({ pgUser: sourceUser }), loaded)

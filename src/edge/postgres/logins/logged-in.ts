@@ -12,8 +12,8 @@ export type LoggedIn = {
   admission: Admission
 }
 
-/** Those for whom a backend is the same: who they are on the server, and with which settings they began. */
+/** Those for whom a backend is the same: who they are on the server, by which password, and with which settings they began. */
 export function keyOf({ startup: { settings }, admission: { server } }: LoggedIn): string {
   const sorted = [...settings].toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return JSON.stringify([server.user, server.database, ...sorted])
+  return JSON.stringify([server.user, server.verifier ?? null, server.database, ...sorted])
 }

@@ -66,14 +66,19 @@ async function prove(
     }
     case 'password':
       return (await exchange(newcomer, readVerifier(found.verifier))) ? found.admission : null
+    case 'role': {
+      const verifier = readVerifier(found.verifier)
+      const clientKey = await exchange(newcomer, verifier)
+      return clientKey && found.admit({ clientKey, serverKey: verifier.serverKey })
+    }
     default:
       await exchange(newcomer, mockVerifier(derive, `${startup.user} ${startup.database}`))
       return null
   }
 }
 
-/** SCRAM with this verifier; whether the client knows the password. */
-async function exchange({ stream, incoming, tls }: Newcomer, verifier: Verifier): Promise<boolean> {
+/** SCRAM with this verifier; the key by which the client proves that it knows the password, or null. */
+async function exchange({ stream, incoming, tls }: Newcomer, verifier: Verifier): Promise<Buffer | null> {
   const offered = tls ? [mechanisms.bound, mechanisms.plain] : [mechanisms.plain]
   stream.write(authenticationMessage(authentication.sasl, `${offered.join('\0')}\0\0`))
   const server = scramServer(verifier, tls?.endPoint ?? null)
@@ -88,9 +93,9 @@ async function exchange({ stream, incoming, tls }: Newcomer, verifier: Verifier)
   const first = server.first(initial.toString('latin1', 0, nameEnds), initial.toString('utf8', nameEnds + 5))
   stream.write(authenticationMessage(authentication.saslContinue, first))
   const final = server.final((await readLogin(incoming)).toString('utf8'))
-  if (final === null) return false
+  if (final === null) return null
   stream.write(authenticationMessage(authentication.saslFinal, final))
-  return true
+  return server.clientKey()
 }
 
 async function askPassword({ stream, incoming }: Newcomer): Promise<string> {

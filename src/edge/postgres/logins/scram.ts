@@ -3,7 +3,7 @@
  * nobody can log in; with what the server hears, nobody can log in elsewhere. Verifiers are in src/platform/secrets/scram-verifiers.ts.
  */
 import { randomToken } from '#src/platform/ids.ts'
-import { scramKeys, usualIterations, type Verifier } from '#src/platform/secrets/scram-verifiers.ts'
+import { scramKeys, usualIterations, type ScramKeys, type Verifier } from '#src/platform/secrets/scram-verifiers.ts'
 import { hmacSha256, sameDigest, sha256 } from '#src/platform/secrets.ts'
 import { PostgresRefusal, violation } from '../refusals.ts'
 
@@ -34,6 +34,8 @@ export type ScramServer = {
   first(mechanism: string, text: string): string
   /** Whether the client's second message proves that it knows the password; the answer that proves who we are, or null. @throws PostgresRefusal */
   final(text: string): string | null
+  /** The key by which the client has proved that: with it, and the verifier, one can log in to a server that has the same verifier. */
+  clientKey(): Buffer
 }
 
 /**
@@ -46,6 +48,7 @@ export function scramServer(verifier: Verifier, endPoint: Buffer | null): ScramS
   let firstBare = ''
   let serverFirst = ''
   let bound = false
+  let proved: Buffer = Buffer.alloc(0)
   return {
     first(mechanism, text) {
       bound = mechanism === mechanisms.bound && endPoint !== null
@@ -85,8 +88,10 @@ export function scramServer(verifier: Verifier, endPoint: Buffer | null): ScramS
       const signed = `${firstBare},${serverFirst},${text.slice(0, proofAt)}`
       const clientKey = xor(proof, hmacSha256(verifier.storedKey, signed))
       if (!sameDigest(sha256(clientKey), verifier.storedKey)) return null
+      proved = clientKey
       return `v=${hmacSha256(verifier.serverKey, signed).toString('base64')}`
     },
+    clientKey: () => proved,
   }
 }
 
@@ -99,8 +104,8 @@ export type ScramClient = {
   proves(serverFinal: string): boolean
 }
 
-/** Begins the client's side, without a binding to TLS. */
-export function scramClient(password: string): ScramClient {
+/** Begins the client's side, without a binding to TLS, with a password or what is derived from one. */
+export function scramClient(secret: string | ScramKeys): ScramClient {
   const nonce = randomToken(nonceBytes)
   const bare = `n=,r=${nonce}`
   let signature = ''
@@ -112,7 +117,8 @@ export function scramClient(password: string): ScramClient {
       const iterations = Number(count)
       if (!whole.startsWith(nonce) || iterations < 1 || iterations > iterationsMax)
         throw new Error('the server does not speak SCRAM as it should')
-      const { clientKey, serverKey } = await scramKeys(password, Buffer.from(salt, 'base64'), iterations)
+      const { clientKey, serverKey } =
+        typeof secret === 'string' ? await scramKeys(secret, Buffer.from(salt, 'base64'), iterations) : secret
       const unproved = `c=${Buffer.from('n,,').toString('base64')},r=${whole}`
       const signed = `${bare},${serverFirst},${unproved}`
       signature = hmacSha256(serverKey, signed).toString('base64')

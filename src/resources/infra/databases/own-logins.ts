@@ -3,7 +3,7 @@
  * settings, whatever its rights are. So each connection has a role for itself, which is put right before anybody logs in with
  * it: what a client changes of its role is nobody else's.
  */
-import { quoteText } from './sql-text.ts'
+import { quoteText, renameOwnersOwn } from './sql-text.ts'
 
 /** Kinds of clients, as they are named on the server. */
 export type OwnLoginKind = 'authenticated' | 'anonymous'
@@ -45,6 +45,7 @@ const prepareFunction = `create or replace function auth.prepare_login(kind text
     own record;
   begin
     if kind not in ('anonymous', 'authenticated') or number not between 0 and 999 then raise 'no such login'; end if;
+    ${renameOwnersOwn('login')}
     select rolpassword into shared from pg_authid where rolname = 'berth_' || kind;
     if not exists (select from pg_authid where rolname = login) then
       execute format('create role %I', login);

@@ -37,19 +37,11 @@ export async function lockDatabase(tx: Tx, scope: Scope, publicId: string): Prom
   return databaseRows.read(tx, publicId, sql`${owned(scope)} and ${notDeleted}`, sql`for no key update`)
 }
 
-/**
- * The database that a client asks for. A user of its own is unique in the whole installation; the users that all
- * databases have, `authenticated` and `anon`, need the id from the host name.
- * @param hostId the stored id that the host name says; null without one.
- */
-export async function findDatabaseForLogin(
-  db: Db,
-  { pgUser, pgDatabase, hostId }: { pgUser: string; pgDatabase: string; hostId: string | null },
-): Promise<Database | undefined> {
-  const named = hostId === null ? sql`pg_user = ${pgUser}` : sql`id = ${hostId}`
+/** The database of which this is the owner's user, who is unique in the whole installation. */
+export async function findDatabaseForLogin(db: Db, pgUser: string): Promise<Database | undefined> {
   return findOne<Database>(
     db,
-    sql`select * from databases where ${named} and pg_database = ${pgDatabase} and status not in ('deleting', 'deleted')`,
+    sql`select * from databases where pg_user = ${pgUser} and status not in ('deleting', 'deleted')`,
   )
 }
 

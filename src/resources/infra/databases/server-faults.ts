@@ -19,7 +19,7 @@ export function askForFaults({ pgUser, pgDatabase }: Pick<Database, 'pgUser' | '
     with d as (select * from pg_catalog.pg_database where datname = ${quoteText(pgDatabase)}),
       users (name) as (values ${names}),
       r as (select r.* from pg_catalog.pg_roles r join users on rolname = name)
-    select 'the database has another name' where not exists (select from d)
+    select 'the database was dropped or renamed, so there is an empty one' where not exists (select from d)
     union all select 'the database had a connection limit' from d where datconnlimit <> -1
     union all select 'the database took no connections' from d where not datallowconn
     union all select 'the database was a template' from d where datistemplate

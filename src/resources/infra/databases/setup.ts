@@ -4,6 +4,7 @@ import { randomToken } from '#src/platform/ids.ts'
 import { sha256, type Sealer } from '#src/platform/secrets.ts'
 import type { Database } from './rows.ts'
 import { clientSettings, ownLoginParts, ownLoginSetup } from './own-logins.ts'
+import { roleLoginParts, roleLoginSetup } from './roles.ts'
 import { createRole, joinStatements, makeOrdinaryLogin, quoteName, quoteText } from './sql-text.ts'
 
 /** With which passwords the proxy logs in to the server; a client never learns them. */
@@ -76,6 +77,7 @@ export async function serverSetup(sealer: Sealer, database: Database): Promise<s
     )),
     ...users.map(({ role }) => `grant berth_logins to ${quoteName(role)} with admin false, inherit false, set false`),
     ...rightsOfOwner(pgUser),
+    ...powersOfOwner(pgUser),
     'grant authenticated to berth_authenticated with admin false, inherit true, set true',
     'grant anon to berth_anonymous with admin false, inherit true, set true',
     ...settingsOfClients(pgDatabase),
@@ -108,6 +110,18 @@ export function rightsOfOwner(owner: string): string[] {
   return [
     `grant anon, authenticated to ${quoteName(owner)} with admin false, inherit false, set true`,
     `grant ${ownersRole}, pg_read_all_stats to ${quoteName(owner)} with admin false, inherit true, set false`,
+  ]
+}
+
+/**
+ * With these an owner makes roles and databases. Since Postgres 16 that is no way to more than it has: it administers the roles
+ * that it has made and no others, and gives them no attribute and no membership that it lacks. Programs that make databases
+ * (Rails, Django) connect to `postgres` for that, where an owner may do nothing else.
+ */
+export function powersOfOwner(owner: string): string[] {
+  return [
+    `alter role ${quoteName(owner)} with createdb createrole`,
+    `grant connect on database postgres to ${quoteName(owner)}`,
   ]
 }
 
@@ -163,6 +177,7 @@ function statementsInside({ pgUser }: Pick<Database, 'pgUser'>): string[] {
       as $$ select current_user::text $$`,
     ...['claims', 'user_id', 'role'].map((name) => `alter function auth.${name}() owner to postgres`),
     ...ownLoginSetup,
+    ...roleLoginSetup,
     ownParts,
   ]
 }
@@ -176,6 +191,7 @@ const parts = [
   'table auth.sessions',
   ...['auth.claims()', 'auth.user_id()', 'auth.role()', ...ownersFunctions].map((name) => `function ${name}`),
   ...ownLoginParts,
+  ...roleLoginParts,
 ]
 const ownParts = `do $$ declare part text; begin
     foreach part in array array[${parts.map(quoteText).join(', ')}] loop
@@ -188,7 +204,7 @@ const ownParts = `do $$ declare part text; begin
 
 /** What a server bears that was set up by these very statements; where it bears another mark it is set up again. */
 export const setupMark = `set up by ${sha256(
-  joinStatements([...statementsInside({ pgUser: '' }), ...rightsOfOwner('')]),
+  joinStatements([...statementsInside({ pgUser: '' }), ...rightsOfOwner(''), ...powersOfOwner('')]),
 )
   .toString('hex')
   .slice(0, 16)}`

@@ -5,6 +5,7 @@ import { sweep } from '#src/platform/jobs/sweeps.ts'
 import type { Background } from '#src/platform/services.ts'
 import { removeDataFolder } from '#src/resources/infra/folders.ts'
 import { enqueueReconcile } from './jobs.ts'
+import { forgetRoles } from './roles.ts'
 import { lockDatabaseRow, type Database } from './rows.ts'
 
 /** A database that leads to another status for this long gets a new job, in case its job was lost. */
@@ -57,5 +58,6 @@ async function purge(services: Background, tx: Parameters<typeof lockDatabaseRow
     tx,
     sql`update databases set folder_id = null, token_verifier = null, token_hash = null, sealed_logins = null, settings = '{}', purge_after = null where id = ${id} returning id`,
   )
+  await forgetRoles(tx, id)
   if (database.folderId) await removeDataFolder(services, tx, database.folderId)
 }
