@@ -6,6 +6,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { RateLimiter } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
+import { keySetFetch } from '#src/drivers/key-sets.ts'
 import { createTokenChecker, remoteKeys, withoutScheme, type TrustedIssuer } from '#src/platform/tokens.ts'
 import { createMembershipChecker } from '#src/resources/identity/memberships.ts'
 import { listPublicKeys, signingKeysNotice } from '#src/resources/identity/signing-keys.ts'
@@ -94,7 +95,7 @@ function trustedIssuers({ config, db, pubsub }: Services): TrustedIssuer[] {
   const trusted = config.issuers.map(({ issuer, audience, jwksUri }) => ({
     issuer,
     audience,
-    keys: remoteKeys(jwksUri),
+    keys: remoteKeys(jwksUri, keySetFetch(fetch)), // at whatever address the operator has set
   }))
   if (config.builtInIssuer)
     trusted.push({ issuer: config.publicUrl, audience: config.audience, keys: builtInKeys(db, pubsub) })

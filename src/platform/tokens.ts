@@ -76,13 +76,13 @@ const claims = z.object({
 
 /**
  * The keys at an issuer's JWKS URL, fetched when first needed and again for an unknown key id.
- * @param fetchKeys fetches them where it is not the operator who has chosen the URL.
+ * @param fetchKeys fetches them, within limits.
  */
-export function remoteKeys(jwksUri: string, fetchKeys?: FetchImplementation): JWTVerifyGetKey {
+export function remoteKeys(jwksUri: string, fetchKeys: FetchImplementation): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(jwksUri), {
     timeoutDuration: keySetFetchTimeoutMs,
     cooldownDuration: keySetCooldownMs,
-    ...(fetchKeys ? { [customFetch]: fetchKeys } : {}),
+    [customFetch]: fetchKeys,
   })
 }
 

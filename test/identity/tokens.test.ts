@@ -1,4 +1,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import {
   decodeProtectedHeader,
   exportJWK,
@@ -229,5 +232,48 @@ describe('a length of time', () => {
   it('is nothing else', () => {
     for (const text of ['', '0s', '1', '1w', '31d', '-1h', '1h30m', ' 1h', '1.5h', '99999999s'])
       expect(() => readTtl(text)).toThrow(/90s, 15m, 1h or 7d/)
+  })
+})
+
+describe('an issuer of the operator', () => {
+  let keySet = ''
+  const service = createServer((_, res) => void res.writeHead(200, { 'content-type': 'application/json' }).end(keySet))
+  let own: RunningApp
+  beforeAll(async () => {
+    service.listen(0, '127.0.0.1')
+    await once(service, 'listening')
+    const { port } = service.address() as AddressInfo // it listens on a port
+    const jwksUri = `http://127.0.0.1:${port}/jwks.json`
+    own = await startApp({
+      settings: { BERTH_ISSUERS: JSON.stringify([{ issuer: 'https://issuer.example', jwks_uri: jwksUri }]) },
+    })
+  })
+  afterAll(async () => {
+    await own?.stop()
+    service.closeAllConnections()
+    service.close()
+  })
+
+  it('whose key set is too large is asked for a smaller one, and its tokens are taken once it has that', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256')
+    const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }
+    const token = await new SignJWT({ ...claims, org_memberships: [] })
+      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+      .setIssuer('https://issuer.example')
+      .sign(privateKey)
+    const ask = async (): Promise<unknown> => (await own.ask('{ __typename }', { token })).body
+    for (const large of [' '.repeat(300_000), `{"keys":[${'[],'.repeat(60_000)}0]}`]) {
+      keySet = large
+      expect(await ask()).toMatchObject({
+        errors: [
+          {
+            message: expect.stringContaining('more than 256 KiB or 10,000 values'),
+            extensions: { http: { status: 503 } },
+          },
+        ],
+      })
+    }
+    keySet = JSON.stringify({ keys: [key] })
+    expect(await ask()).toEqual({ data: { __typename: 'Query' } })
   })
 })
