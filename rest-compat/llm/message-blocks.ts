@@ -1,9 +1,9 @@
 /**
  * An answer as the content blocks of Anthropic's format: one is open at a time, and each is complete before the next
- * begins. Models behind other formats may write the arguments of several calls in turns, or words among them; then what
- * comes later waits.
+ * begins. Models behind other formats may write the arguments of several calls in turns, or words or thoughts among them; then
+ * what comes later waits.
  */
-import type { CallExtra, ModelEvent } from '#src/drivers/models/model.ts'
+import type { CallExtra, ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
 import { signatureOf } from '#src/resources/llm/messages/thinking-blocks.ts'
 
 /** What is done with the blocks. `start` opens one, `stop` closes it; what is between belongs to it. */
@@ -29,13 +29,15 @@ type Open = { type: 'text' } | { type: 'thinking'; index: number } | { type: 'ca
 type Call = { index: number; id: string; name: string; extra?: CallExtra }
 type WaitingCall = Call & { pieces: string[] }
 type WaitingText = { pieces: string[] }
+/** `block`: with what it ended, once it has. */
+type WaitingThinking = { thinking: number; pieces: string[]; block: ReasoningBlock | null }
 
 /** Arranges the events of an answer into blocks. */
 export class MessageBlocks {
   readonly #to: BlockSink
   #open: Open | null = null
   #input = new JsonEnd()
-  readonly #waiting: (WaitingCall | WaitingText)[] = []
+  readonly #waiting: (WaitingCall | WaitingText | WaitingThinking)[] = []
   #hasRefused = false
 
   constructor(to: BlockSink) {
@@ -53,9 +55,10 @@ export class MessageBlocks {
       case 'text':
         return this.#text(event.text, event.refusal ?? false)
       case 'reasoning':
-        this.#openThinking(event.index)
-        return this.#to.thinking(event.text)
+        if (this.#isInCall) return void this.#waitingThinking(event.index).pieces.push(event.text)
+        return this.#think(event.index, event.text)
       case 'reasoning_end':
+        if (this.#isInCall) return void (this.#waitingThinking(event.index).block = event.block)
         return this.#endThinking(event)
       case 'tool':
         return this.#call(event)
@@ -68,36 +71,55 @@ export class MessageBlocks {
     }
   }
 
+  /** Whether a call is open whose arguments are not complete. */
+  get #isInCall(): boolean {
+    return this.#open?.type === 'call' && !this.#input.isOver
+  }
+
   #text(text: string, isRefusal: boolean): void {
     this.#hasRefused ||= isRefusal
     if (text === '') return
-    if (this.#open?.type === 'call' && !this.#input.isOver) return this.#delay(text)
+    if (this.#isInCall) return this.#delay(text)
     this.#tell(text)
   }
 
   #delay(text: string): void {
     const last = this.#waiting.at(-1)
-    if (last && !('id' in last)) last.pieces.push(text)
+    if (last && !('id' in last) && !('thinking' in last)) last.pieces.push(text)
     else this.#waiting.push({ pieces: [text] })
+  }
+
+  /** The thoughts with this index that wait and have not ended. */
+  #waitingThinking(index: number): WaitingThinking {
+    const known = this.#waiting.find((one) => 'thinking' in one && one.thinking === index && one.block === null)
+    if (known && 'thinking' in known) return known
+    const made: WaitingThinking = { thinking: index, pieces: [], block: null }
+    this.#waiting.push(made)
+    return made
   }
 
   #tell(text: string): void {
     if (this.#open?.type !== 'text') {
-      this.#closeAll()
+      this.#close()
       this.#start({ type: 'text' }, { type: 'text' })
     }
     this.#to.text(text)
   }
 
+  #think(index: number, text: string): void {
+    this.#openThinking(index)
+    this.#to.thinking(text)
+  }
+
   #openThinking(index: number): void {
     if (this.#open?.type === 'thinking' && this.#open.index === index) return
-    this.#closeAll()
+    this.#close()
     this.#start({ type: 'thinking' }, { type: 'thinking', index })
   }
 
-  #endThinking({ index, block }: Extract<ModelEvent, { type: 'reasoning_end' }>): void {
+  #endThinking({ index, block }: Pick<Extract<ModelEvent, { type: 'reasoning_end' }>, 'index' | 'block'>): void {
     if (block.redacted && block.encryptedContent !== null) {
-      this.#closeAll()
+      this.#close()
       this.#to.start({ type: 'redacted_thinking', data: block.encryptedContent })
       return this.#to.stop()
     }
@@ -110,7 +132,7 @@ export class MessageBlocks {
   }
 
   #call(call: Call): void {
-    if (this.#open?.type === 'call' && !this.#input.isOver) {
+    if (this.#isInCall) {
       this.#waiting.push({ ...call, pieces: [] })
       return
     }
@@ -153,13 +175,11 @@ export class MessageBlocks {
         this.#input.read(input)
         if (input !== '') this.#to.input(input)
         if (!this.#input.isOver) return
-      } else {
-        if (this.#open?.type !== 'text') {
-          this.#close()
-          this.#start({ type: 'text' }, { type: 'text' })
-        }
-        this.#to.text(next.pieces.join(''))
-      }
+      } else if ('thinking' in next) {
+        const { thinking: index, pieces, block } = next
+        if (pieces.length > 0) this.#think(index, pieces.join(''))
+        if (block) this.#endThinking({ index, block })
+      } else this.#tell(next.pieces.join(''))
     }
   }
 
