@@ -4,6 +4,7 @@ import type { GraphQLResolveInfo } from 'graphql'
 import type { Call } from '#src/platform/services.ts'
 import { builder } from './builder.ts'
 import { wiredFields } from './wire.ts'
+import { forRest } from './rest-fields.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 type Fields<Map extends InputFieldMap> = (t: InputFieldBuilder<Types, 'InputObject'>) => Map
@@ -132,7 +133,7 @@ function addDeletion(
         deletedId: t.exposeID('deletedId', { description: 'The id of the deleted object.' }),
         ...(message === null
           ? {}
-          : { message: t.exposeString('message', { description: 'The same as a sentence, as REST shows it.' }) }),
+          : { message: t.exposeString('message', { description: 'The same as a sentence.', ...forRest }) }),
       }),
     },
   )

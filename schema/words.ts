@@ -1,4 +1,5 @@
 /** What REST's description tells clients of a field beside its type: the few words of a text, by which types tell objects apart; that a JSON value is an object. */
+import { forRest } from './rest-fields.ts'
 
 /** What a field of such a text says of itself, beside its type: a sentence, and the words for OpenAPI. */
 type Words = { description: string; extensions: { words: readonly string[] } }
@@ -8,9 +9,20 @@ export function oneOfWords(words: readonly string[], description: string): Words
   return { description, extensions: { words } }
 }
 
-/** A text that is always the same, such as the `type` by which clients tell objects apart. */
-export function always(word: string, because = ''): Words & { resolve: () => string } {
+/** A text that is the same for every object. */
+export function constant(word: string, because = ''): Words & { resolve: () => string } {
   return { ...oneOfWords([word], `Always \`${word}\`${because}.`), resolve: () => word }
+}
+
+/** The `type` by which REST's clients tell objects apart, where GraphQL has `__typename`. */
+export function always(word: string, because = ''): Words & { resolve: () => string } {
+  const { extensions, ...said } = constant(word, because)
+  return { ...said, extensions: { ...extensions, ...forRest.extensions } }
+}
+
+/** The same as an enum, which GraphQL has too: the kind of a member of a union that may have nothing else to say. */
+export function kindOf<Kind, Word extends string>(type: Kind, word: Word) {
+  return { type, ...oneOfWords([word], 'Which kind.'), resolve: () => word }
 }
 
 /** The words that a field may answer, where it says so. */

@@ -30,13 +30,10 @@ for (const [name, path] of Object.entries(documents)) {
 // What Berth's scalars are in JSON.
 const scalars = {
   BigInt: 'number',
-  ByteList: 'number[]',
   Bytes: 'string',
   DateTime: 'string',
   Decimal: 'string',
   JSON: 'unknown',
-  Reserved: 'null',
-  RestObject: 'Record<string, unknown>',
   TextMap: 'Record<string, string>',
   TextMapPatch: 'Record<string, string | null>',
 }

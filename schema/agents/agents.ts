@@ -1,7 +1,7 @@
 /** Agents in GraphQL. */
 import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { always, oneOfWords } from '../words.ts'
+import { always } from '../words.ts'
 import { modelType } from '../llm/models.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
@@ -9,7 +9,7 @@ import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
-import { definitionFields, effort, modelInput, speed } from './agents/inputs.ts'
+import { definitionFields, effort, modelInput, speed, skillType } from './agents/inputs.ts'
 import { agentTool } from './agents/tools.ts'
 import type { AgentModel, AgentSkill, McpServer, McpService } from '#src/resources/agents/agents/rows.ts'
 import { executionIdentity, latestVersion, wireModel, wireTools } from '#src/resources/agents/agents/wire.ts'
@@ -23,6 +23,7 @@ import {
   pageVersionsOfEach,
   updateAgent,
 } from '#src/resources/agents/agents.ts'
+import { forRest } from '../rest-fields.ts'
 
 /** The model that an agent uses. */
 export const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({
@@ -48,7 +49,7 @@ export const agentModel = builder.objectRef<AgentModel>('AgentModel').implement(
 export const skill = builder.objectRef<AgentSkill>('AgentSkill').implement({
   description: 'A skill that an agent has.',
   fields: (t) => ({
-    type: t.exposeString('type', oneOfWords(['anthropic', 'custom'], '`anthropic` or `custom`.')),
+    type: t.expose('type', { type: skillType, description: 'Who provides it.' }),
     skillName: t.exposeString('skill_id', { description: 'The skill’s name.' }),
     version: t.string({
       description: 'Its version, or `latest`.',
@@ -142,6 +143,7 @@ builder.objectType(agentType, {
     }),
     executionIdentity: t.field({
       type: identity,
+      ...forRest,
       description: 'The identity under which it acts.',
       resolve: () => executionIdentity,
     }),

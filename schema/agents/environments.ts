@@ -1,7 +1,7 @@
 /** Environments in GraphQL. */
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { always } from '../words.ts'
+import { always, constant } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
@@ -50,7 +50,7 @@ builder.objectType(environmentType, {
       description: 'The caller’s own labels: pairs of key and text.',
       resolve: ({ metadata }) => metadata,
     }),
-    scope: t.string(always('account', ': only its owner can use it')),
+    scope: t.string(constant('account', ': only its owner can use it')),
     status: t.field({ type: environmentStatus, description: 'Its current status.', resolve: ({ status }) => status }),
     statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it failed, as a sentence.' }),
     ...linkTo(t, 'vm', {

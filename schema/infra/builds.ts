@@ -16,6 +16,7 @@ import { userType } from '../identity/users.ts'
 import { buildSpecInput, outputType, wireSpec } from './builds/specs.ts'
 import { machineType } from './machines.ts'
 import { templateType } from './templates.ts'
+import { forRest } from '../rest-fields.ts'
 
 const buildStatus = enumOf('BuildStatus', 'The status of a build. The last three are final.', {
   queued: 'It is waiting for a machine.',
@@ -181,7 +182,7 @@ const buildFilter = builder.inputType('BuildFilter', {
 const buildArguments = {
   ...pageArgumentsUpTo(limits.buildListMax),
   ...builder.args((t) => ({
-    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+    offset: t.int({ description: 'How many to skip.', ...forRest }),
     filter: t.field({ type: buildFilter, description: 'Narrows the list.' }),
     orderBy: t.field({ type: orderOf('Build'), description: 'Newest first by default.' }),
   })),
@@ -235,7 +236,7 @@ mutationOf(
     }),
     spec: t.field({
       type: buildSpecInput,
-      description: 'What to build, and how. Give either this or `specBytes`.',
+      description: 'What to build, and how.',
       extensions: { word: null }, // REST has one key for both
     }),
     specBytes: t.field({

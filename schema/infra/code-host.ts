@@ -20,6 +20,7 @@ import {
 import { userType } from '../identity/users.ts'
 import { viewerType } from '../identity/viewer.ts'
 import { mutationOf } from '../mutations.ts'
+import { forRest } from '../rest-fields.ts'
 
 const app = builder.objectRef<CodeHostAppInfo>('CodeHostApp').implement({
   description: 'The app at the code host that people authorize to connect their accounts.',
@@ -110,7 +111,8 @@ builder.objectType(accountType, {
       description: 'What the token may do, in the code host’s words; empty where the app’s permissions decide that.',
     }),
     scopesText: t.string({
-      description: 'All of `scopes`, joined by commas, as REST shows them.',
+      description: 'All of `scopes`, joined by commas.',
+      ...forRest,
       resolve: ({ scopes }) => scopes.join(','),
     }),
     tokenPreview: t.exposeString('tokenPreview', {
@@ -229,6 +231,7 @@ builder.relayMutationField(
       account: t.field({ type: accountType, description: 'The connected account.', resolve: (link) => link }),
       message: t.string({
         description: 'What happened, as a sentence.',
+        ...forRest,
         resolve: ({ username }) => `The account ${username} is connected.`,
       }),
     }),
@@ -257,6 +260,7 @@ builder.relayMutationField(
       }),
       message: t.string({
         description: 'What happened, as a sentence.',
+        ...forRest,
         resolve: ({ id }) => (id ? 'The account is disconnected.' : 'No account was connected.'),
       }),
     }),

@@ -24,6 +24,7 @@ import type { Backup, BackupEvent, BackupStatus, BackupTrigger } from '#src/reso
 import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { databaseType } from './databases.ts'
+import { forRest } from '../rest-fields.ts'
 
 const backupStatus = enumOf('BackupStatus', 'The status of a backup.', {
   pending: 'It is waiting for its turn.',
@@ -209,7 +210,7 @@ builder.objectFields(databaseType, (t) => ({
     args: {
       ...pageArgumentsUpTo(limits.infraListMax),
       ...builder.args((arg) => ({
-        offset: arg.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+        offset: arg.int({ description: 'How many to skip.', ...forRest }),
         filter: arg.field({ type: backupFilter, description: 'Narrows the list.' }),
         orderBy: arg.field({ type: orderOf('Backup'), description: 'Newest first by default.' }),
       })),

@@ -14,6 +14,7 @@ import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { backupType } from './database-backups.ts'
 import { databaseType } from './databases.ts'
+import { forRest } from '../rest-fields.ts'
 
 const restoreStatus = enumOf('DatabaseRestoreStatus', 'The status of a restore. The last two are final.', {
   pending: 'It is waiting for its turn.',
@@ -195,7 +196,7 @@ builder.relayMutationField(
         description: 'The restore.',
         resolve: ({ restore }) => restore,
       }),
-      message: t.exposeString('message', { description: 'The same as a sentence, as REST shows it.' }),
+      message: t.exposeString('message', { description: 'The same as a sentence.', ...forRest }),
     }),
   },
 )

@@ -25,6 +25,7 @@ import { userType } from '../identity/users.ts'
 import { functionType } from './functions.ts'
 import { projectType } from './projects.ts'
 import { vmType } from './vms.ts'
+import { forRest } from '../rest-fields.ts'
 
 /** The statuses of databases. */
 export const databaseStatus = enumOf(
@@ -166,7 +167,7 @@ const databaseArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
   ...listArguments,
   ...builder.args((t) => ({
-    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+    offset: t.int({ description: 'How many to skip.', ...forRest }),
   })),
 }
 type OrderAndFilter = { filter?: DatabaseFilter | null; orderBy?: { direction: 'asc' | 'desc' } | null }

@@ -9,7 +9,7 @@ import { connectionOf, orderOf, pageArguments, pageArgumentsUpTo, type OrderGive
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { instructionsFor, recordsOf, txtNameOf, txtValueOf } from '#src/resources/infra/domains/records.ts'
-import type { Domain, DomainRecord, DomainStatus } from '#src/resources/infra/domains/rows.ts'
+import type { Domain, DomainStatus } from '#src/resources/infra/domains/rows.ts'
 import {
   findDomains,
   getDomain,
@@ -19,9 +19,11 @@ import {
 } from '#src/resources/infra/domains/lists.ts'
 import { messageOf } from '#src/resources/infra/domains.ts'
 import { externalUrl } from '#src/resources/infra/routes/urls.ts'
+import { domainRecord } from './domains/records.ts'
 import { certificateOfDomain, certificateType } from './certificates.ts'
 import { functionType } from './functions.ts'
 import { vmType } from './vms.ts'
+import { forRest } from '../rest-fields.ts'
 
 /** How far a domain is. */
 export const domainStatus = enumOf('DomainStatus', 'How far a domain is.', {
@@ -31,33 +33,6 @@ export const domainStatus = enumOf('DomainStatus', 'How far a domain is.', {
   failed:
     '`statusReason` says why. Claim it again with `createDomain` to have it checked anew, or activate it once its records are right.',
 } satisfies Record<DomainStatus, string>)
-
-const recordPurpose = enumOf('DomainRecordPurpose', 'What a DNS record is for.', {
-  address: 'It leads visitors here.',
-  ownership: 'It proves that the name is yours.',
-  wildcard: 'It lets the certificate of a wildcard be issued, and proves that the name is yours.',
-} satisfies Record<DomainRecord['purpose'], string>)
-
-const domainRecord = builder.objectRef<DomainRecord>('DomainRecord').implement({
-  description: 'A DNS record that a domain needs, and what the last check saw of it at the servers of its zone.',
-  fields: (t) => ({
-    purpose: t.field({ type: recordPurpose, description: 'What it is for.', resolve: ({ purpose }) => purpose }),
-    type: t.exposeString('type', { description: '`A`, `TXT` or `CNAME`.' }),
-    name: t.exposeString('name', { description: 'Its name, in full.' }),
-    expected: t.exposeString('expected', { description: 'What it must say.' }),
-    seen: t.exposeStringList('seen', { description: 'What it said, ten values at most.' }),
-    isRight: t.exposeBoolean('isRight', { description: 'Whether that is as it must be.' }),
-    reason: t.exposeString('reason', {
-      nullable: true,
-      description: 'Why it is not, as a sentence; null before the first check.',
-    }),
-    checkedAt: t.expose('checkedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When it was checked; null before the first check.',
-    }),
-  }),
-})
 
 const targetType = enumOf('DomainTargetType', 'What a domain leads to.', {
   vm: 'A port of a VM.',
@@ -235,7 +210,7 @@ const domainArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
   ...listArguments,
   ...builder.args((t) => ({
-    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+    offset: t.int({ description: 'How many to skip.', ...forRest }),
   })),
 }
 /** Names one domain. */

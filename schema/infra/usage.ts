@@ -9,6 +9,7 @@ import { pageUsage, type EndReason, type UsageSession } from '#src/resources/inf
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { buildType } from './builds.ts'
 import { vmType } from './vms.ts'
+import { forRest } from '../rest-fields.ts'
 
 const moneyDecimals = 9
 
@@ -67,9 +68,10 @@ const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
       resolve: (session) => session.totalCostBilled.toFixed(moneyDecimals),
     }),
     // REST shows numbers here, and compiled documents do not serialize leaves.
-    costPerHourNumber: t.exposeFloat('costPerHour', { description: 'US dollars per hour, as a number.' }),
+    costPerHourNumber: t.exposeFloat('costPerHour', { description: 'US dollars per hour, as a number.', ...forRest }),
     totalCostBilledNumber: t.exposeFloat('totalCostBilled', {
       description: 'US dollars, as a number; up to now while it is running.',
+      ...forRest,
     }),
   }),
 })
@@ -85,7 +87,7 @@ const usageFilter = builder.inputType('UsageFilter', {
 const usageArguments = {
   ...pageArgumentsUpTo(limits.usagePageMax),
   ...builder.args((t) => ({
-    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+    offset: t.int({ description: 'How many to skip.', ...forRest }),
     filter: t.field({ type: usageFilter, description: 'Which sessions.' }),
   })),
 }

@@ -19,6 +19,7 @@ import { machineType } from './machines.ts'
 import { projectType } from './projects.ts'
 import { templateType } from './templates.ts'
 import { networkPolicyType } from './vms/network-policies.ts'
+import { forRest } from '../rest-fields.ts'
 
 const vmStatus = enumOf('VmStatus', 'The status of a VM. A steady status lasts; the others are on the way to one.', {
   creating: 'It is being created.',
@@ -186,7 +187,7 @@ const vmOrder = orderOf('Vm')
 const vmArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
   ...builder.args((t) => ({
-    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+    offset: t.int({ description: 'How many to skip.', ...forRest }),
     filter: t.field({ type: vmFilter, description: 'Narrows the list.' }),
     orderBy: t.field({ type: vmOrder, description: 'Newest first by default.' }),
   })),

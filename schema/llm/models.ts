@@ -11,6 +11,7 @@ import type { Model, ModelKind, Pricing } from '#src/resources/llm/models/rows.t
 import { lifecycleOf, wireCapabilities, type Lifecycle } from '#src/resources/llm/models/wire.ts'
 import { findModels, getModel, pageModels } from '#src/resources/llm/models.ts'
 import { modelCapabilities, wireModelCapabilities } from './model-capabilities.ts'
+import { forRest } from '../rest-fields.ts'
 
 /** How hard a model thinks. */
 export const reasoningLevel = enumOf('ReasoningLevel', 'How hard a model thinks, least first.', {
@@ -77,6 +78,7 @@ builder.objectType(modelType, {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The day of its release.' }),
     created: t.int({
       description: 'When it was released, in Unix seconds.',
+      ...forRest,
       resolve: ({ createdAt }) => Math.floor(Date.parse(createdAt) / 1000),
     }),
     contextWindow: t.exposeInt('contextWindow', {
@@ -136,6 +138,7 @@ builder.objectType(modelType, {
     }),
     wireCapabilities: t.field({
       type: wireModelCapabilities,
+      ...forRest,
       description: 'What it can do, in the form that REST shows.',
       resolve: (model) => wireCapabilities(model),
     }),

@@ -9,7 +9,8 @@ import {
   type GraphQLObjectType,
 } from 'graphql'
 import { expect, test } from 'vitest'
-import { schema } from '#schema/schema.ts'
+import { schema, wireSchema } from '#schema/schema.ts'
+import { wordsOf } from '#schema/words.ts'
 
 const types = Object.values(schema.getTypeMap()).filter((type) => !type.name.startsWith('__'))
 const objectFields = types
@@ -95,4 +96,19 @@ test('the values of enums are in capitals, and each is described', () => {
 
 test('JSON is used only for shapes that are the caller’s own', () => {
   expect((printSchema(schema).match(/: \[?JSON\b/g) ?? []).length).toBeLessThanOrEqual(jsonMax)
+})
+
+/** Where the other service knows pages by number alone. */
+const pagedElsewhere = ['Query.codeHostRepositories', 'CodeHostRepositoryPage.page']
+
+test('nothing is in the public graph for REST alone, and REST has it', () => {
+  const clothes = ['RestObject', 'Reserved', 'ByteList']
+  expect(clothes.filter((name) => schema.getType(name))).toEqual([])
+  expect(clothes.filter((name) => !wireSchema.getType(name))).toEqual([])
+  const named = objectFields.flatMap(({ at, field }) => [
+    ...(/\.(?:wire[A-Z]|object$|page$)/.test(at) ? [at] : []),
+    ...(field.name === 'type' && wordsOf(field.extensions) && getNamedType(field.type).name === 'String' ? [at] : []),
+    ...(field.args.some(({ name }) => name === 'offset' || name === 'page') ? [at] : []),
+  ])
+  expect(named.filter((at) => !pagedElsewhere.includes(at))).toEqual([])
 })

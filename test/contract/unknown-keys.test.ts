@@ -344,7 +344,7 @@ test('REST creates a VM like GraphQL: with its size, its policy, its metadata an
     memoryMb: 512,
     diskMb: 10_240,
     metadata: { team: 'x' },
-    networkPolicy: { type: 'limited', allowedHosts: ['example.com'] },
+    networkPolicy: { type: 'LIMITED', allowedHosts: ['example.com'] },
   })
   expect(Math.round((Date.parse(vm?.expiresAt ?? '') - Date.parse(vm?.createdAt ?? '')) / 1000)).toBe(60)
   expect((await berth.call('DELETE', `/api/v1/vms/${vm?.id}`, { token })).status).toBe(204) // nobody makes it here: the create need not wait

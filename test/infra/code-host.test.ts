@@ -192,7 +192,7 @@ test('in GraphQL an authorization begins with a state that completes it once, fo
     ).startCodeHostAuthorization
   const complete = (as: string, state: string) =>
     berth.ask(
-      'mutation ($code: String!, $state: String) { connectCodeHost(input: { code: $code, state: $state }) { message account { username scopes installed user { name } } } }',
+      'mutation ($code: String!, $state: String) { connectCodeHost(input: { code: $code, state: $state }) { account { username scopes installed user { name } } } }',
       { token: as, variables: { code: host.code('octocat'), state } },
     )
   const begun = await begin(token)

@@ -4,6 +4,7 @@ import { enumOf } from '#schema/enums.ts'
 import type { idField } from '#schema/mutations.ts'
 import type { AgentModel, AgentSkill } from '#src/resources/agents/agents/rows.ts'
 import { agentToolInput } from './tools.ts'
+import { forRest } from '../../rest-fields.ts'
 
 /** How hard a model thinks. */
 export const effort = enumOf('AgentEffort', 'How hard an agent’s model thinks.', {
@@ -53,7 +54,8 @@ const serviceInput = builder.inputType('AgentMcpServiceInput', {
     disabledTools: t.stringList({ description: 'Those of its tools that the agent does not get.' }),
   }),
 })
-const skillType = enumOf('AgentSkillType', 'Who provides a skill.', {
+/** Who provides a skill. */
+export const skillType = enumOf('AgentSkillType', 'Who provides a skill.', {
   anthropic: 'One of Anthropic’s.',
   custom: 'A custom skill of the organization.',
 } satisfies Record<AgentSkill['type'], string>)
@@ -84,6 +86,7 @@ export const definitionFields = (t: Parameters<typeof idField>[0]) => ({
   multiagent: t.field({ type: 'Reserved', description: 'Not supported: see `createGroup`.' }),
   executionIdentity: t.field({
     type: identityInput,
+    ...forRest,
     description: 'The identity under which it acts; by default whoever starts the session.',
   }),
 })

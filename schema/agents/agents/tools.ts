@@ -3,6 +3,7 @@ import { builder } from '#schema/builder.ts'
 import { jsonObject } from '#schema/words.ts'
 import { enumOf } from '#schema/enums.ts'
 import type { AgentTool, PermissionPolicy, ToolConfig, ToolSetting } from '#src/resources/agents/agents/rows.ts'
+import { forRest } from '../../rest-fields.ts'
 
 type BuiltIn = AgentTool & { type: 'agent_toolset_20260401' | 'berth_toolset_v1' }
 type OfServer = AgentTool & { type: 'mcp_toolset' }
@@ -154,7 +155,7 @@ const builtInConfigInput = builder.inputType('BuiltInToolConfigInput', {
   description: 'The settings of one of Berth’s built-in tools.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'The tool.' }),
-    type: t.string({ description: 'The same as the tool’s name, or omitted.' }),
+    type: t.string({ description: 'The same as the tool’s name, or omitted.', ...forRest }),
     enabled: t.boolean({ description: 'Whether the agent has it; the toolset’s default if omitted.' }),
     permissionPolicy: t.field({ type: permissionPolicyInput, description: 'The toolset’s default if omitted.' }),
     allowedDomains: t.stringList({ description: 'For web tools: the only domains it may reach.' }),

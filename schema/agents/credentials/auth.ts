@@ -1,6 +1,6 @@
 /** The kinds of credentials in GraphQL: output types without secrets, and inputs with them. */
 import { builder } from '#schema/builder.ts'
-import { always, oneOfWords } from '../../words.ts'
+import { always, kindOf } from '../../words.ts'
 import { enumOf } from '#schema/enums.ts'
 import type {
   CredentialAuth,
@@ -20,18 +20,17 @@ const staticBearer = builder.objectRef<CredentialAuth & { type: 'static_bearer' 
   }),
 })
 
+const tokenEndpointAuthType = enumOf('TokenEndpointAuthType', 'A way to authenticate at a token endpoint.', {
+  none: 'Not at all: a public client.',
+  client_secret_basic: 'By the client’s secret, in a header.',
+  client_secret_post: 'By the client’s secret, in the body.',
+} satisfies Record<NonNullable<McpOauthAuth['refresh']>['token_endpoint_auth']['type'], string>)
 const tokenEndpointAuth = builder
   .objectRef<NonNullable<McpOauthAuth['refresh']>['token_endpoint_auth']>('TokenEndpointAuth')
   .implement({
     description: 'How Berth authenticates at a token endpoint.',
     fields: (t) => ({
-      type: t.exposeString(
-        'type',
-        oneOfWords(
-          ['none', 'client_secret_basic', 'client_secret_post'],
-          '`none`, `client_secret_basic` or `client_secret_post`.',
-        ),
-      ),
+      type: t.expose('type', { type: tokenEndpointAuthType, description: 'Which way.' }),
     }),
   })
 
@@ -73,19 +72,23 @@ const mcpOauth = builder.objectRef<McpOauthAuth>('McpOauthAuth').implement({
   }),
 })
 
+const networkingKind = enumOf('CredentialNetworkingKind', 'To how many hosts requests carry a secret.', {
+  unrestricted: 'To every host.',
+  limited: 'To some hosts only.',
+} satisfies Record<CredentialNetworking['type'], string>)
 const unrestricted = builder
   .objectRef<CredentialNetworking & { type: 'unrestricted' }>('UnrestrictedCredentialNetworking')
   .implement({
     description: 'The placeholder is replaced in requests to every host.',
     isTypeOf: isOfType('unrestricted'),
-    fields: (t) => ({ type: t.string(always('unrestricted')) }),
+    fields: (t) => ({ type: t.field(kindOf(networkingKind, 'unrestricted')) }),
   })
 
 const limited = builder.objectRef<CredentialNetworking & { type: 'limited' }>('LimitedCredentialNetworking').implement({
   description: 'The placeholder is replaced in requests to these hosts only.',
   isTypeOf: isOfType('limited'),
   fields: (t) => ({
-    type: t.string(always('limited')),
+    type: t.field(kindOf(networkingKind, 'limited')),
     allowedHosts: t.exposeStringList('allowed_hosts', { description: 'The hosts.' }),
   }),
 })

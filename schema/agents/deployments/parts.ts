@@ -1,7 +1,7 @@
 /** The parts of a deployment in GraphQL: where it works, why it is paused, what started a run and why none started. */
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
-import { always } from '../../words.ts'
+import { kindOf } from '../../words.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { DeploymentStatus, PausedReason, RunTrigger } from '#src/resources/agents/deployments/rows.ts'
 import type { StartEnvironment } from '#src/resources/agents/starts.ts'
@@ -37,9 +37,13 @@ export const startError = builder.objectRef<StartError>('StartError').implement(
   }),
 })
 
+const pausedReasonKind = enumOf('PausedReasonKind', 'What kind of reason a deployment is paused for.', {
+  manual: 'Its owner paused it.',
+  error: 'Runs that nobody asked for could not start.',
+} satisfies Record<PausedReason['type'], string>)
 const manualPause = builder.objectRef<PausedReason & { type: 'manual' }>('PausedByOwner').implement({
   description: 'Its owner paused it.',
-  fields: (t) => ({ type: t.string(always('manual')) }),
+  fields: (t) => ({ type: t.field(kindOf(pausedReasonKind, 'manual')) }),
 })
 const pausingError = builder.objectRef<(PausedReason & { type: 'error' })['error']>('PausingError').implement({
   description: 'What kept a run from starting that nobody asked for.',
@@ -50,7 +54,7 @@ const pausingError = builder.objectRef<(PausedReason & { type: 'error' })['error
 const errorPause = builder.objectRef<PausedReason & { type: 'error' }>('PausedByError').implement({
   description: 'A run that nobody asked for could not start, and neither could the next one.',
   fields: (t) => ({
-    type: t.string(always('error')),
+    type: t.field(kindOf(pausedReasonKind, 'error')),
     error: t.field({ type: pausingError, description: 'What kept it from starting.', resolve: ({ error }) => error }),
   }),
 })
@@ -61,16 +65,25 @@ export const pausedReason = builder.unionType('PausedReason', {
   resolveType: ({ type }) => (type === 'manual' ? 'PausedByOwner' : 'PausedByError'),
 })
 
+const startEnvironmentKind = enumOf(
+  'StartEnvironmentKind',
+  'What kind of place sessions that start by themselves work in.',
+  {
+    none: 'They have no VM.',
+    existing: 'The VM of an environment.',
+    ephemeral: 'A fresh VM for each.',
+  } satisfies Record<StartEnvironment['type'], string>,
+)
 const noEnvironment = builder.objectRef<StartEnvironment & { type: 'none' }>('NoEnvironment').implement({
   description: 'Sessions have no VM.',
-  fields: (t) => ({ type: t.string(always('none')) }),
+  fields: (t) => ({ type: t.field(kindOf(startEnvironmentKind, 'none')) }),
 })
 const existingEnvironment = builder
   .objectRef<StartEnvironment & { type: 'existing' }>('ExistingEnvironment')
   .implement({
     description: 'Sessions share the VM of an environment.',
     fields: (t) => ({
-      type: t.string(always('existing')),
+      type: t.field(kindOf(startEnvironmentKind, 'existing')),
       environmentId: t.id({
         description: 'The environment.',
         resolve: ({ environmentId }) => encodeId('environment', environmentId),
@@ -88,7 +101,7 @@ const ephemeralEnvironment = builder
   .implement({
     description: 'Each session has a fresh VM, which is deleted when its run is over.',
     fields: (t) => ({
-      type: t.string(always('ephemeral')),
+      type: t.field(kindOf(startEnvironmentKind, 'ephemeral')),
       config: t.field({
         type: environmentConfig,
         nullable: true,
@@ -172,15 +185,22 @@ export const deploymentScheduleInput = builder.inputType('DeploymentScheduleInpu
   fields: (t) => ({ cron: t.field({ type: cronInput, description: 'At the moments of a cron expression.' }) }),
 })
 
+/** What starts runs, as a word. */
+export const runTriggerType = enumOf('RunTriggerType', 'What starts runs.', {
+  manual: 'Its owner.',
+  schedule: 'A schedule.',
+  trigger: 'A trigger.',
+} satisfies Record<RunTrigger['type'], string>)
+
 const manualRun = builder.objectRef<RunTrigger & { type: 'manual' }>('ManualRun').implement({
   description: 'Its owner started it.',
-  fields: (t) => ({ type: t.string(always('manual')) }),
+  fields: (t) => ({ type: t.field(kindOf(runTriggerType, 'manual')) }),
 })
 /** A run that a schedule started; which one is in run-triggers.ts. */
 export const scheduledRun = builder.objectRef<RunTrigger & { type: 'schedule' }>('ScheduledRun').implement({
   description: 'A schedule started it.',
   fields: (t) => ({
-    type: t.string(always('schedule')),
+    type: t.field(kindOf(runTriggerType, 'schedule')),
     scheduledAt: t.expose('scheduled_at', { type: 'DateTime', description: 'For which moment.' }),
   }),
 })
@@ -188,7 +208,7 @@ export const scheduledRun = builder.objectRef<RunTrigger & { type: 'schedule' }>
 export const triggeredRun = builder.objectRef<RunTrigger & { type: 'trigger' }>('TriggeredRun').implement({
   description: 'A trigger started it.',
   fields: (t) => ({
-    type: t.string(always('trigger')),
+    type: t.field(kindOf(runTriggerType, 'trigger')),
     deliveryId: t.exposeString('delivery_id', { description: 'The delivery that fired it.' }),
   }),
 })
@@ -199,9 +219,3 @@ export const runTrigger = builder.unionType('RunTrigger', {
   types: [manualRun, scheduledRun, triggeredRun],
   resolveType: ({ type }: RunTrigger) => triggerNames[type],
 })
-/** The same as a word, for filters. */
-export const runTriggerType = enumOf('RunTriggerType', 'What starts runs.', {
-  manual: 'Its owner.',
-  schedule: 'A schedule.',
-  trigger: 'A trigger.',
-} satisfies Record<RunTrigger['type'], string>)

@@ -1,20 +1,32 @@
 /** The configuration of an environment's VM in GraphQL: output types and inputs. */
 import { builder } from '#schema/builder.ts'
-import { always, oneOfWords } from '../../words.ts'
+import { forRest } from '../../rest-fields.ts'
+import { kindOf, oneOfWords } from '../../words.ts'
 import { enumOf } from '#schema/enums.ts'
 import type { EnvironmentConfig, Networking, VmConfig } from '#src/resources/agents/environments/configs.ts'
+
+const kind = enumOf('EnvironmentKind', 'What an environment runs on.', {
+  vm: 'A VM in Berth.',
+  cloud: 'A VM in Berth: Anthropic’s word for `VM`.',
+  self_hosted: 'The caller’s own machine.',
+})
+
+const networkingKind = enumOf('EnvironmentNetworkingKind', 'How much an environment’s VM may connect to.', {
+  unrestricted: 'Every public address.',
+  limited: 'Some hosts only.',
+} satisfies Record<Networking['type'], string>)
 
 const unrestricted = builder.objectRef<Networking>('UnrestrictedNetworking').implement({
   description: 'The VM may connect to every public address.',
   isTypeOf: (value) => (value as Networking).type === 'unrestricted',
-  fields: (t) => ({ type: t.string(always('unrestricted')) }),
+  fields: (t) => ({ type: t.field(kindOf(networkingKind, 'unrestricted')) }),
 })
 
 const limited = builder.objectRef<Networking & { type: 'limited' }>('LimitedNetworking').implement({
   description: 'The VM may connect to these hosts only.',
   isTypeOf: (value) => (value as Networking).type === 'limited',
   fields: (t) => ({
-    type: t.string(always('limited')),
+    type: t.field(kindOf(networkingKind, 'limited')),
     allowedHosts: t.exposeStringList('allowed_hosts', {
       description: 'Host names, or `*.name` for every subdomain of one.',
     }),
@@ -57,7 +69,10 @@ const vmConfig = builder.objectRef<VmConfig>('VmEnvironmentConfig').implement({
   description: 'A VM in Berth, with every default filled in.',
   isTypeOf: (value) => (value as EnvironmentConfig).type !== 'self_hosted',
   fields: (t) => ({
-    type: t.exposeString('type', oneOfWords(['vm', 'cloud'], '`vm`, or `cloud`, which is Anthropic’s word for it.')),
+    type: t.expose('type', {
+      type: kind,
+      ...oneOfWords(['vm', 'cloud'], '`VM`, or `CLOUD`, which is Anthropic’s word for it.'),
+    }),
     templateId: t.string({
       nullable: true,
       description: 'The template’s id or name; null means `base`.',
@@ -95,19 +110,13 @@ const selfHosted = builder
   .implement({
     description: 'The caller’s own machine, which Berth does not manage.',
     isTypeOf: (value) => (value as EnvironmentConfig).type === 'self_hosted',
-    fields: (t) => ({ type: t.string(always('self_hosted')) }),
+    fields: (t) => ({ type: t.field(kindOf(kind, 'self_hosted')) }),
   })
 
 /** The configuration as the API shows it. */
 export const environmentConfig = builder.unionType('EnvironmentConfig', {
   description: 'The configuration of an environment’s VM, with every default filled in.',
   types: [vmConfig, selfHosted],
-})
-
-const kind = enumOf('EnvironmentKind', 'What an environment runs on.', {
-  vm: 'A VM in Berth.',
-  cloud: 'A VM in Berth: Anthropic’s word for `VM`.',
-  self_hosted: 'The caller’s own machine.',
 })
 
 const limitedInput = builder.inputType('LimitedNetworkingInput', {
@@ -132,7 +141,7 @@ const networkingInput = builder.inputType('EnvironmentNetworkingInput', {
 const packagesInput = builder.inputType('EnvironmentPackagesInput', {
   description: 'Packages to install, by package manager: names, optionally with a version.',
   fields: (t) => ({
-    type: t.string({ description: 'Must be `packages`, or omitted.' }),
+    type: t.string({ description: 'Must be `packages`, or omitted.', ...forRest }),
     apt: t.stringList({ description: 'Of Debian.' }),
     pip: t.stringList({ description: 'Of Python.' }),
     npm: t.stringList({ description: 'Of Node.' }),

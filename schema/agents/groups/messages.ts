@@ -3,7 +3,7 @@ import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { userType } from '../../identity/users.ts'
 import { linkTo, nodeOf } from '../../nodes.ts'
-import { always, oneOfWords } from '../../words.ts'
+import { always } from '../../words.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { findGroupMessages } from '#src/resources/agents/groups/messages.ts'
 import type { GroupMessage, UndeliveredReason } from '#src/resources/agents/groups/rows.ts'
@@ -11,14 +11,15 @@ import { groupType } from '../groups.ts'
 import { sessionType } from '../sessions.ts'
 import { groupRunType } from './run-type.ts'
 
+const authorKind = enumOf('GroupMessageAuthorType', 'Who says something in a group.', {
+  user: 'A person.',
+  member: 'A member.',
+} satisfies Record<GroupMessage['authorType'], string>)
 const authorType = builder.interfaceRef<GroupMessage>('GroupMessageAuthor').implement({
   description: 'Who said something in a group.',
   resolveType: ({ authorType: type }) => (type === 'user' ? 'GroupMessageUser' : 'GroupMessageMember'),
   fields: (t) => ({
-    type: t.string({
-      ...oneOfWords(['user', 'member'], 'Whether it is a person or a member.'),
-      resolve: ({ authorType: type }) => type,
-    }),
+    type: t.expose('authorType', { type: authorKind, description: 'Whether it is a person or a member.' }),
     id: t.id({
       description: 'The id of the person or of the session.',
       resolve: ({ authorType: type, authorId }) => encodeId(type === 'user' ? 'user' : 'session', authorId),

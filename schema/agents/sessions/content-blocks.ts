@@ -1,6 +1,6 @@
 /** The content of messages and results: text, images and documents, as output types and as inputs. */
 import { builder } from '../../builder.ts'
-import { always } from '../../words.ts'
+import { constant } from '../../words.ts'
 import { fileType } from '../files.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -25,7 +25,7 @@ const base64Source = builder.objectRef<Extract<Source, { type: 'base64' }>>('Bas
 const textSource = builder.objectRef<Extract<Source, { type: 'text' }>>('TextSource').implement({
   description: 'Text inside the block.',
   fields: (t) => ({
-    mediaType: t.string(always('text/plain')),
+    mediaType: t.string(constant('text/plain')),
     data: t.exposeString('data', { description: 'The text.' }),
   }),
 })

@@ -1,6 +1,6 @@
 /** The parts of a session besides its log: status, usage, budget, outcomes, activity. */
 import { builder } from '../../builder.ts'
-import { always, oneOfWords } from '../../words.ts'
+import { always, constant, oneOfWords } from '../../words.ts'
 import { enumOf } from '../../enums.ts'
 import type { Outcome, OutcomeEnd } from '#src/resources/agents/outcomes/rows.ts'
 import type { Activity } from '#src/resources/agents/sessions/reading.ts'
@@ -92,7 +92,7 @@ const money = builder.objectRef<ShownUsage['list_cost']>('Money').implement({
   description: 'An amount of money.',
   fields: (t) => ({
     amount: t.expose('amount', { type: 'Decimal', description: 'Such as `"2.50"`.' }),
-    currency: t.string(always('USD')),
+    currency: t.string(constant('USD')),
   }),
 })
 

@@ -1,5 +1,6 @@
 /** Network policies in GraphQL: what a VM may connect to. */
 import { builder } from '#schema/builder.ts'
+import { enumOf } from '#schema/enums.ts'
 import { refuseFalse } from '#schema/wire.ts'
 import type { NetworkPolicy } from '#src/resources/infra/vms/rows.ts'
 
@@ -9,13 +10,16 @@ type LimitedPolicy = Extract<NetworkPolicy, { type: 'limited' }>
 const isOf = (type: NetworkPolicy['type']) => (value: unknown) =>
   typeof value === 'object' && value !== null && 'type' in value && value.type === type
 
+const policyType = enumOf('NetworkPolicyType', 'How much a VM may connect to.', {
+  unrestricted: 'Every public address.',
+  limited: 'Some hosts only.',
+  none: 'Nowhere.',
+} satisfies Record<NetworkPolicy['type'], string>)
 /** A VM’s policy. */
 export const networkPolicyType = builder.interfaceRef<NetworkPolicy>('NetworkPolicy').implement({
   description: 'What a VM may connect to. Private and loopback addresses are refused under every policy.',
   fields: (t) => ({
-    type: t.exposeString('type', {
-      description: 'The kind of policy, as REST shows it: unrestricted, limited or none.',
-    }),
+    type: t.expose('type', { type: policyType, description: 'The kind of policy.' }),
   }),
 })
 builder.objectType(builder.objectRef<UnlimitedPolicy>('UnrestrictedNetworkPolicy'), {

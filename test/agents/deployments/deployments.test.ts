@@ -243,9 +243,9 @@ test('it is a graph: agent, deployment, sessions, runs, and back', async () => {
         agent: { deployments: { nodes: expect.arrayContaining([{ id }]) } },
         agentReference: { version: null, currentVersion: 1 },
         kickoff: { text: 'Do it.', events: [{ content: [{ text: 'Do it.' }] }] },
-        environment: { type: 'none' },
+        environment: { type: 'NONE' },
         sessions: { nodes: [{ id: session.id, sourceKind: 'DEPLOYMENT', source: { id }, deployment: { id } }] },
-        runs: { nodes: [{ trigger: { type: 'manual' }, session: { id: session.id }, error: null }], totalCount: 1 },
+        runs: { nodes: [{ trigger: { type: 'MANUAL' }, session: { id: session.id }, error: null }], totalCount: 1 },
       },
     },
   })

@@ -344,7 +344,7 @@ test('groups, their messages and runs are nodes of the graph, with objects besid
       ],
       messages: {
         totalCount: 2,
-        nodes: [{ id: message.id, author: { type: 'user' }, recipients: [{ id: group.member_ids[0] }], run: null }],
+        nodes: [{ id: message.id, author: { type: 'USER' }, recipients: [{ id: group.member_ids[0] }], run: null }],
         pageInfo: { hasNextPage: true },
       },
       runs: {

@@ -136,7 +136,7 @@ test('in the graph it leads from its agent to its runs', async () => {
   const { id } = await world.make()
   await world.makeDue(id)
   await world.fire()
-  const query = `{ agent(id: "${agent}") { schedules(first: 1) { nodes { id ownAgent { name } ownKickoff { text wireEvents }
+  const query = `{ agent(id: "${agent}") { schedules(first: 1) { nodes { id ownAgent { name } ownKickoff { text events { ... on KickoffMessage { content { ... on TextBlock { text } } } } }
     owner { id } organization { name } runs(first: 5) { totalCount nodes { status session { status sourceKind source { ... on Schedule { id cron } } } } } } } } }`
   const { body } = await berth.ask(query, { token })
   expect(body).toMatchObject({
@@ -147,7 +147,7 @@ test('in the graph it leads from its agent to its runs', async () => {
             {
               id,
               ownAgent: { name: 'helper' },
-              ownKickoff: { text: 'Look around.', wireEvents: [{ type: 'user.message' }] },
+              ownKickoff: { text: 'Look around.', events: [{ content: [{ text: expect.any(String) }] }] },
               organization: { name: expect.any(String) },
               runs: {
                 totalCount: 1,

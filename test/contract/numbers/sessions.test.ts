@@ -175,7 +175,7 @@ test('the schema of a custom tool is kept as it was written, however an agent is
       `{"id":"${id}"}`,
       'GET',
     ),
-    'a batch': await ask(`{ agent(id: "${id}") { wireTools } }`, '{}', 'batch'),
+    'a batch': await ask(`{ agent(id: "${id}") { tools { ${inputOf} } } }`, '{}', 'batch'),
     'a socket': await follow(`{ agent(id: "${id}") { tools { ${inputOf} } } }`, '{}'),
     'the same again, which is no new version': await call(
       'POST',
@@ -244,7 +244,6 @@ test('arguments, results and schemas of tools have the same numbers on their who
   const of = `sessionId: "${session}"`
   const places: Readonly<Record<string, string>> = {
     GraphQL: await ask(`{ sessionEvents(${of}) { nodes { ${input} } } }`),
-    'what REST shows, in GraphQL': await ask(`{ sessionEvents(${of}) { nodes { wire } } }`),
     'a stream': await heard(`/agents/v1/sessions/${session}/events/stream?replay=true`),
     'a subscription': await follow(
       `subscription { sessionEvents(${of}, replay: true) { ... on SessionEmission { event { ${input} } } } }`,
