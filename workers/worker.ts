@@ -29,6 +29,7 @@ import { beginTasks } from './agents/tasks.ts'
 import { endToolServerSessions } from './agents/tool-server-sessions.ts'
 import { deliverWebhooks } from './infra/webhooks.ts'
 import { machineSecrets, type Checkouts } from './infra/machine-secrets.ts'
+import { createVmUse } from './infra/vms/use.ts'
 import type { VmWork } from './infra/vms.ts'
 
 /** A running worker. */
@@ -84,7 +85,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     return workWithoutVms(services, nodeId, stopping, firing)
   }
   const settle = await adoptMachines(work)
-  const agent = await openNodeAgent({ services, compute, env: work.env, socketPath }) // before anything else, because requests are waiting for it
+  const agent = await openNodeAgent({ services, compute, env: work.env, use: work.use, socketPath }) // before anything else, because requests are waiting for it
   await settle()
   reportMachines(compute, config)
   unavailable = null
@@ -172,6 +173,7 @@ function createVmWork(services: Services, nodeId: string, workerNumber: number):
     checkouts,
     env: createGuestEnv(services, authority),
     networks: openProjectNetworks(services),
+    use: createVmUse(services.db),
     compute: createCompute({
       cacheDir: config.cacheDir,
       dataDir: config.dataDir,

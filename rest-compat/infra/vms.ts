@@ -58,9 +58,9 @@ export const vmRoutes: Routes = {
     errors: [400, 404],
     additive: true,
     into: { vm_id: 'id' },
-    summary: 'Changes the name, the metadata or the network policy of a VM',
+    summary: 'Changes the name, the metadata, the network policy or the idle time of a VM',
     operation: `mutation updateVm ($input: UpdateVmInput!) { updateVm(input: $input) { body: vm { ...ChangedVm } } }
-      fragment ChangedVm on Vm { ${shortVm} name metadata }`,
+      fragment ChangedVm on Vm { ${shortVm} name metadata idle_seconds: idleSeconds idle_action: idleAction }`,
   },
   'POST /api/v1/vms/{vm_id}/start': statusRoute('start', 'Starts a stopped or failed VM from its disk', [503]),
   'POST /api/v1/vms/{vm_id}/stop': statusRoute('stop', 'Stops a running VM; its disk stays'),

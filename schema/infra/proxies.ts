@@ -63,7 +63,9 @@ builder.objectType(proxyType, {
       description: 'Where it is reached.',
       resolve: ({ host, path }, _, { config }) => externalUrl(config, host, path),
     }),
-    wakeOnRequest: t.exposeBoolean('wakes', { description: 'Whether a request resumes its VM when that is paused.' }),
+    wakeOnRequest: t.exposeBoolean('wakes', {
+      description: 'Whether a request resumes its VM when its user has paused it.',
+    }),
     previewUrl: t.string({
       nullable: true,
       description:
@@ -162,7 +164,7 @@ mutationOf(
     deploymentType: t.field({ type: deploymentType, description: 'What it leads to; `VM` by default.' }),
     wakeOnRequest: t.boolean({
       description:
-        'Whether a request resumes the VM when it is paused; by default only those with a preview’s token do.',
+        'Whether a request resumes the VM when its user has paused it; by default only those with a preview’s token do.',
     }),
   }),
   (call, order) => createProxy(call, order),

@@ -4,6 +4,7 @@ import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { createVm, deleteVm, requestStatus, updateVm } from '#src/resources/infra/vms.ts'
 import { vmType } from './vms.ts'
 import { networkPolicyInput, wirePolicy } from './vms/network-policies.ts'
+import { idleAction } from './vms/words.ts'
 
 const vm = { field: 'vm', type: vmType }
 
@@ -45,6 +46,11 @@ mutationOf(
     memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 by default.' }),
     diskMb: t.int({ description: 'Disk in MB, 10240 to 204800; 10240 by default.' }),
     ttlSeconds: t.int({ description: 'Seconds until it deletes itself, 10 to 86400; never by default.' }),
+    idleSeconds: t.int({
+      description:
+        'Seconds without use after which it is paused or stopped until somebody comes, 10 to 2592000; never by default.',
+    }),
+    idleAction: t.field({ type: idleAction, description: 'What becomes of it then; `PAUSE` by default.' }),
     metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
     networkPolicy: t.field({
       type: networkPolicyInput,
@@ -62,6 +68,8 @@ mutationOf(
     name: t.string({ description: 'A new name.' }),
     metadata: t.field({ type: 'TextMap', description: 'Replaces the metadata.' }),
     networkPolicy: t.field({ type: networkPolicyInput, description: 'What it may connect to from now on.' }),
+    idleSeconds: t.int({ description: 'Seconds without use after which it is paused or stopped; null for never.' }),
+    idleAction: t.field({ type: idleAction, description: 'What becomes of it then.' }),
   }),
   (call, { id, networkPolicy, ...changes }) =>
     updateVm(call, id, { ...changes, networkPolicy: wirePolicy(networkPolicy) }),

@@ -19,9 +19,9 @@ import {
   pageProcesses,
   pageProcessesOfEach,
   type ProcessEvent,
-  type VmProcess,
   type VmProcessOutput,
 } from '#src/resources/infra/vms/processes.ts'
+import type { VmProcess } from '#src/resources/infra/vms/process-records.ts'
 import { callIn } from '../identity/organizations.ts'
 import { vmType } from './vms.ts'
 

@@ -2,7 +2,6 @@
 import { idArguments } from '../arguments.ts'
 import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
-import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
@@ -10,7 +9,7 @@ import { pagesOfEach } from '../pages-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { followVm } from '#src/resources/infra/vms/events.ts'
-import type { Vm, VmEvent, VmStatus } from '#src/resources/infra/vms/rows.ts'
+import type { VmEvent } from '#src/resources/infra/vms/rows.ts'
 import { findVms, getVm, getVmByExternalRef, pageVms, pageVmsOfEach } from '#src/resources/infra/vms.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
@@ -20,26 +19,7 @@ import { projectType } from './projects.ts'
 import { templateType } from './templates.ts'
 import { networkPolicyType } from './vms/network-policies.ts'
 import { forRest } from '../rest-fields.ts'
-
-const vmStatus = enumOf('VmStatus', 'The status of a VM. A steady status lasts; the others are on the way to one.', {
-  creating: 'It is being created.',
-  running: 'It is running. Steady.',
-  stopping: 'It is shutting down.',
-  stopped: 'It is not running; its disk is kept. Steady.',
-  starting: 'It is starting from its disk.',
-  pausing: 'It is being saved with its memory.',
-  paused: 'It is saved with its memory. Steady.',
-  resuming: 'It is resuming where it was paused.',
-  deleting: 'It is being deleted.',
-  deleted: 'It is deleted. Steady.',
-  error: 'It failed; `statusReason` says why. Steady.',
-} satisfies Record<VmStatus, string>)
-const desiredStatus = enumOf('VmDesiredStatus', 'The status that a VM should reach.', {
-  running: 'It should run.',
-  stopped: 'It should be stopped, with its disk kept.',
-  paused: 'It should be saved with its memory.',
-  deleted: 'It should be deleted.',
-} satisfies Record<Vm['desiredStatus'], string>)
+import { desiredStatus, idleAction, vmStatus } from './vms/words.ts'
 
 /** A VM. */
 export const vmType = nodeOf('Vm', '`vm_` and 26 characters.', findVms)
@@ -140,6 +120,19 @@ builder.objectType(vmType, {
       type: 'DateTime',
       nullable: true,
       description: 'When it last stopped running.',
+    }),
+    idleSeconds: t.exposeInt('idleSeconds', {
+      nullable: true,
+      description: 'Seconds without use after which it is paused or stopped; null for never.',
+    }),
+    idleAction: t.field({
+      type: idleAction,
+      description: 'What becomes of it then.',
+      resolve: (vm) => vm.idleAction,
+    }),
+    sleeps: t.exposeBoolean('sleeps', {
+      description:
+        'Whether it rests because nobody used it: then whoever comes wakes it. One that its user paused or stopped stays so.',
     }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When it deletes itself.' }),
   }),

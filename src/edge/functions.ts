@@ -20,7 +20,7 @@ import {
   wakeFunction,
   type FunctionTarget,
 } from '#src/resources/infra/functions/waking.ts'
-import { createFunctionUse, type FunctionUse } from './functions/use.ts'
+import { createReportedUse, type Use } from '#src/platform/caches/reported-use.ts'
 import { createWakingTurns } from './functions/turns.ts'
 import type { ReachVm } from './http/vms.ts'
 import { TargetRefusal, type FunctionRef } from './http/targets.ts'
@@ -33,7 +33,7 @@ export type EdgeFunctions = {
   /** Calls back when requests for a function may have to go elsewhere than before; with null for all of them. */
   onMoved(then: (functionId: string | null) => void): void
   /** Who uses which; it is reported. */
-  use: FunctionUse
+  use: Use
   close(): void
 }
 
@@ -63,7 +63,7 @@ export function openFunctions(services: Services, reachVm: ReachVm): EdgeFunctio
     // So that it is known by the time that Postgres is away, whichever notice came last.
     look(functionId).catch((error: unknown) => log.debug({ err: error }, 'a function that changed was not read again'))
   })
-  const use = createFunctionUse((ids) => {
+  const use = createReportedUse((ids) => {
     recordFunctionUse(db, ids).catch((error: unknown) =>
       log.warn({ err: error }, 'the use of functions could not be recorded'),
     )

@@ -2120,6 +2120,7 @@ create table vm_processes (
   exit_code integer,
   started_at timestamp with time zone not null default now(),
   finished_at timestamp with time zone,
+  ends_at timestamp with time zone,
   constraint vm_processes_pkey PRIMARY KEY (id),
   constraint vm_processes_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id) ON DELETE CASCADE,
   constraint vm_processes_status_check CHECK ((status = ANY (ARRAY['running'::text, 'exited'::text, 'killed'::text])))
@@ -2172,6 +2173,10 @@ create table vms (
   purpose text,
   project_id uuid,
   code_host_link_id uuid,
+  idle_seconds integer,
+  idle_action text not null default 'pause'::text,
+  active_at timestamp with time zone not null default now(),
+  sleeps boolean not null default false,
   constraint vms_pkey PRIMARY KEY (id),
   constraint vms_code_host_link_id_fkey FOREIGN KEY (code_host_link_id) REFERENCES code_host_links(id) ON DELETE SET NULL,
   constraint vms_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),
@@ -2184,6 +2189,8 @@ create table vms (
   constraint vms_desired_status_check CHECK ((desired_status = ANY (ARRAY['running'::text, 'stopped'::text, 'paused'::text, 'deleted'::text]))),
   constraint vms_disk_mb_check CHECK ((disk_mb > 0)),
   constraint vms_external_ref_check CHECK (((length(external_ref) >= 1) AND (length(external_ref) <= 255))),
+  constraint vms_idle_action_check CHECK ((idle_action = ANY (ARRAY['pause'::text, 'stop'::text]))),
+  constraint vms_idle_seconds_check CHECK (((idle_seconds >= 10) AND (idle_seconds <= 2592000))),
   constraint vms_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
   constraint vms_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
   constraint vms_purpose_check CHECK ((purpose = ANY (ARRAY['database'::text, 'function'::text]))),
@@ -2193,6 +2200,7 @@ create table vms (
 CREATE INDEX vms_code_host_link ON public.vms USING btree (code_host_link_id);
 CREATE INDEX vms_expiring ON public.vms USING btree (expires_at) WHERE ((status <> 'deleted'::text) AND (expires_at IS NOT NULL));
 CREATE INDEX vms_id_end ON public.vms USING btree ("right"((id)::text, 10));
+CREATE INDEX vms_idle ON public.vms USING btree (node_id) WHERE ((idle_seconds IS NOT NULL) AND (status = 'running'::text));
 CREATE INDEX vms_node ON public.vms USING btree (node_id) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_organization ON public.vms USING btree (organization_id, created_at DESC) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_owner ON public.vms USING btree (owner_user_id);

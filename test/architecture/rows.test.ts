@@ -65,7 +65,7 @@ const nouns = [
   ['infra/projects.ts', 'projects'],
   ['infra/templates.ts', 'templates'],
   ['infra/usage.ts', 'usage_sessions'],
-  ['vms/processes.ts', 'vm_processes'],
+  ['vms/process-records.ts', 'vm_processes'],
 ] as const
 test.each(nouns)('the rows of %s are made from the table %s', (file, table) => {
   const holding = readSources(['src/resources']).filter(({ path }) => path.endsWith(`/${file}`))

@@ -205,6 +205,7 @@ const values: Readonly<Record<string, unknown>> = {
   'PATCH /api/v1/functions/{function_id} name': undefined,
   'POST /api/v1/functions port': undefined, // nothing is deployed
   'POST /api/v1/functions start_command': undefined,
+  idle_action: 'stop',
   idle_seconds: 60,
   port: 8080,
   start_command: 'true',

@@ -17,6 +17,7 @@ import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import { openNodeAgent, type NodeAgent } from '#workers/infra/node-agent.ts'
 import type { GuestEnv } from '#workers/infra/guest-env.ts'
 import { vmIdOf } from '#workers/infra/machine-specs.ts'
+import { unnotedUse } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 
 const sealer = createSealer([Buffer.alloc(32, 1)])
@@ -64,6 +65,7 @@ async function startAgent(port = (postgres.address() as AddressInfo).port): Prom
     services: { sealer } as Background, // no operation is called
     compute,
     env: {} as GuestEnv,
+    use: unnotedUse,
     socketPath: join(folder, 'node.sock'),
   })
 }

@@ -1,4 +1,5 @@
 /** Rows that are made without a worker, for tests of the web process alone. */
+import type { VmUse } from '#workers/infra/vms/use.ts'
 import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 import { signVmToken } from '#src/resources/identity/access-tokens.ts'
@@ -60,4 +61,12 @@ export async function makeVmToken({ services }: Pick<Berth, 'services'>, token: 
   const vm = await makeVmRow(services.db, token, await makeSilentNode(services.db))
   const identity = await identityOf(services.db, userId, organizationId)
   return (await signVmToken(services, identity, decodeId('vm', vm) ?? '', 900)).token
+}
+
+/** The use of VMs as the node's agent notes it, for an agent whose VMs do not sleep. */
+export const unnotedUse: VmUse = {
+  begin: async () => () => undefined,
+  close: async () => undefined,
+  open: () => undefined,
+  end: () => undefined,
 }

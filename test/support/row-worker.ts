@@ -27,10 +27,15 @@ export async function startRowWorker(
     values (${id}, 'rows', 'unix:/nonexistent/node.sock', 'emulation', ${memoryMb}, ${diskMb}, now() + interval '1 hour')`.execute(
     services.db,
   )
-  await services.jobs.handle(onNode(reconcileVm, id), { concurrency: 8 }, async ({ data }) => {
+  await moveRows(services, id)
+  return id
+}
+
+/** Does a worker's work on the rows of this node's VMs alone. */
+export async function moveRows(services: Services, nodeId: string): Promise<void> {
+  await services.jobs.handle(onNode(reconcileVm, nodeId), { concurrency: 8 }, async ({ data }) => {
     const vm = await findVmRow(services.db, data.vmId)
     const next = vm && nextOf[vm.status]
     if (next) await moveVm(services.db, services, vm.id, next)
   })
-  return id
 }

@@ -16,7 +16,7 @@ import { fireBackupSchedules, forgetBackupSchedules } from '#src/resources/infra
 import { endLostBackups, forgetOldBackups } from '#src/resources/infra/database-backups/removal.ts'
 import { requeueBackups } from '#src/resources/infra/database-backups/states.ts'
 import { requeueRestores } from '#src/resources/infra/database-restores/states.ts'
-import { forgetProcesses } from '#src/resources/infra/vms/processes.ts'
+import { forgetProcesses } from '#src/resources/infra/vms/process-records.ts'
 import { endVmsOfLostNodes, expireVms, requeueStalledVms } from '#src/resources/infra/vms/upkeep.ts'
 import { forgetOldArtifacts } from '#src/resources/infra/builds/artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/builds/dispatch.ts'
@@ -39,6 +39,7 @@ import type { ActiveBuilds } from './builds.ts'
 import { measureDatabases, sleepIdleDatabases } from './database-upkeep.ts'
 import { createDomainChecks } from './domains.ts'
 import { keepInstances, type FunctionRuns } from './functions.ts'
+import { sleepIdleVms } from './vms/idle.ts'
 import type { VmWork } from './vms.ts'
 
 /** The parts of a worker that runs VMs. */
@@ -99,6 +100,7 @@ function tasksOfNode({ work, activeBuilds, functions, stopping }: NodeWork): Sch
     every('*/20 * * * * *', 'checking VMs that stand still', () => requeueStalledVms(services, nodeId)),
     every('*/5 * * * * *', 'checking databases that stand still', () => requeueStalledDatabases(services, nodeId)),
     every('*/5 * * * * *', 'putting idle databases to sleep', () => sleepIdleDatabases(work)),
+    every('*/2 * * * * *', 'putting idle VMs to sleep', () => sleepIdleVms(work)),
     every('*/2 * * * * *', 'ending replaced functions', () => endRetiredInstances(services, nodeId)),
     every('*/5 * * * * *', 'putting idle functions to sleep', () => sleepIdleFunctions(services, nodeId)),
     every('*/5 * * * * *', 'checking functions that stand still', () => requeueStalledFunctions(services, nodeId)),

@@ -2,7 +2,7 @@
  * The node's agent: it serves the web process's direct requests to a VM's node (the client is src/drivers/node.ts). It
  * listens on a socket in the run folder, for callers with the token derived from the sealing key.
  */
-import fastify from 'fastify'
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
 import { guestCommandOf } from '#src/drivers/compute/guest/commands.ts'
 import { runOnce } from '#src/drivers/compute/guest/once.ts'
@@ -23,16 +23,17 @@ import { sameDigest, sha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { GuestEnv } from './guest-env.ts'
-import { serveFiles } from './node-files.ts'
+import { serveFiles, vmOfTransfer } from './node-files.ts'
 import { serveTunnels } from './node-tunnels.ts'
 import { machineId } from './machine-specs.ts'
+import type { VmUse } from './vms/use.ts'
 
 const bodyBytesMax = 2 * 1024 * 1024
 /** How long a stopping worker lets requests finish. */
 const finishLimitMs = 1_500
 
 /** What the agent needs. */
-export type NodeAgentParts = { services: Background; compute: Compute; env: GuestEnv; socketPath: string }
+export type NodeAgentParts = { services: Background; compute: Compute; env: GuestEnv; use: VmUse; socketPath: string }
 
 /** The running agent. */
 export type NodeAgent = {
@@ -62,7 +63,12 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
       throw new BerthError('unauthorized', 'The node does not know this caller.')
   }
   app.addHook('onRequest', async (request) => checkToken(request.headers.authorization))
-  const tunnels = serveTunnels(app.server, { checkToken, findMachine: (vmId) => findMachine(parts.compute, vmId) })
+  app.addHook('preHandler', async (request, { raw }) => noteUse(parts.use, request, raw))
+  const tunnels = serveTunnels(app.server, {
+    checkToken,
+    use: parts.use,
+    findMachine: (vmId) => findMachine(parts.compute, vmId),
+  })
   app.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof BerthError)) log.error({ err: error }, 'the node failed at a request')
     const shown = publicError(error)
@@ -95,11 +101,21 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
     async close() {
       for (const left of followers) left.abort()
       tunnels.close()
+      parts.use.end()
       const cut = setTimeout(() => app.server.closeAllConnections(), finishLimitMs)
       await app.close()
       clearTimeout(cut)
     },
   }
+}
+
+/** The VM of a request is in use until the request is over. @throws BerthError as VmUse */
+async function noteUse(use: VmUse, request: FastifyRequest, answer: FastifyReply['raw']): Promise<void> {
+  const vmId = vmOfTransfer(request) ?? (request.body as { vmId?: string } | null | undefined)?.vmId // as the client sends it
+  if (vmId === undefined) return
+  const end = await use.begin(vmId)
+  if (answer.closed) end()
+  else answer.once('close', end)
 }
 
 function operationsOf({ compute, env }: NodeAgentParts): Operations {

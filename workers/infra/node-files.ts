@@ -168,6 +168,11 @@ function nodeFull(): BerthError {
   )
 }
 
+/** The VM that a transfer is for; undefined for any other request of the agent. */
+export function vmOfTransfer(request: FastifyRequest): string | undefined {
+  return request.routeOptions.url === transfersPath ? requestOf<FilePlace>(request).vmId : undefined
+}
+
 function requestOf<Request>(request: FastifyRequest): Request {
   const { request: text } = request.query as { request: string } // as the client sends it
   return JSON.parse(text) as Request

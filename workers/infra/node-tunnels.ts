@@ -12,6 +12,7 @@ import { isStoredId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { joinConnections } from '#src/drivers/joined-connections.ts'
+import type { VmUse } from './vms/use.ts'
 
 const portMax = 65_535
 
@@ -19,6 +20,7 @@ const portMax = 65_535
 export type TunnelParts = {
   /** @throws BerthError unauthorized */
   checkToken(authorization: string | undefined): void
+  use: Pick<VmUse, 'begin'>
   /** @throws BerthError vm_unreachable */
   findMachine(vmId: string): Machine
 }
@@ -30,7 +32,7 @@ export type Tunnels = {
 }
 
 /** Takes the upgrades of this server. */
-export function serveTunnels(server: Server, { checkToken, findMachine }: TunnelParts): Tunnels {
+export function serveTunnels(server: Server, { checkToken, use, findMachine }: TunnelParts): Tunnels {
   const toPostgres = createCrowd('The database', limits.tunnelsPerVm, limits.tunnelsPerNode)
   const toPorts = createCrowd('The VM', limits.portTunnelsPerVm, limits.portTunnelsPerNode)
   const dial = createDial()
@@ -45,6 +47,9 @@ export function serveTunnels(server: Server, { checkToken, findMachine }: Tunnel
         throw new BerthError('invalid_request', 'The node knows no such upgrade.')
       const vmId = searchParams.get('vm') ?? ''
       if (!isStoredId(vmId)) throw new BerthError('invalid_request', 'The node knows no such VM.')
+      const end = await use.begin(vmId)
+      if (caller.closed) return end()
+      caller.once('close', end)
       const machine = findMachine(vmId)
       const port = portIn(searchParams.get('port'), machine)
       ;(port === null ? toPostgres : toPorts).enter(machine, caller)

@@ -16,7 +16,7 @@ import { noteVmChange } from '#src/resources/infra/vms/purposes.ts'
 import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
-import { endProcessesOf } from '#src/resources/infra/vms/processes.ts'
+import { endProcessesOf } from '#src/resources/infra/vms/process-records.ts'
 import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { countBootFailure, explainBoot, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
@@ -28,6 +28,7 @@ import type { Checkouts } from './machine-secrets.ts'
 import { hostnameOf, machineId, specOf } from './machine-specs.ts'
 import type { ProjectNetworks } from './project-networks.ts'
 import { inTurns } from './turns.ts'
+import type { VmUse } from './vms/use.ts'
 
 /** More steps than any VM needs from one steady status to the next. */
 const stepsMax = 12
@@ -44,6 +45,7 @@ export type VmWork = {
   checkouts: Checkouts
   env: GuestEnv
   networks: ProjectNetworks
+  use: VmUse
   nodeId: string
   workerNumber: number
 }
@@ -74,9 +76,9 @@ async function takeStep(work: VmWork, vm: Vm): Promise<boolean> {
     case 'resuming':
       return resume(work, vm)
     case 'stopping':
-      return stop(work, vm)
+      return rest(work, vm, stop)
     case 'pausing':
-      return pause(work, vm)
+      return rest(work, vm, pause)
     case 'deleting':
       return remove(work, vm)
     case 'running':
@@ -144,11 +146,22 @@ async function stop(work: VmWork, vm: Vm): Promise<boolean> {
   return true
 }
 
+/** Brings a VM to rest; where nobody has asked for that, nobody begins to use it meanwhile, even if a worker before has begun this. */
+async function rest(work: VmWork, vm: Vm, how: typeof stop): Promise<boolean> {
+  if (!vm.sleeps) return how(work, vm)
+  await work.use.close(vm.id, async () => true)
+  try {
+    return await how(work, vm)
+  } finally {
+    work.use.open(vm.id)
+  }
+}
+
 async function pause(work: VmWork, vm: Vm): Promise<boolean> {
   work.networks.leave(vm.id)
   try {
     await work.compute.pause(machineId(vm))
-    await move(work, vm, 'paused')
+    await move(work, vm, 'paused', { reason: vm.sleeps ? vm.statusReason : null })
   } catch (error) {
     log.warn({ vm: encodeId('vm', vm.id), err: error }, 'a VM could not be paused')
     await move(work, vm, 'error', { reason: 'Its memory could not be saved.' })
@@ -160,6 +173,7 @@ async function remove(work: VmWork, vm: Vm): Promise<boolean> {
   work.egress.dropMachine(machineId(vm))
   work.env.forget(vm.id)
   work.networks.leave(vm.id)
+  work.use.open(vm.id)
   await work.compute.destroy(machineId(vm))
   await endVm(work.services, vm, vm.folderId ? usedMb(folderDiskPlace(work.services.config.dataDir, vm.folderId)) : 0)
   return false

@@ -1,7 +1,7 @@
 /** What becomes of a request: who it is for, whether it may go there, and its exchange with that target. */
 import { log } from '#src/platform/log.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
-import type { FunctionUse } from '../functions/use.ts'
+import type { Use } from '#src/platform/caches/reported-use.ts'
 import { Exchange, type ExchangeEnds, type Late } from './exchanges.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { refused } from './metrics.ts'
@@ -24,7 +24,7 @@ export type ServingOptions = {
   pools: Pools
   tenants: Tenants
   /** Where the use of functions is noted. */
-  functions?: { use: FunctionUse } | undefined
+  functions?: { use: Use } | undefined
   guard?: Guard | undefined
   /** What to answer an ACME authority at `/.well-known/acme-challenge/<token>`; null when nobody asked for that. */
   answerChallenge?: ((host: string, token: string) => Promise<string | null>) | undefined

@@ -7,7 +7,7 @@ import type { Route } from '#src/resources/infra/routes.ts'
 /** A function, and the organization that it is started for; by their stored ids. */
 export type FunctionRef = { functionId: string; organizationId: string }
 
-/** A port of a VM, or a function, by their stored ids. `wakes`: a VM that sleeps is woken. */
+/** A port of a VM, or a function, by their stored ids. `wakes`: a VM that its user paused is woken, too. */
 export type Target = { kind: 'vm'; vmId: string; port: number; wakes?: boolean } | ({ kind: 'function' } & FunctionRef)
 
 /**

@@ -6,7 +6,7 @@ import type { PieceTurns } from '#src/drivers/small-pieces.ts'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
-import type { FunctionUse } from '../functions/use.ts'
+import type { Use } from '#src/platform/caches/reported-use.ts'
 import type { AnswerHead } from './answer-heads.ts'
 import { AnswerReader, type AnswerTaker } from './answers.ts'
 import { writeHead } from './client-answers.ts'
@@ -29,7 +29,7 @@ export type UpgradeOptions = {
   /** Of targets that answer in many small chunks. */
   turns: Pick<PieceTurns, 'pay'>
   limits: SocketLimits
-  functions?: { use: FunctionUse } | undefined
+  functions?: { use: Use } | undefined
 }
 
 /** The open web sockets. */

@@ -3,24 +3,27 @@
  * reached while Postgres is away.
  */
 import type { Duplex } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { nodeClient } from '#src/drivers/node.ts'
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { idleVmLimits } from '#src/platform/limits/idle-vms.ts'
 import type { Services } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import { isWakeable } from '#src/resources/infra/vms/waking.ts'
 import { findVmPlace, vmTopic, type VmPlace } from '#src/resources/infra/vms/places.ts'
 import { restingRefusal, TargetRefusal } from './targets.ts'
 
-/** Opens a connection to a port of a VM. @param wakes whether a VM that sleeps is woken. @throws TargetRefusal; BerthError as NodeClient.tunnel */
+/** Opens a connection to a port of a VM. @param wakes whether one that its user paused is woken, too. @throws TargetRefusal; BerthError as NodeClient.tunnel */
 export type ReachVm = (vmId: string, port: number, wakes?: boolean) => Promise<Duplex>
 
-/** Makes a VM run that does not, and waits until it does. @throws TargetRefusal, BerthError */
-export type WakeVm = (vmId: string) => Promise<void>
+/** Makes a VM run that does not, and waits until it does. @param evenPaused as isWakeable. @throws TargetRefusal, BerthError */
+export type WakeVm = (vmId: string, evenPaused: boolean) => Promise<void>
 
 const placesMax = 50_000
 /** Where a VM is stays remembered for so long without a notice; while Postgres is away, for good. */
 const rememberedMs = 3_600_000
+const againMs = 100
 
 /** Makes the way. @param wake without it, a VM that does not run is not woken. */
 export function createVmReach(services: Services, wake?: WakeVm): ReachVm {
@@ -43,12 +46,14 @@ export function createVmReach(services: Services, wake?: WakeVm): ReachVm {
 
   async function reachOnce(vmId: string, port: number, wakes: boolean): Promise<Duplex> {
     let place = await placeOf(vmId)
-    if (place.status !== 'running') {
-      if (!wake || !wakes || !isWakeable(place.status)) throw restingRefusal(place.status)
-      await wake(vmId)
+    const rested = place.status !== 'running'
+    if (rested) {
+      if (!wake || !(wakes || place.sleeps) || !isWakeable(place, wakes)) throw restingRefusal(place.status)
+      await wake(vmId, wakes)
       place = await readPlace(vmId) // the notice may come later
     }
-    return nodeClient(place.nodeAgentUrl, token).tunnel({ vmId, port })
+    const open = (): Promise<Duplex> => nodeClient(place.nodeAgentUrl, token).tunnel({ vmId, port })
+    return rested ? whenListening(open) : open()
   }
 
   return async (vmId, port, wakes = false) => {
@@ -60,5 +65,18 @@ export function createVmReach(services: Services, wake?: WakeVm): ReachVm {
       if (place.status === 'running') throw error
       return reachOnce(vmId, port, wakes)
     }
+  }
+}
+
+/** A server that starts with its VM listens a moment after it. @throws BerthError as NodeClient.tunnel */
+async function whenListening(open: () => Promise<Duplex>): Promise<Duplex> {
+  for (const sinceMs = performance.now(); ; ) {
+    try {
+      return await open()
+    } catch (error) {
+      const isEarly = error instanceof BerthError && error.code === 'upstream_error'
+      if (!isEarly || performance.now() - sinceMs > idleVmLimits.listenSeconds * 1000) throw error
+    }
+    await pause(againMs)
   }
 }

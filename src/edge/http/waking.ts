@@ -1,8 +1,8 @@
-/** Wakes VMs for the requests of entries that want it: once for all that wait, and for a limited time. */
+/** Wakes VMs for requests: once for all that wait, and for a limited time. */
 import { BerthError } from '#src/platform/errors.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import type { Services } from '#src/platform/services.ts'
-import { wakeVm } from '#src/resources/infra/vms/waking.ts'
+import { isWakeable, wakeVm } from '#src/resources/infra/vms/waking.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import { createWaking } from '../waking.ts'
 import { restingRefusal, TargetRefusal } from './targets.ts'
@@ -12,15 +12,15 @@ const againSeconds = 5
 
 /** Makes what wakes them. */
 export function createVmWaking(services: Services): WakeVm {
-  const wake = createWaking((vmId) => wakeVm(services, vmId))
+  const wake = createWaking((_key, vmId: string, evenPaused: boolean) => wakeVm(services, vmId, evenPaused))
   const waiting = new Map<string, number>()
-  return async (vmId) => {
+  return async (vmId, evenPaused) => {
     const others = waiting.get(vmId) ?? 0
     if (others >= proxyLimits.wakeWaitersMax) throw busy()
     waiting.set(vmId, others + 1)
     try {
-      const vm = await wake(vmId)
-      if (vm?.status !== 'running') throw stillResting(vm)
+      const vm = await wake(`${vmId} ${evenPaused}`, vmId, evenPaused)
+      if (vm?.status !== 'running') throw stillResting(vm, evenPaused)
     } catch (error) {
       throw error instanceof BerthError ? refusalOf(error) : error
     } finally {
@@ -31,8 +31,9 @@ export function createVmWaking(services: Services): WakeVm {
   }
 }
 
-function stillResting(vm: Vm | undefined): TargetRefusal {
-  return restingRefusal(vm?.status === 'paused' || vm?.status === 'pausing' ? 'resuming' : (vm?.status ?? 'deleted'))
+/** One that could have been woken was too slow; one that could not stays as it is. */
+function stillResting(vm: Vm | undefined, evenPaused: boolean): TargetRefusal {
+  return restingRefusal(vm && isWakeable(vm, evenPaused) ? 'resuming' : (vm?.status ?? 'deleted'))
 }
 
 /** Strangers learn nothing of an organization's limits. */

@@ -463,7 +463,7 @@ export type Tables = {
   }
   vm_processes: {
     id: string; vmId: string; command: string; status: string; exitCode: number | null; startedAt: string
-    finishedAt: string | null
+    finishedAt: string | null; endsAt: string | null
   }
   vm_skills: {
     vmId: string; skillVersionId: string; placedAt: string
@@ -476,6 +476,7 @@ export type Tables = {
     bootFailures: number; envGeneration: number; eventPosition: number; createdAt: string; updatedAt: string
     startedAt: string | null; stoppedAt: string | null; expiresAt: string | null; deletedAt: string | null
     ownerUserId: string | null; purpose: string | null; projectId: string | null; codeHostLinkId: string | null
+    idleSeconds: number | null; idleAction: string; activeAt: string; sleeps: boolean
   }
   webhook_attempts: {
     deliveryId: string; number: number; endpointId: string; position: number; status: string; startedAt: string

@@ -48,7 +48,7 @@ export async function syncSession(call: Call, vmId: string): Promise<SessionChan
 /** Removes the session from the VM. A VM that is not running has none, because it is kept in memory only. */
 export async function removeSession(call: Call, vmId: string): Promise<SessionChange> {
   try {
-    const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
+    const vm = await reachVm(call, vmId, 'sessions-in-vm:write', { wakes: false })
     const { removed } = await vm.node.call('removeSession', { vmId: vm.id }, { silenceMs: callSilenceMs })
     return { status: removed ? 'removed' : 'not_present', warning: null }
   } catch (error) {
@@ -62,7 +62,7 @@ export async function removeSession(call: Call, vmId: string): Promise<SessionCh
  * gives it the account that they have connected since; others only refresh what it has.
  */
 export async function refreshSystem(call: Call, vmId: string): Promise<SessionChange> {
-  const vm = await reachVm(call, vmId, 'env:write', 'service_unavailable')
+  const vm = await reachVm(call, vmId, 'env:write', { ifNotRunning: 'service_unavailable' })
   const { isNew, link, envGeneration } = await transaction(call.db, async (tx) => {
     const row = await lockVm(tx, vm.scope, vmId, 'update')
     const isOwn = vm.scope.userId !== null && vm.scope.userId === row.userId

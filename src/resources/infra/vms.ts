@@ -24,6 +24,7 @@ import { readNetworkPolicy } from './vms/network-policies.ts'
 import { checkName, insertVm, readMetadata, type VmOrder } from './vms/orders.ts'
 import { isWithin, reachesFurther } from './vms/reach.ts'
 import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
+import { keepAsleep, readIdle, type GivenIdle } from './vms/sleep.ts'
 import { addEvent, adviceToRun } from './vms/states.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
@@ -166,7 +167,7 @@ export async function requestStatus(call: Call, publicId: string, wanted: Wanted
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
     await spendLifecycle(call, vm.id)
-    if (vm.status === wanted) return vm
+    if (vm.status === wanted) return vm.sleeps ? keepAsleep(tx, vm.id) : vm
     const moved = await moveTowards(call, tx, vm, wanted)
     if (!moved) throw wrongStatus(vm, wanted)
     return moved
@@ -184,13 +185,13 @@ function wrongStatus({ status }: Vm, wanted: WantedStatus): BerthError {
 }
 
 /**
- * Sets the name, metadata or network policy; a new policy applies to a running VM immediately.
+ * Sets the name, metadata, idle time or network policy; a new policy applies to a running VM immediately.
  * @throws BerthError not_found, invalid_request; forbidden for the token inside a VM that would open more.
  */
 export async function updateVm(
   call: Call,
   publicId: string,
-  input: { name?: string | null; metadata?: unknown; networkPolicy?: unknown },
+  input: { name?: string | null; metadata?: unknown; networkPolicy?: unknown } & GivenIdle,
 ): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   await checkStorage(call, scope.organizationId, 'definitions')
@@ -200,11 +201,13 @@ export async function updateVm(
     checkName(name)
     const metadata = input.metadata === undefined ? vm.metadata : readMetadata(input.metadata)
     const policy = input.networkPolicy === undefined ? vm.networkPolicy : readNetworkPolicy(input.networkPolicy)
+    const { idleSeconds, idleAction } = readIdle(input, vm)
     if (scope.vmId !== null && !isWithin(policy, vm.networkPolicy)) throw reachesFurther()
     const changed = await getOne<Vm>(
       tx,
       sql`
-      update vms set name = ${name}, metadata = ${JSON.stringify(metadata)}, network_policy = ${JSON.stringify(policy)}, updated_at = now(), event_position = event_position + 1
+      update vms set name = ${name}, metadata = ${JSON.stringify(metadata)}, network_policy = ${JSON.stringify(policy)}, idle_seconds = ${idleSeconds}, idle_action = ${idleAction},
+        active_at = now(), updated_at = now(), event_position = event_position + 1
       where id = ${vm.id} returning *`,
     )
     await addEvent(tx, changed)

@@ -29,7 +29,7 @@ const pages: Readonly<Record<string, { title: string; areas: readonly string[] }
   },
   vms: {
     title: 'VMs, functions and builds',
-    areas: ['VMs', 'Files', 'Functions', 'Builds', 'Uploads', 'Code host', 'Pushes'],
+    areas: ['VMs', 'Idle vms', 'Files', 'Functions', 'Builds', 'Uploads', 'Code host', 'Pushes'],
   },
   databases: {
     title: 'databases',

@@ -183,6 +183,8 @@ export const additiveKeys: Readonly<Record<string, readonly string[]>> = {
     'memory_mb',
     'disk_mb',
     'ttl_seconds',
+    'idle_seconds',
+    'idle_action',
     'metadata',
     'network_policy',
     'project_id',

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createFunctionUse } from '#src/edge/functions/use.ts'
+import { createReportedUse } from '#src/platform/caches/reported-use.ts'
 import { TargetRefusal, type Target } from '#src/edge/http/targets.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { until } from '../../support/until.ts'
@@ -195,7 +195,7 @@ test('a function is in use while a request, a stream or a web socket is open, an
 
 test('use is told at once when it begins, and then as long as it lasts', async () => {
   const told: string[][] = []
-  const use = createFunctionUse((ids) => void told.push([...ids].sort()), 200)
+  const use = createReportedUse((ids) => void told.push([...ids].sort()), 200)
   use.begin('a')
   use.begin('a')
   use.begin('b')

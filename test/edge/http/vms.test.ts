@@ -15,7 +15,7 @@ import type { Route } from '#src/resources/infra/routes.ts'
 import { openNodeAgent, type NodeAgent } from '#workers/infra/node-agent.ts'
 import type { GuestEnv } from '#workers/infra/guest-env.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
-import { makeSilentNode, makeVmRow } from '../../support/makers.ts'
+import { makeSilentNode, makeVmRow, unnotedUse } from '../../support/makers.ts'
 import { startTestPostgres, type TestPostgres } from '../../support/postgres.ts'
 
 let postgres: TestPostgres
@@ -41,6 +41,7 @@ beforeAll(async () => {
       'find'
     > as Compute,
     env: {} as GuestEnv,
+    use: unnotedUse,
     socketPath,
   })
   server = createServer((socket) => void socket.end('here')).listen(0, '127.0.0.1')
@@ -103,6 +104,19 @@ test.each(['paused', 'stopped'])(
     const vmId = await makeVm(status)
     const waking = createVmReach(berth.services, () => Promise.reject(new Error('it was woken')))
     await expect(waking(vmId, port, status === 'stopped')).rejects.toMatchObject({ kind: 'sleeping' })
+  },
+)
+
+test.each(['paused', 'stopped'])(
+  'a VM that is %s because nobody used it is woken, whatever the entry says',
+  async (status) => {
+    const vmId = await makeVm(status)
+    await change(berth.services.db, sql`update vms set sleeps = true where id = ${vmId}`)
+    const waking = createVmReach(berth.services, async (id, evenPaused) => {
+      expect(evenPaused).toBe(false)
+      await change(berth.services.db, sql`update vms set status = 'running', sleeps = false where id = ${id}`)
+    })
+    expect(await textOf(await waking(vmId, port))).toBe('here')
   },
 )
 

@@ -14,12 +14,13 @@ import { until } from '../../support/until.ts'
 let berth: Berth
 let token: string
 let node: string
-let wake: WakeVm
+let wake: (vmId: string) => ReturnType<WakeVm>
 beforeAll(async () => {
   berth = await startBerth()
   token = await berth.token()
   node = await makeSilentNode(berth.services.db)
-  wake = createVmWaking(berth.services)
+  const waking = createVmWaking(berth.services)
+  wake = (vmId) => waking(vmId, true)
 })
 afterAll(() => berth.stop())
 

@@ -18,6 +18,7 @@ import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { GuestEnv } from '#workers/infra/guest-env.ts'
 import { openNodeAgent } from '#workers/infra/node-agent.ts'
 import { vmIdOf } from '#workers/infra/machine-specs.ts'
+import { unnotedUse } from '../../support/makers.ts'
 import { newSpec, startNode, type TestNode } from '../../support/compute.ts'
 import { until } from '../../support/until.ts'
 
@@ -73,6 +74,7 @@ test(
       services: { sealer } as Background, // no operation is called
       compute: node.compute,
       env: {} as GuestEnv,
+      use: unnotedUse,
       socketPath,
     })
     const client = nodeClient(`unix:${socketPath}`, sealer.derive(nodeTokenPurpose))

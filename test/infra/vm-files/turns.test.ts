@@ -15,6 +15,7 @@ import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { GuestEnv } from '#workers/infra/guest-env.ts'
 import { openNodeAgent, type NodeAgent } from '#workers/infra/node-agent.ts'
+import { unnotedUse } from '../../support/makers.ts'
 import { until } from '../../support/until.ts'
 
 const sealer = createSealer([Buffer.alloc(32, 1)])
@@ -34,6 +35,7 @@ beforeEach(async () => {
     services: { sealer } as Background, // no operation is called
     compute: { find: () => machine } as Pick<Compute, 'find'> as Compute,
     env: {} as GuestEnv,
+    use: unnotedUse,
     socketPath: join(folder, 'node.sock'),
   })
   node = nodeClient(`unix:${join(folder, 'node.sock')}`, sealer.derive(nodeTokenPurpose))

@@ -6,7 +6,7 @@ import { setFolderUse } from '#src/resources/infra/folders.ts'
 import { holdsMemory, reserveRoom } from '#src/resources/infra/organization-room.ts'
 import type { EndReason } from '#src/resources/infra/usage.ts'
 import { forgetVariables } from '#src/resources/infra/vm-env.ts'
-import { forgetProcessesOf } from './processes.ts'
+import { forgetProcessesOf } from './process-records.ts'
 import { noteVmChange } from './purposes.ts'
 import type { Vm, VmStatus } from './rows.ts'
 import { moveVm } from './states.ts'
@@ -53,6 +53,7 @@ export async function endVm(
 /**
  * Moves a locked VM towards a status, in the caller's transaction; undefined when that is not possible. A stopped VM
  * has released its memory, so a start reserves it again.
+ * @param sleeps nobody used it, or somebody came again: then whoever comes next wakes it too.
  * @throws BerthError as reserveRoom; then nothing is changed.
  */
 export async function moveTowards(
@@ -61,12 +62,13 @@ export async function moveTowards(
   vm: Vm,
   wanted: WantedStatus,
   reason: string | null = null,
+  sleeps = false,
 ): Promise<Vm | undefined> {
   const next = nextStatus(vm.status, wanted)
   if (!next) return undefined
   if (wanted === 'running' && !holdsMemory(vm))
     await reserveRoom(services, tx, vm.organizationId, { memoryMb: vm.memoryMb }, vm.nodeId)
-  const moved = await moveVm(tx, services, vm.id, next, { usageEnd: 'request', wanted, reason })
+  const moved = await moveVm(tx, services, vm.id, next, { usageEnd: 'request', wanted, reason, sleeps })
   if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
   return moved
 }

@@ -21,6 +21,7 @@ import { reconcileVm } from './lifecycle.ts'
 import { readNetworkPolicy } from './network-policies.ts'
 import { isWithin, ownVm, reachesFurther } from './reach.ts'
 import type { NetworkPolicy, Vm } from './rows.ts'
+import { neverIdle, readIdle, type GivenIdle } from './sleep.ts'
 import { addEvent, tellOfVm } from './states.ts'
 
 /** The input to create a VM; absent and null mean the default. Units are in the names. */
@@ -42,7 +43,7 @@ export type VmOrder = {
   networkPolicy?: unknown
   ttlSeconds?: number | null
   projectId?: string | null
-}
+} & GivenIdle
 
 const sizes = {
   vcpuCount: z.int().min(1).max(16),
@@ -86,6 +87,7 @@ export async function insertVm(
   const externalRef = readExternalRef(order.externalRef)
   if (typeof order.ttlSeconds === 'number')
     wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
+  const { idleSeconds, idleAction } = readIdle(order, neverIdle)
   const template = await readTemplate(tx, scope, order.templateId)
   const { projectId = null } = order
   const project = projectId === null ? null : await readProject(tx, scope, projectId)
@@ -108,10 +110,10 @@ export async function insertVm(
     tx,
     sql`
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
-      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at, project_id, code_host_link_id)
+      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at, project_id, code_host_link_id, idle_seconds, idle_action)
     values (${id}, ${scope.organizationId}, ${scope.userId}, ${own?.userId ?? null}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
       ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${JSON.stringify(policy)},
-      ${sealedRepos}, ${Object.keys(env).length > 0 || link ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second', ${project?.id ?? null}, ${link?.id ?? null})
+      ${sealedRepos}, ${Object.keys(env).length > 0 || link ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second', ${project?.id ?? null}, ${link?.id ?? null}, ${idleSeconds}, ${idleAction})
     returning *`,
   )
   await writeVariables(call, tx, id, 'provision', env, 'secret')

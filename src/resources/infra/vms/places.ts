@@ -2,8 +2,8 @@
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Vm } from './rows.ts'
 
-/** The status of a VM, and the address of the worker that has it. */
-export type VmPlace = { status: Vm['status']; nodeAgentUrl: string }
+/** The status of a VM, whether it rests because nobody used it, and the address of the worker that has it. */
+export type VmPlace = Pick<Vm, 'status' | 'sleeps'> & { nodeAgentUrl: string }
 
 /** The topic of notices about VMs; the id is the VM's. */
 export const vmTopic = 'vm'
@@ -13,7 +13,7 @@ export async function findVmPlace(db: Db, id: string): Promise<VmPlace | undefin
   return findOne<VmPlace>(
     db,
     sql`
-    select v.status, n.agent_url as node_agent_url from vms v join nodes n on n.id = v.node_id
+    select v.status, v.sleeps, n.agent_url as node_agent_url from vms v join nodes n on n.id = v.node_id
     where v.id = ${id} and v.purpose is distinct from 'database' and v.status <> 'deleted'`,
   )
 }

@@ -5,25 +5,14 @@ import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import type { Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
-import { change, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
+import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { states, transition, transitionAll } from '#src/platform/states.ts'
-import type { Row } from '#src/platform/postgres/rows.ts'
 import type { ExecRequest, OutputChunk, ProcessReport } from '#src/drivers/node.ts'
 import { reachVm, type RunningVm } from './access.ts'
+import { finishProcess, type VmProcess } from './process-records.ts'
 import { knownVms } from './rows.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
-/** The statuses of a process's record: the first reported end wins. */
-export const processStates = states<'running' | 'exited' | 'killed'>('vm_processes', 'process', {
-  running: ['exited', 'killed'],
-  exited: [],
-  killed: [],
-})
-
-/** A process's record. */
-export type VmProcess = Row<'vm_processes', { status: 'running' | 'exited' | 'killed' }>
 /** A record with the last MiB of each output stream; empty when its VM is no longer running. */
 export type VmProcessOutput = VmProcess & { stdout: string; stderr: string }
 
@@ -42,7 +31,9 @@ export async function startProcess(call: Call, vm: RunningVm, request: ExecReque
   const shown = [request.command, ...(request.args ?? [])].join(' ').slice(0, commandCharactersShown)
   await checkRunning(call.db, vm.id)
   await checkStorage(call, vm.scope.organizationId, 'logs')
-  await sql`insert into vm_processes (id, vm_id, command, status) values (${id}, ${vm.id}, ${shown}, 'running')`.execute(
+  const endsSeconds = request.timeoutMs === 0 ? null : request.timeoutMs / 1000
+  await sql`insert into vm_processes (id, vm_id, command, status, ends_at)
+    values (${id}, ${vm.id}, ${shown}, 'running', now() + ${endsSeconds}::float8 * interval '1 second')`.execute(
     call.db,
   )
   try {
@@ -188,42 +179,6 @@ async function* outputAfter(
   }
 }
 
-/** Marks a record as ended; the first report wins. */
-export async function finishProcess(
-  db: Db,
-  id: string,
-  end: { status: 'exited' | 'killed'; exitCode: number | null },
-): Promise<void> {
-  await transaction(db, async (tx) => {
-    const moved = await transition(
-      tx,
-      processStates,
-      id,
-      end.status,
-      sql`exit_code = ${end.exitCode}, finished_at = now()`,
-    )
-    if (moved) await publish(tx, 'vm_process', id)
-  })
-}
-
-/** Ends every running record of a stopped VM, because its processes ended with it. */
-export async function endProcessesOf(db: Db, vmId: string): Promise<void> {
-  await transitionAll(db, processStates, sql`vm_id = ${vmId}`, 'killed', sql`finished_at = now()`)
-}
-
-/** Deletes every record of a deleted VM. */
-export async function forgetProcessesOf(tx: Tx, vmId: string): Promise<void> {
-  await change(tx, sql`delete from vm_processes where vm_id = ${vmId}`)
-}
-
-/** Deletes the records of processes that ended more than 24 hours ago. */
-export async function forgetProcesses(db: Db): Promise<number> {
-  return change(
-    db,
-    sql`delete from vm_processes where finished_at < now() - ${limits.processRecordHours} * interval '1 hour'`,
-  )
-}
-
 async function findRecord(call: Call, vmId: string, processId: string): Promise<VmProcess> {
   const scope = allow(call.caller, 'inside-vms:read')
   const vm = decodeId('vm', vmId) ?? null
@@ -237,7 +192,7 @@ async function findRecord(call: Call, vmId: string, processId: string): Promise<
 /** The guest's report about a process; undefined when its VM is not running. */
 async function readFromGuest(call: Call, vmId: string, record: VmProcess): Promise<ProcessReport | undefined> {
   try {
-    const vm = await reachVm(call, vmId, 'inside-vms:read')
+    const vm = await reachVm(call, vmId, 'inside-vms:read', { wakes: false })
     return await vm.node.call('readProcess', { vmId: vm.id, processId: record.id }, { silenceMs: callSilenceMs })
   } catch (error) {
     if (error instanceof BerthError && (error.code === 'invalid_request' || error.code === 'not_found'))

@@ -32,11 +32,15 @@ export type Vm = Row<
     desiredStatus: 'running' | 'stopped' | 'paused' | 'deleted'
     endReason: EndReason | null
     purpose: 'database' | 'function' | null
+    idleAction: IdleAction
     metadata: Record<string, unknown>
     networkPolicy: NetworkPolicy
     warnings: string[]
   }
 >
+
+/** What becomes of a VM that nobody uses for its idle time. */
+export type IdleAction = 'pause' | 'stop'
 
 /** A boot is tried this often before the VM is left in `error`. */
 export const bootTriesMax = 3
@@ -82,7 +86,7 @@ export function knownVms(scope: Scope | Reach): RawBuilder<boolean> {
 
 /** Records that a VM's variables changed: its node pushes them before the next command. */
 export async function noteEnvChange(tx: Tx, id: string): Promise<void> {
-  await change(tx, sql`update vms set env_generation = env_generation + 1 where id = ${id}`)
+  await change(tx, sql`update vms set env_generation = env_generation + 1, active_at = now() where id = ${id}`)
 }
 
 /** Takes the VMs of a project out of it: the deleted ones, and those of databases that have left it. */

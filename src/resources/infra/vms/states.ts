@@ -46,6 +46,7 @@ export const steadyStatuses: readonly VmStatus[] = ['running', 'stopped', 'pause
  * @property wanted the new desired status; earlier boot failures no longer count.
  * @property endReason why it is deleted.
  * @property machine the machine it runs as.
+ * @property sleeps with `wanted`: nobody asked for this, but nobody used it, or somebody came again.
  */
 export type Move = {
   reason?: string | null
@@ -53,6 +54,7 @@ export type Move = {
   wanted?: Vm['desiredStatus']
   endReason?: EndReason
   machine?: VmMachine
+  sleeps?: boolean
 }
 
 /** The address of a VM's machine, its folder, and the problems in preparing its guest, once that is done. */
@@ -166,10 +168,10 @@ export async function addEvent(
   await publish(tx, vmTopic, vm.id)
 }
 
-function assignments(to: VmStatus, { wanted, endReason, machine }: Move): RawBuilder<unknown> {
+function assignments(to: VmStatus, { wanted, endReason, machine, sleeps = false }: Move): RawBuilder<unknown> {
   const parts = [
     ...(wanted ? [sql`desired_status = ${wanted}`] : []),
-    ...(wanted || to === 'running' ? [sql`boot_failures = 0`] : []),
+    ...(wanted || to === 'running' ? [sql`boot_failures = 0, sleeps = ${sleeps}`] : []),
     ...(endReason ? [sql`end_reason = ${endReason}`] : []),
     ...(machine ? [sql`ip_address = ${machine.address}, folder_id = ${machine.folderId}, stopped_at = null`] : []),
     // By now the repositories are cloned, or never will be.

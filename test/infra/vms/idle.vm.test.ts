@@ -1,0 +1,128 @@
+/** VMs that nobody uses, on a whole `npm start`: they sleep, requests and commands wake them, and kill -9 changes nothing. */
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startInstallation, type Installation } from '../../support/installation.ts'
+import { until } from '../../support/until.ts'
+
+const limitMs = 180_000
+const idleSeconds = 10
+let berth: Installation
+let token: string
+let vm: string
+let host: string
+beforeAll(async () => {
+  berth = await startInstallation({ BERTH_VM_POOL: '0' })
+  token = await berth.token()
+  const made = await call('POST', '', { idle_seconds: idleSeconds })
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  vm = made.body['vm_id'] as string
+  // What init starts is there after a stop, too.
+  const line = '::respawn:/usr/bin/python3 -m http.server 8080 --bind 127.0.0.1 --directory /srv'
+  await exec(`echo here | sudo tee /srv/index.html && echo '${line}' | sudo tee -a /etc/inittab && sudo kill -HUP 1`)
+  const proxy = await fetch(`${berth.url}/api/v1/proxies`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ vm_id: vm, service_name: 'web', vm_port: 8080 }),
+  })
+  host = new URL(((await proxy.json()) as { external_url: string }).external_url).hostname
+  await until('the server listens', async () => (await ask()).status === 200)
+}, 400_000)
+afterAll(() => berth?.stop(), 60_000)
+
+type Body = Record<string, unknown>
+async function call(method: string, path: string, body?: unknown): Promise<{ status: number; body: Body }> {
+  const answer = await fetch(`${berth.url}/api/v1/vms${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, body: (text ? JSON.parse(text) : {}) as Body }
+}
+async function exec(command: string): Promise<string> {
+  const answer = await call('POST', `/${vm}/envd/exec`, { command })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body['stdout'] as string
+}
+/** Asks for the page as the ingress serves it. */
+async function ask(): Promise<{ status: number; text: string }> {
+  const asking = request({ host: '127.0.0.1', port: berth.httpPort, headers: { host }, agent: false })
+  asking.end()
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const piece of answer.setEncoding('utf8') as AsyncIterable<string>) text += piece
+  return { status: answer.statusCode ?? 0, text }
+}
+const statusOf = async (): Promise<unknown> => (await call('GET', `/${vm}`)).body['status']
+const toBe = (status: string) => until(`the VM is ${status}`, async () => (await statusOf()) === status, 60_000)
+/** How often it began to run, and whether its time is counted now. */
+async function usage(): Promise<{ sessions: number; isOpen: boolean }> {
+  const answer = await fetch(`${berth.url}/api/v1/usage`, { headers: { authorization: `Bearer ${token}` } })
+  const { sessions } = (await answer.json()) as { sessions: { ended_at: string | null }[] }
+  return { sessions: sessions.length, isOpen: sessions.some(({ ended_at }) => ended_at === null) }
+}
+const here = { status: 200, text: 'here\n' }
+
+test(
+  'an idle VM is paused and costs nothing, and five requests at once wake it with its memory',
+  async () => {
+    const since = await exec('date +%s > /dev/shm/since; cat /dev/shm/since')
+    await toBe('paused')
+    expect(await usage()).toEqual({ sessions: 1, isOpen: false })
+    expect(await Promise.all(Array.from({ length: 5 }, ask))).toEqual(Array(5).fill(here))
+    expect(await exec('cat /dev/shm/since')).toBe(since)
+    expect(await usage()).toEqual({ sessions: 2, isOpen: true })
+  },
+  limitMs,
+)
+
+test(
+  'a command that runs for longer than the idle time keeps it awake, and one wakes it',
+  async () => {
+    expect(await exec(`sleep ${idleSeconds * 2}; echo done`)).toBe('done\n')
+    expect((await usage()).sessions, 'it never slept').toBe(2)
+    await toBe('paused')
+    expect(await exec('echo awake')).toBe('awake\n')
+  },
+  limitMs,
+)
+
+test(
+  'with the action stop it is stopped, and a request starts it and is answered',
+  async () => {
+    expect((await call('PATCH', `/${vm}`, { idle_action: 'stop' })).status).toBe(200)
+    await exec('touch /dev/shm/gone')
+    await toBe('stopped')
+    expect(await ask()).toEqual(here)
+    expect(await exec('ls /dev/shm')).toBe('')
+  },
+  limitMs,
+)
+
+test(
+  'its worker is killed while it falls asleep, and the next request is answered all the same',
+  async () => {
+    expect((await call('PATCH', `/${vm}`, { idle_action: 'pause' })).status).toBe(200)
+    await until('it falls asleep', async () => (await statusOf()) !== 'running', 60_000, 20)
+    expect(berth.kill('worker')).toBe(true)
+    await until('a request is answered', async () => (await ask()).status === 200, 60_000)
+    expect(await statusOf()).toBe('running')
+  },
+  limitMs,
+)
+
+test(
+  'one that its user pauses stays so, whoever asks',
+  async () => {
+    expect((await call('POST', `/${vm}/pause`)).status).toBe(200)
+    await toBe('paused')
+    expect((await ask()).status).toBe(503)
+    expect((await call('POST', `/${vm}/envd/exec`, { command: 'true' })).status).toBe(400)
+    expect(await statusOf()).toBe('paused')
+  },
+  limitMs,
+)
