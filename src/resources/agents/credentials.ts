@@ -1,4 +1,5 @@
 /** Credentials of a vault: create, list, rename, rotate, archive, delete. Secrets are write-only. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
@@ -120,6 +121,7 @@ export async function updateCredential(
         'resource_archived',
         'This credential is archived, so it cannot be changed. Create another one.',
       )
+    if (changesNothing(input)) return before
     const secrets = readNewToken(call.config, before, input.auth)
     const displayName = input.displayName === undefined ? before.displayName : readDisplayName(input.displayName)
     const metadata = mergeMetadata(before.metadata, input.metadata)

@@ -2,6 +2,7 @@
  * Deployments: an agent with everything that a run of it needs: where it works, vaults, what it is told. Create, read,
  * update, pause, archive, delete, run. They belong to people.
  */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
@@ -154,6 +155,7 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
   const schedule = readSchedule(call, fields)
   return transaction(call.db, async (tx) => {
     const seen = await readDeployment(tx, scope, publicId)
+    if (changesNothing(fields)) return lockUsable(tx, seen.id)
     // Schedules and the agent are locked before the deployment, in the order of deletions and runs.
     if (schedule !== undefined) await lockSchedulesOf(tx, seen.id)
     const agent = fields.agent === undefined ? undefined : await readStartAgent(call, tx, scope, fields.agent)

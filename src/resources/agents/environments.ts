@@ -1,4 +1,5 @@
 /** Environments: where sessions work. Create, read, update, archive, delete. Their VMs are in environments/vms.ts. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -115,6 +116,7 @@ export async function updateEnvironment(call: Call, publicId: string, fields: En
     transaction(call.db, async (tx) => {
       const before = await readEnvironment(tx, scope, publicId, sql`for no key update`)
       if (before.status === 'archived') throw environmentArchived()
+      if (changesNothing(fields)) return before
       const config = readEnvironmentConfig(fields.config, before.config)
       await checkTemplate(tx, scope, config)
       const name = fields.name === undefined ? before.name : readName(fields.name)

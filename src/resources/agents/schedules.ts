@@ -1,4 +1,5 @@
 /** Schedules: at the moments of a cron expression they start a session, with an agent or by a deployment. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { momentAt } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -99,6 +100,7 @@ export async function updateSchedule(call: Call, publicId: string, given: Schedu
   refuseNulls(given)
   return transaction(call.db, async (tx) => {
     const before = await lockSchedule(tx, scope, publicId)
+    if (changesNothing(given)) return before
     const { cron, timezone } = readCron(given.cron ?? before.cron, given.timezone ?? before.timezone)
     const enabled = given.enabled ?? before.enabled
     const overlap = given.overlap ?? before.overlap

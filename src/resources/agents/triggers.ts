@@ -1,4 +1,5 @@
 /** Triggers: events of a repository at the code host that start sessions on behalf of whoever made the trigger. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, ownedByCaller, userTokenRequired, type Scope } from '#src/platform/access.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
@@ -103,6 +104,7 @@ export async function updateTrigger(call: Call, publicId: string, input: Trigger
   return transaction(call.db, async (tx) => {
     if (proven && proven.repo.toLowerCase() !== seen.repoKey) await checkCounts(tx, scope, proven, seen.id)
     const before = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for no key update`)
+    if (changesNothing(input)) return before
     const events = input.events === undefined ? before.events : readEvents(input.events)
     const filters = readFilters(input.filters === undefined ? before.filters : input.filters, events)
     const { id: agentId, version: agentVersion } =

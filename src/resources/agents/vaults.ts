@@ -1,4 +1,5 @@
 /** Vaults: where a person keeps credentials for agents. They belong to people; API keys have no access to them. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
@@ -70,6 +71,7 @@ export async function updateVault(call: Call, publicId: string, input: VaultInpu
   return transaction(call.db, async (tx) => {
     const before = await lockVault(tx, scope, publicId)
     if (before.archivedAt) throw vaultArchived()
+    if (changesNothing(input)) return before
     const displayName =
       input.displayName === undefined ? before.displayName : readName(input.displayName, 'display_name')
     const metadata = mergeMetadata(before.metadata, input.metadata)

@@ -1,4 +1,5 @@
 /** Schedules of backups: when Berth backs a database up by itself, and how many of these backups it keeps. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -69,6 +70,7 @@ export async function updateBackupSchedule(
   const scope = allow(call.caller, 'backups:write')
   return transaction(call.db, async (tx) => {
     const before = await lockSchedule(tx, scope, publicId)
+    if (changesNothing(input)) return before
     const { cron, timezone } = readCron(input.cron ?? before.cron, input.timezone ?? before.timezone)
     const enabled = input.enabled ?? before.enabled
     const keepCount = readKept(input.keepCount, before.keepCount, limits.scheduleKeepCountMax, 'keep_count')

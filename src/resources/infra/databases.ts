@@ -1,4 +1,5 @@
 /** Managed Postgres: databases, each in a VM of its own. The work itself is done by a node: workers/infra/databases.ts. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { rootDiskMbOf } from '#src/drivers/compute/templates/database-disks.ts'
 import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts'
 import { allowInGiven } from '#src/platform/access/organizations.ts'
@@ -148,6 +149,7 @@ export async function updateDatabase(call: Call, publicId: string, input: Databa
     return await transaction(call.db, async (tx) => {
       const before = await lockDatabase(tx, scope, publicId)
       checkActive(before)
+      if (changesNothing(input)) return before
       const name = isGiven(input.name) ? readDatabaseName(input.name, 'name') : before.name
       const size = readSize(input, before)
       const settings = input.settings ? changeSettings(before.settings, input.settings) : before.settings

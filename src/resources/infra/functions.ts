@@ -2,6 +2,7 @@
  * Functions: programs that the edge starts in a VM of their own at the first request, and that sleep when nobody asks. The
  * work itself is done by nodes: workers/infra/functions.ts.
  */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, allowIn, owned, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -175,6 +176,7 @@ export async function updateFunction(call: Call, publicId: string, input: Functi
   try {
     return await transaction(call.db, async (tx) => {
       const before = await lockFunction(tx, scope, publicId)
+      if (changesNothing(input)) return before
       const name = isGiven(input.name) ? readFunctionName(input.name) : before.name
       const size = readFunctionSize(input, before)
       const idle = readIdleSeconds(input.idleSeconds, before.idleSeconds)

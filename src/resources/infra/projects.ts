@@ -1,4 +1,5 @@
 /** Projects: what belongs together. VMs reach the databases of their own project. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
@@ -55,6 +56,7 @@ export async function updateProject(call: Call, id: string, input: { name?: stri
   const scope = allow(call.caller, 'projects:write')
   return transaction(call.db, async (tx) => {
     const before = await projects.read(tx, id, owned(scope), sql`for no key update`)
+    if (changesNothing(input)) return before
     const name = input.name === undefined || input.name === null ? before.name : readName(input.name)
     return getOne<Project>(
       tx,

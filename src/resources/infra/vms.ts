@@ -1,4 +1,5 @@
 /** VMs: create, find, list, update, delete. The work itself is done by a node: see workers/infra/vms.ts. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
@@ -197,6 +198,7 @@ export async function updateVm(
   await checkStorage(call, scope.organizationId, 'definitions')
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
+    if (changesNothing(input)) return vm
     const name = input.name ?? vm.name
     checkName(name)
     const metadata = input.metadata === undefined ? vm.metadata : readMetadata(input.metadata)

@@ -1,4 +1,5 @@
 /** Outbound webhooks: the endpoints that an organization has told of what happens. */
+import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
 import { fromNow } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
@@ -89,6 +90,7 @@ export async function updateWebhookEndpoint(
   const scope = allow(call.caller, 'webhooks:write')
   return transaction(call.db, async (tx) => {
     const before = await lockEndpoint(tx, scope, publicId)
+    if (changesNothing(input)) return before
     const url = input.url === undefined ? before.url : readUrl(call.config, input.url ?? '')
     const description = input.description === undefined ? before.description : readDescription(input.description)
     const eventTypes = input.eventTypes === undefined ? before.eventTypes : readTypes(input.eventTypes)
