@@ -60,6 +60,7 @@ export const slowTests = [
   'test/doctor.test.ts', // a command, started a dozen times
   'test/edge/http/http2.test.ts', // floods, and bodies of 100 MiB
   'test/edge/http/pieces.test.ts', // clients that send as fast as they can
+  'test/edge/http/small-answers.test.ts', // a module that is mocked: nobody may have loaded it before
   'test/edge/main.test.ts', // processes that start and end
   'test/edge/strangers.test.ts', // a login for each statement that a role may try on itself
   'test/edge/postgres/changes.test.ts', // five hundred clients
