@@ -92,8 +92,6 @@ export const limits = {
   databaseSilenceSecondsMax: 120, // and how long it may say nothing
   databaseKeptDays: 7, // the data of a deleted one
   databaseEventsKept: 1000, // of one database
-  databaseRolesMax: 100, // of one database that its owner has made, in backups and for logins while it sleeps
-  databaseRolesBytes: 192 * 1024, // of what is stored of them
   databaseSleepSecondsMin: 10,
   databaseSleepSecondsMax: 30 * 86_400,
   databaseWatchSeconds: 5, // metrics of a database that somebody watches are this old

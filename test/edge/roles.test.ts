@@ -1,6 +1,7 @@
 /** Logins of roles that the owner of a database has made on its server: while that runs, and while it sleeps. */
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { databaseRoleLimits } from '#src/platform/limits/database-roles.ts'
 import { limits } from '#src/platform/limits.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
@@ -129,7 +130,10 @@ test('while the server sleeps, a right password wakes it and a wrong one does no
   expect(world.reached).toBe(reached)
   expect(await whoIs(role)).toEqual({ who: 'sleeper' })
   expect(world.reached).toBeGreaterThan(reached)
-  const many = Array.from({ length: limits.databaseRolesMax + 1 }, (_, at) => ({ ...stored, name: `r${at}` }))
+  const many = Array.from({ length: databaseRoleLimits.databaseRolesMax + 1 }, (_, at) => ({
+    ...stored,
+    name: `r${at}`,
+  }))
   await storeRoles(services, id, many)
   expect(await findStoredRoles(services, id)).toEqual([])
 })

@@ -1,6 +1,8 @@
 /** Lists in lists: what a list of parents costs does not grow with their number, and each parent has its own. */
+import type { GraphQLObjectType } from 'graphql'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { sessionColumns } from '#schema/agents/sessions/columns.ts'
+import { schema } from '#schema/schema.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
@@ -173,7 +175,8 @@ test('a list of sessions reads for each field what the session itself says of it
     deployment: '{ id }',
     source: '{ __typename }',
   }
-  for (const field of Object.keys(sessionColumns)) {
+  const shown = (schema.getType('Session') as GraphQLObjectType).getFields() // it is an object
+  for (const field of Object.keys(sessionColumns).filter((name) => name in shown)) {
     const asked = `id ${field} ${parts[field] ?? ''}`
     const { nodes } = await read(`{ parents: sessions(first: ${parentCount}) { nodes { ${asked} } } }`)
     expect(nodes).toHaveLength(parentCount)

@@ -6,7 +6,7 @@ import type { Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
 import type { Borrower } from './borrower.ts'
 import { destroyAfter, inTime } from './in-time.ts'
-import type { LoggedIn } from './logins/logged-in.ts'
+import { isOwners, type LoggedIn } from './logins/logged-in.ts'
 import { errorMessage, parameterStatus, welcome } from './protocol/messages.ts'
 import { refusalsTold } from './metrics.ts'
 import type { Pool } from './pool.ts'
@@ -208,7 +208,7 @@ export class Client implements Borrower {
     if (!this.#isDone()) return
     this.#restingSinceMs = performance.now()
     const { defaults } = this.#talk
-    if (defaults.changed && !this.admission.prepare) this.#pool.age() // strangers change nothing with which anybody else begins
+    if (defaults.changed && isOwners(this.admission)) this.#pool.age() // others change nothing with which anybody else begins
     defaults.changed = false
     this.#pool.rests()
   }

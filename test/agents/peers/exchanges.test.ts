@@ -371,7 +371,7 @@ test('an exchange is found in GraphQL, with both sessions, from each of them, an
   const fields =
     '{ nodes { id requesterSession { id } responderSession { id } request { text } answer { text } state } }'
   const { body } = await berth.ask(
-    `{ node(id: "${exchange?.id}") { id ... on PeerExchange { type depth attachment { filename } organization { name } } }
+    `{ node(id: "${exchange?.id}") { id ... on PeerExchange { depth attachment { filename } organization { name } } }
       asked: session(id: "${asked}") { askedPeerExchanges(first: 5) ${fields} answeredPeerExchanges(first: 5) ${fields} }
       asker: session(id: "${asker}") { askedPeerExchanges(first: 5) ${fields} answeredPeerExchanges(first: 5) ${fields} }
       mine: peerExchanges(first: 5, filter: { sessionId: "${asked}", states: [COMPLETED] }) ${fields}
@@ -395,7 +395,7 @@ test('an exchange is found in GraphQL, with both sessions, from each of them, an
   const none = { nodes: [] }
   expect(body).toEqual({
     data: {
-      node: { id: exchange?.id, type: 'peer_exchange', depth: 1, attachment: null, organization: { name: 'acme' } },
+      node: { id: exchange?.id, depth: 1, attachment: null, organization: { name: 'acme' } },
       asked: { askedPeerExchanges: none, answeredPeerExchanges: shown },
       asker: { askedPeerExchanges: shown, answeredPeerExchanges: none },
       mine: shown,

@@ -91,6 +91,12 @@ const callsShow = { parts: [{ tool: 'mcp__tools__show', arguments: '{}' }] }
 const agentWith = (more: object[] = [], model = 'test/plain'): Promise<string> =>
   sessions.agent({ model, ...server(), tools: [toolset, ...more] })
 
+const content = 'content { ... on TextBlock { text } }'
+const shownFields = ` fragment shown on SessionEvent {
+  ... on UserMessage { ${content} } ... on AgentMessage { ${content} } ... on UserCustomToolResult { ${content} }
+  ... on AgentToolResult { ${content} } ... on AgentMcpToolResult { ${content} }
+  ... on AgentToolUse { input } ... on AgentMcpToolUse { input } ... on AgentCustomToolUse { input } }`
+
 /** Everything that can be read of a session, by whatever way, and what the tables hold of it. */
 async function everythingOf(id: string): Promise<string> {
   await call('PUT', `/sessions/${id}/sharing`, { shared: true })
@@ -102,10 +108,12 @@ async function everythingOf(id: string): Promise<string> {
   stream.close()
   const graphql = await berth
     .ask(
-      'query ($id: ID!) { session(id: $id) { title } sessionEvents(sessionId: $id, first: 100) { nodes { wire } } }',
+      'query ($id: ID!) { session(id: $id) { title } sessionEvents(sessionId: $id, first: 40) { nodes { ...shown } } }' +
+        shownFields,
       { token, variables: { id } },
     )
     .catch((error: Error) => error.message)
+  if (typeof graphql !== 'string') expect(graphql.body.errors).toBeUndefined()
   const { rows } = await berth.services.database.pool.query<{ all: string }>(`
     select coalesce(string_agg(t, ' '), '') as all from (select e::text as t from session_events e union all select s::text from sessions s union all select p::text from session_previews p
       union all select x::text from session_secrets x union all select m.messages::text from (select data::text as messages from pgboss.job) m) as every`)

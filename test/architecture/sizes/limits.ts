@@ -37,6 +37,7 @@ const pages: Readonly<Record<string, { title: string; areas: readonly string[] }
       'Projects and databases',
       "Connections of a VM's programs to the databases of its project",
       'Backups of databases',
+      'Database roles',
       'The wire proxy of databases',
       'POST /sql',
     ],

@@ -5,6 +5,7 @@ import { complaintOf, dumpDatabase, type Complaint } from '#src/drivers/compute/
 import { runSql } from '#src/drivers/compute/guest/postgres.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { databaseRoleLimits } from '#src/platform/limits/database-roles.ts'
 import { limits } from '#src/platform/limits.ts'
 import { startSha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -81,7 +82,7 @@ async function rolesOf(machine: Machine, pgDatabase: string): Promise<OwnersRole
   const roles = readRoles(await runSql(machine, { database: 'postgres', sql, timeoutMs: questionMs }))
   if (!areTooManyRoles(roles)) return roles
   throw new WorkEnded(
-    `A backup has at most ${limits.databaseRolesMax} roles and ${limits.databaseRolesBytes / 1024} KiB of what is said of them. Drop those that nobody needs, then make another one.`,
+    `A backup has at most ${databaseRoleLimits.databaseRolesMax} roles and ${databaseRoleLimits.databaseRolesBytes / 1024} KiB of what is said of them. Drop those that nobody needs, then make another one.`,
   )
 }
 

@@ -17,3 +17,8 @@ export function keyOf({ startup: { settings }, admission: { server } }: LoggedIn
   const sorted = [...settings].toSorted(([one], [other]) => (one < other ? -1 : 1))
   return JSON.stringify([server.user, server.verifier ?? null, server.database, ...sorted])
 }
+
+/** Whether a client is the owner, or one of the owner's roles. */
+export function isOwners({ kind }: Pick<Admission, 'kind'>): boolean {
+  return kind === 'owner' || kind === 'role'
+}

@@ -2,7 +2,7 @@
  * Roles that the owner of a database makes on its server (`CREATE ROLE`), and those whom they make. They log in through the
  * proxy, which reads their verifiers from the server, or while that sleeps from what is stored here; and backups have them.
  */
-import { limits } from '#src/platform/limits.ts'
+import { databaseRoleLimits } from '#src/platform/limits/database-roles.ts'
 import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -40,7 +40,7 @@ export function askForRoles(pgDatabase: string): string {
       'mayUse', coalesce((select pg_catalog.json_agg(a.privilege_type)
         from pg_catalog.pg_database d, pg_catalog.aclexplode(d.datacl) a
         where d.datname = ${quoteText(pgDatabase)} and a.grantee = r.oid), '[]'))
-    from pg_catalog.pg_authid r where ${isOwnersOwn} order by r.oid limit ${limits.databaseRolesMax + 1}`
+    from pg_catalog.pg_authid r where ${isOwnersOwn} order by r.oid limit ${databaseRoleLimits.databaseRolesMax + 1}`
 }
 
 /** What the server has answered to that. */
@@ -54,7 +54,10 @@ export function readRoles(said: string): OwnersRole[] {
 
 /** Whether there are more roles than may be, or than there is room for. */
 export function areTooManyRoles(roles: readonly OwnersRole[]): boolean {
-  return roles.length > limits.databaseRolesMax || Buffer.byteLength(JSON.stringify(roles)) > limits.databaseRolesBytes
+  return (
+    roles.length > databaseRoleLimits.databaseRolesMax ||
+    Buffer.byteLength(JSON.stringify(roles)) > databaseRoleLimits.databaseRolesBytes
+  )
 }
 
 /** Stores what the server has now, for the time that it sleeps; too many are not stored. */
