@@ -56,7 +56,7 @@ describe.concurrent('side by side', () => {
   test('the walk through a VM runs a command, follows a process to its end, and deletes the VM', async () => {
     const blocks = [...shellBlocks('docs/vms.md'), 'echo $VM\n']
     const [sandbox = '', , command = '', asRoot = '', , process = '', ...more] = await runAll(blocks)
-    const [copied, resumed = '', archive, part, deleted = '', vm = ''] = more
+    const [copied, resumed = '', archive, part, idle = '', deleted = '', vm = ''] = more
     expect(JSON.parse(asRoot)).toMatchObject({ exit_code: 0, stdout: 'root\nTYPED' })
     expect(JSON.parse(sandbox)).toMatchObject({ command: { stdout: '45\n' } })
     expect(JSON.parse(command)).toMatchObject({ exit_code: 0, stdout: expect.stringMatching(/^hello from \S+\n$/) })
@@ -67,6 +67,7 @@ describe.concurrent('side by side', () => {
     expect(resumed).toContain('"size_bytes":5000000,"complete":true')
     expect(archive).toMatch(/"complete":true\}\.\/\n\.\/index\.html\n$/)
     expect(part?.trim()).toBe('1000')
+    expect(JSON.parse(idle)).toMatchObject({ idle_seconds: 600, idle_action: 'pause' })
     expect(deleted.trim()).toBe('')
     expect(vm.trim()).toMatch(/^vm_/)
     const path = `/api/v1/vms/${vm.trim()}`
