@@ -25,7 +25,7 @@ import { startAttackedWeb, type AttackedWeb } from './attacked-web.ts'
 import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 
 const usualBytes = 48 * 1024
-const repeats = 3
+const repeats = 5 // a collection of garbage, which may fall into several, is not the input's
 /** One text is made while another is read: both processors work. */
 const atOnce = 2
 

@@ -3,10 +3,13 @@ import { execInGuest } from './exec.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 
 const timeoutMs = 30_000
-/** Asks for the host without a tunnel, so that a refusal is an answer; one of the host itself is not shown. */
+/**
+ * Asks for the host without a tunnel, so that a refusal is an answer; one of the host itself is not shown, nor that it does not
+ * answer: whoever speaks TLS alone closes such a connection.
+ */
 const script = `curl --silent --include --max-time 20 --proxy "$https_proxy" -- "http://$1/" | {
   read -r status
-  case $status in *'(Berth: '*) tail -n 1 ;; esac
+  case $status in *'(Berth: unreachable)'*) ;; *'(Berth: '*) tail -n 1 ;; esac
 }`
 
 /** A command for the guest that prints the refusal of this URL's host, and nothing where there is none; null for a URL that is not of HTTP. */
