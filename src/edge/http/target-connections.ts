@@ -1,11 +1,12 @@
 /** Connections to targets: each takes one request after the other, until either end closes it. */
 import type { Duplex } from 'node:stream'
 import type { PieceTurns } from '#src/drivers/small-pieces.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import type { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import { BadAnswer } from './answer-heads.ts'
 import { AnswerReader } from './answers.ts'
 import type { Carrier, Exchange, ExchangeLimits } from './exchanges.ts'
+import { TargetFlow } from './target-flow.ts'
 import { TargetRefusal } from './targets.ts'
 
 /** The limits of one; smaller in tests. */
@@ -29,9 +30,7 @@ export class TargetConnection implements Carrier {
   #exchange: Exchange | null = null
   #keepsAlive = true
   #isSent = false
-  /** Whether its client takes no more for now, and whether it waits because of its small chunks. */
-  #isHeld = false
-  #isPaying = false
+  readonly #flow: TargetFlow
   #isUsed = false
   #idleSinceMs = performance.now()
   #isGone = false
@@ -39,6 +38,7 @@ export class TargetConnection implements Carrier {
   constructor(stream: Duplex, pool: ConnectionOwner) {
     this.stream = stream
     this.#pool = pool
+    this.#flow = new TargetFlow(stream, pool.turns)
     stream.on('data', (bytes: Buffer) => this.#take(bytes))
     stream.on('drain', () => this.#exchange?.drained())
     stream.on('end', () => this.#ended())
@@ -67,38 +67,16 @@ export class TargetConnection implements Carrier {
     const exchange = this.#exchange
     if (!exchange) return this.destroy() // nobody asked for anything
     try {
-      this.#isHeld = !this.#reader.take(bytes)
-      // Also for an answer that has ended with them: what comes next on this connection waits.
-      if (this.#reader.smallChunks > ingressLimits.smallPiecesAtOnce) this.#pay(this.#reader.smallChunks)
+      this.#flow.took(this.#reader.take(bytes), this.#reader)
       if (this.#reader.isDone) return this.#settle()
-      if (this.#isHeld) this.stream.pause()
       exchange.flush()
     } catch (error) {
       this.#broke(error)
     }
   }
 
-  /** Small chunks cost as much as large ones: who answers in many of them is read as others get their turns. */
-  #pay(chunks: number): void {
-    this.#isPaying = true
-    this.stream.pause()
-    const over = (): void => {
-      this.#isPaying = false
-      if (!this.#isHeld) this.stream.resume()
-    }
-    const { stream } = this
-    this.#pool.turns.pay(chunks, {
-      isNew: false,
-      get isGone() {
-        return stream.destroyed
-      },
-      goOn: over,
-    })
-  }
-
   resume(): void {
-    this.#isHeld = false
-    if (!this.#isPaying) this.stream.resume()
+    this.#flow.resume()
   }
 
   /** The answer has ended: the connection is free for the next request, or closed. */

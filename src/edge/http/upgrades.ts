@@ -3,7 +3,7 @@ import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { joinConnections } from '#src/drivers/joined-connections.ts'
 import type { PieceTurns } from '#src/drivers/small-pieces.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import type { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
 import type { Use } from '#src/platform/caches/reported-use.ts'
@@ -15,6 +15,7 @@ import { answerPage, pages, type Page } from './pages.ts'
 import { BadRequest, type GivenRequest } from './requests.ts'
 import { badRequestPage, pageFor, type Admitted, type Serving } from './serving.ts'
 import { openWithin, reachLimitSeconds } from './reaching.ts'
+import { TargetFlow } from './target-flow.ts'
 import { refusalFrom, targetKey, TargetRefusal, type Reach } from './targets.ts'
 import type { Tenants } from './tenants.ts'
 
@@ -129,16 +130,13 @@ class Handshake implements AnswerTaker {
   readonly #late: NodeJS.Timeout
   readonly #take = (bytes: Buffer): void => this.#read(bytes)
   readonly #gone = (): void => this.#ended()
-  readonly #turns: Pick<PieceTurns, 'pay'>
+  readonly #flow: TargetFlow
   #hasBegun = false
-  /** Whether its client takes no more for now, and whether the target waits because of its small chunks. */
-  #isHeld = false
-  #isPaying = false
 
   constructor(asking: Asking, stream: Duplex, turns: Pick<PieceTurns, 'pay'>, limits: SocketLimits) {
     this.#asking = asking
     this.#stream = stream
-    this.#turns = turns
+    this.#flow = new TargetFlow(stream, turns)
     this.#limits = limits
     this.done = this.#settled.promise
     this.#reader.expect(this)
@@ -168,30 +166,8 @@ class Handshake implements AnswerTaker {
   piece(bytes: Buffer): boolean {
     const { answer } = this.#asking
     if (answer.write(bytes)) return true
-    if (answer.listenerCount('drain') === 0) answer.once('drain', () => this.#resume())
+    if (answer.listenerCount('drain') === 0) answer.once('drain', () => this.#flow.resume())
     return false
-  }
-
-  #resume(): void {
-    this.#isHeld = false
-    if (!this.#isPaying) this.#stream.resume()
-  }
-
-  /** As for other answers: who answers in many small chunks is read as others get their turns. */
-  #pay(chunks: number): void {
-    const stream = this.#stream
-    this.#isPaying = true
-    stream.pause()
-    this.#turns.pay(chunks, {
-      isNew: false,
-      get isGone() {
-        return stream.destroyed
-      },
-      goOn: () => {
-        this.#isPaying = false
-        if (!this.#isHeld) stream.resume()
-      },
-    })
   }
 
   end(): void {
@@ -205,9 +181,7 @@ class Handshake implements AnswerTaker {
     try {
       const wantsMore = this.#reader.take(bytes)
       if (this.#reader.isUpgraded) return this.#join()
-      if (this.#reader.smallChunks > ingressLimits.smallPiecesAtOnce) this.#pay(this.#reader.smallChunks)
-      this.#isHeld = !wantsMore && !this.#reader.isDone
-      if (this.#isHeld) this.#stream.pause()
+      this.#flow.took(wantsMore, this.#reader)
     } catch (error) {
       this.#broke(error)
     }

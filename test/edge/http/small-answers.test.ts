@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import * as pieces from '#src/drivers/small-pieces.ts'
+import { TargetFlow } from '#src/edge/http/target-flow.ts'
 import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { openWorld, type World } from './ingress-world.ts'
 
@@ -51,4 +52,28 @@ test('a connection that is gone before its turn gets none', async () => {
   gone.destroy()
   await isRead
   expect(read).toEqual(['there'])
+})
+
+test('a connection whose answer ended while its client took no more is read again after its turn', () => {
+  const stream = new PassThrough()
+  const turns: pieces.Waiting[] = []
+  const flow = new TargetFlow(stream, { pay: (_, one) => void turns.push(one) })
+  flow.took(false, { isDone: true, smallChunks: chunks })
+  expect(stream.isPaused()).toBe(true)
+  turns[0]?.goOn()
+  expect(stream.isPaused()).toBe(false)
+})
+
+test('one whose client takes no more is read when that has changed and it has had its turn', () => {
+  const stream = new PassThrough()
+  const turns: pieces.Waiting[] = []
+  const flow = new TargetFlow(stream, { pay: (_, one) => void turns.push(one) })
+  flow.took(false, { isDone: false, smallChunks: chunks })
+  turns[0]?.goOn()
+  expect(stream.isPaused()).toBe(true)
+  flow.took(false, { isDone: false, smallChunks: chunks })
+  flow.resume()
+  expect(stream.isPaused()).toBe(true)
+  turns[1]?.goOn()
+  expect(stream.isPaused()).toBe(false)
 })

@@ -14,6 +14,7 @@ export const processStates = states<'running' | 'exited' | 'killed'>('vm_process
 
 /** A process's record. */
 export type VmProcess = Row<'vm_processes', { status: 'running' | 'exited' | 'killed' }>
+
 /** Marks a record as ended; the first report wins. */
 export async function finishProcess(
   db: Db,
