@@ -17,14 +17,8 @@ let folder: string
 let token: string
 let created: Created
 let pgUser: string
-const call = async <Body>(method: string, path: string, body?: unknown): Promise<{ status: number; body: Body }> => {
-  const answer = await fetch(berth.url + path, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  return { status: answer.status, body: (await answer.json()) as Body }
-}
+const call = <Body>(method: string, path: string, body?: unknown): Promise<{ status: number; body: Body }> =>
+  berth.call<Body>(token, method, path, body)
 const graphql = async <Data>(query: string): Promise<Data> =>
   (await call<{ data: Data }>('POST', '/graphql', { query })).body.data
 

@@ -21,6 +21,8 @@ export type Installation = {
   dataDir: string
   /** A token of alice's, an owner, made by the command. */
   token: (organization?: string) => Promise<string>
+  /** Calls REST or GraphQL, with JSON in both directions. @throws TypeError when it is not there */
+  call: <Body>(token: string, method: string, path: string, body?: unknown) => Promise<{ status: number; body: Body }>
   /** Kills the process of this name in the Procfile, `postgres`, or some `qemu`, with -9 or another signal; false when there is none now. */
   kill: (name: string, how?: NodeJS.Signals) => boolean
   /** Starts a second worker beside the one that is kept running. */
@@ -80,6 +82,14 @@ export async function startInstallation(
       )
       await asked.ended
       return asked.lines.at(-1)?.trim() ?? ''
+    },
+    async call<Body>(token: string, method: string, path: string, body?: unknown) {
+      const answer = await fetch(`http://127.0.0.1:${settings.PORT}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return { status: answer.status, body: (await answer.json()) as Body } // the caller says what it asked for
     },
     kill(name, how = 'SIGKILL') {
       const pid = name === 'qemu' ? qemuProcesses(folder)[0] : findRun(dataDir)?.processes[name]?.pid

@@ -65,15 +65,9 @@ async function makeDatabase(berth: Installation): Promise<RunningDatabase> {
   type Made = { id: string; host: string; token: string }
   type Seen = { pg_user: string; status: string }
   const token = await berth.token()
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   async function send<Body>(method: string, path: string, body?: unknown): Promise<{ status: number; body: Body }> {
     try {
-      const answer = await fetch(berth.url + path, {
-        method,
-        headers,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      return { status: answer.status, body: (await answer.json()) as Body }
+      return await berth.call<Body>(token, method, path, body)
     } catch {
       return { status: 0, body: {} as Body } // cut off: that is what these tests do to the other side
     }
