@@ -42,9 +42,15 @@ export function wholeBody(body: unknown): unknown {
 /**
  * A body that is an object of these keys, or nothing.
  * @param nested paths of what is inside them.
+ * @param hasPathId the path says which object is meant, so that an `id` in the body means no other.
  * @throws BerthError invalid_request.
  */
-export function bodyOf(body: unknown, taken: ReadonlySet<string>, nested: readonly string[]): object {
+export function bodyOf(
+  body: unknown,
+  taken: ReadonlySet<string>,
+  nested: readonly string[],
+  hasPathId: boolean,
+): object {
   if (body === undefined || (body === null && taken.size === 0)) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new BerthError(
@@ -52,8 +58,9 @@ export function bodyOf(body: unknown, taken: ReadonlySet<string>, nested: readon
       taken.size > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Send none.',
     )
   const unknown = findUnknownKey(body, taken)
+  const meant = unknown === 'id' && hasPathId ? [] : taken
   if (unknown !== undefined)
-    throw new BerthError('invalid_request', unknownKeySentence('field', unknown, taken, '', nested))
+    throw new BerthError('invalid_request', unknownKeySentence('field', unknown, meant, '', nested))
   return body
 }
 

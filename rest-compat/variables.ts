@@ -139,7 +139,7 @@ function inputReader(
     if (changing) refuseMutationsKey(body, taken, changing, nested)
     const given = route.bodyInto
       ? { [memberWord(named, route.bodyInto)]: wholeBody(body) }
-      : bodyOf(body, taken, nested)
+      : bodyOf(body, taken, nested, inPath.length > 0)
     for (const key of route.always ?? []) {
       if (Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] !== null) continue
       const field = wireFields(named).find(({ name }) => memberWord(named, name) === key)
