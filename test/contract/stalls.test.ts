@@ -25,7 +25,7 @@ import { startAttackedWeb, type AttackedWeb } from './attacked-web.ts'
 import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 
 const usualBytes = 48 * 1024
-const repeats = 5 // a collection of garbage, which may fall into several, is not the input's
+const repeats = 3 // a collection of garbage, which may fall into one or two, is not the input's
 /** One text is made while another is read: both processors work. */
 const atOnce = 2
 
@@ -200,6 +200,7 @@ describe('the attacks of the audit', () => {
       ...more,
     }),
   })
+  const combined = (megabytes: number): string => 'e\u0301'.repeat((megabytes * 1024 * 1024) / 3)
   const calling = (description: string, schema: object): object => ({
     tool_choice: 'required',
     tools: [
@@ -284,6 +285,38 @@ describe('the attacks of the audit', () => {
       undefined,
       [400],
     ],
+    // What V8 keeps in two bytes each takes longest to join and to search.
+    ['31 MiB of combined characters', () => chat(combined(31)), undefined, [200]],
+    [
+      'the same in two parts of a message',
+      () => chat([combined(15), combined(15)].map((text) => ({ type: 'text', text }))),
+      undefined,
+      [200],
+    ],
+    [
+      'the same in Responses',
+      () => ({
+        method: 'POST',
+        path: '/llm/v1/responses',
+        body: JSON.stringify({ model: 'berth/demo', input: combined(31) }),
+      }),
+      undefined,
+      [200],
+    ],
+    [
+      'the same in Messages',
+      () => ({
+        method: 'POST',
+        path: '/anthropic/v1/messages',
+        body: JSON.stringify({
+          model: 'berth/demo',
+          max_tokens: 10,
+          messages: [{ role: 'user', content: combined(31) }],
+        }),
+      }),
+      undefined,
+      [200],
+    ],
     ['a script whose only line has 31 MiB', () => chat(`!say ${'x '.repeat(15_500_000)}`), undefined, [200]],
     [
       'a line of 31 MiB that is to be repeated',
@@ -335,7 +368,19 @@ describe('the attacks of the audit', () => {
       [200, 409],
     ],
     [
-      'reading that event in a page of the log',
+      '31 MiB of combined characters in an event',
+      () => ({
+        method: 'POST',
+        path: `/agents/v1/sessions/${target.session}/events`,
+        body: JSON.stringify({
+          events: [{ type: 'user.message', content: [{ type: 'text', text: combined(31) }] }],
+        }),
+      }),
+      undefined,
+      [200, 409],
+    ],
+    [
+      'reading these events in a page of the log',
       () => ({ method: 'GET', path: `/agents/v1/sessions/${target.session}/events?types[]=user.message` }),
       undefined,
       [200],

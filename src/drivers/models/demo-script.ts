@@ -36,43 +36,54 @@ export function dueTurn(messages: readonly Message[]): DemoDue {
     ? lastUser
     : messages.findLastIndex((message) => message.role === 'system' && isScript(message))
   if (scriptAt < 0) return { turn: null, turnsDone: 0, scriptAt: messages.length }
-  const { turns, forever } = readTurns(textOf(messages[scriptAt]))
+  const { turns, forever } = readTurns(linesOf(messages[scriptAt]))
   const turnsDone = messages.slice(scriptAt + 1).filter(({ role }) => role === 'assistant').length
   return { turn: turns[turnsDone] ?? (forever ? [forever] : null), turnsDone, scriptAt }
 }
 
-/** The text of a message without its script lines. */
-export function textForPeople(message: Message | undefined): string {
-  return linesOf(textOf(message))
-    .filter((line) => !scriptWord.test(line))
-    .join('\n')
-    .trim()
+/** The beginning of a message's text without its script lines: `most` characters and the line that they end in. */
+export function textForPeople(message: Message | undefined, most: number): string {
+  let text = ''
+  for (const line of linesOf(message)) {
+    if (scriptWord.test(line) || (text === '' && line.trim() === '')) continue
+    text += `${line}\n`
+    if (text.length > most) break
+  }
+  return text.trim()
 }
 
 function isScript(message: Message | undefined): boolean {
-  return linesOf(textOf(message)).some((line) => scriptWord.test(line))
+  return linesOf(message).some((line) => scriptWord.test(line))
 }
 
-function textOf(message: Message | undefined): string {
-  if (!message) return ''
-  return message.role === 'user'
-    ? message.parts
-        .filter((part): part is Extract<UserPart, { type: 'text' }> => part.type === 'text')
-        .map(({ text }) => text)
-        .join('\n')
-    : message.text
+function textsOf(message: Message): string[] {
+  if (message.role !== 'user') return [message.text]
+  return message.parts
+    .filter((part): part is Extract<UserPart, { type: 'text' }> => part.type === 'text')
+    .map(({ text }) => text)
 }
 
-function linesOf(text: string): string[] {
-  return text
-    .split('\n', linesMax)
-    .map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line).slice(0, lineLengthMax))
+/** The lines of a message, one after the other: to split or join its texts, which may have 32 MiB, takes too long. */
+function* linesOf(message: Message | undefined): Generator<string> {
+  let lines = 0
+  for (const text of message ? textsOf(message) : []) {
+    for (let start = 0; start <= text.length; ) {
+      if (++lines > linesMax) return
+      const found = text.indexOf('\n', start)
+      const next = found < 0 ? text.length : found
+      const end = next > start && text[next - 1] === '\r' ? next - 1 : next
+      yield text.slice(start, Math.min(end, start + lineLengthMax))
+      start = next + 1
+    }
+  }
 }
 
-function readTurns(text: string): { turns: DemoTurn[]; forever: DemoStep | null } {
+function readTurns(lines: Iterable<string>): { turns: DemoTurn[]; forever: DemoStep | null } {
   const turns: DemoStep[][] = [[]]
   let paceMs = 0
-  for (const [number, line] of linesOf(text).entries()) {
+  let number = 0
+  for (const line of lines) {
+    number++
     const match = scriptWord.exec(line)
     if (!match) continue
     const [begin, word = ''] = match
@@ -80,7 +91,7 @@ function readTurns(text: string): { turns: DemoTurn[]; forever: DemoStep | null 
     const wrong = (wanted: string): BerthError =>
       new BerthError(
         'invalid_messages',
-        `Line ${number + 1} of the script must be: ${wanted}. See "The built-in demo model" in docs/models.md.`,
+        `Line ${number} of the script must be: ${wanted}. See "The built-in demo model" in docs/models.md.`,
       )
     const current = turns.at(-1) ?? []
     const afterTool = current.at(-1)?.type === 'tool'

@@ -75,7 +75,10 @@ function chooseCalls(
   if (allowed.length > 0) return parallelToolCalls === false ? allowed.slice(0, 1) : allowed
   if (named === null && toolChoice !== 'required') return []
   const tool = tools.find(({ name }) => name === named) ?? tools[0]
-  const text = textForPeople(messages.findLast(({ role }) => role === 'user')).slice(0, repeatedTextMax)
+  const text = textForPeople(
+    messages.findLast(({ role }) => role === 'user'),
+    repeatedTextMax,
+  ).slice(0, repeatedTextMax)
   return tool
     ? [{ name: tool.name, arguments: JSON.stringify(sampleOf({ type: 'object', ...tool.parameters }, text)) }]
     : []
@@ -97,7 +100,7 @@ function reasoningAbout({ messages, tools, reasoningEffort }: ModelRequest): str
 /** The answer without a script: what the model is, and what it was sent. */
 function usualAnswer({ messages, responseFormat }: ModelRequest): string {
   const user = messages.findLast((message) => message.role === 'user')
-  const heard = shortened(textForPeople(user), repeatedTextMax)
+  const heard = shortened(textForPeople(user, repeatedTextMax), repeatedTextMax)
   const attached = user?.parts.filter(({ type }) => type !== 'text').length ?? 0
   const last = messages.at(-1)
   const sentences = [

@@ -6,7 +6,8 @@ import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { mayHaveUnusualNumbers, parseExactly } from './numbers.ts'
-import { hasManyParts, readAtOnce, readInPieces, type JsonLimits } from './pieces.ts'
+import { hasManyParts } from './parts.ts'
+import { readAtOnce, readInPieces, type JsonLimits } from './pieces.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /** How many numbers of one text that is parsed at once may be such that a double would change them. */

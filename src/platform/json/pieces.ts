@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { isOfNumber, NumberReader, type ExactNumber } from './numbers.ts'
+import { code } from './parts.ts'
 import { notJson, prototypeKey, tooMany } from './refusals.ts'
 
 /** Any JSON value, with plain objects. */
@@ -36,23 +37,13 @@ const textPieceBytes = 128 * 1024
 const numberBytesMax = 2048 // longer than any that is kept
 /** A longer token is parsed in a step of its own. */
 const longTokenBytes = 4096
+/** To join a longer text ends a step: 22 million characters of two bytes take 28 ms. */
+const longTextLength = 2 * 1024 * 1024
 
 type List = { list: Json[]; object: null; key: ''; keys: 0 }
 type Fields = { list: null; object: Record<string, Json>; key: string; keys: number }
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma' | 'end'
 
-const code = {
-  quote: 0x22,
-  backslash: 0x5c,
-  comma: 0x2c,
-  colon: 0x3a,
-  openList: 0x5b,
-  closeList: 0x5d,
-  openObject: 0x7b,
-  closeObject: 0x7d,
-  u: 0x75,
-  space: 0x20,
-} as const
 const literals: readonly [string, Json][] = [
   ['true', true],
   ['false', false],
@@ -73,27 +64,6 @@ export function readAtOnce(bytes: Buffer, most: JsonLimits): Json {
   return reader.value
 }
 
-/**
- * Whether JSON has more than so many commas, colons and brackets outside of its texts, which is about its number of
- * values. It reads no further than necessary.
- */
-export function hasManyParts(bytes: Buffer, most: number): boolean {
-  let parts = 0
-  let isText = false
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!
-    if (isText && byte === code.backslash) at++
-    else if (byte === code.quote) isText = !isText
-    else if (
-      !isText &&
-      (byte === code.comma || byte === code.colon || byte === code.openList || byte === code.openObject) &&
-      ++parts > most
-    )
-      return true
-  }
-  return false
-}
-
 class PieceReader {
   value: Json = null
   readonly #bytes: Buffer
@@ -104,6 +74,8 @@ class PieceReader {
   #expected: Expected = 'value'
   #parts = 0
   #numbers = 0
+  /** A text was just joined that takes as long as a step. */
+  #joinedLong = false
   /** The text read so far; half a character at its end is kept separately until the rest arrives. */
   #text: { said: string; half: string } | null = null
 
@@ -124,6 +96,7 @@ class PieceReader {
         this.#readToken(this.#bytes[this.#at]!) // it exists: its position was just checked
       else if (this.#expected === 'end') return true
       else throw notJson()
+      if (this.#joinedLong) return (this.#joinedLong = false)
       if ((this.#at - from > longTokenBytes || tokens % tokensBetweenLooks === 0) && performance.now() >= untilMs)
         return false
     }
@@ -232,6 +205,7 @@ class PieceReader {
     if (!isWhole) return
     this.#text = null
     text.said.charCodeAt(text.said.length >> 1) // makes V8 join its pieces now, and not at the first use
+    this.#joinedLong = text.said.length > longTextLength
     this.#takeText(text.said)
   }
 
