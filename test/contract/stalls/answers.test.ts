@@ -62,6 +62,14 @@ const answerers: Readonly<Record<string, Answerer>> = {
 const shapes = Object.entries(jsonShapes)
 
 const chat = '{"choices":[{"index":0,"delta":{"content":"a"}}]}'
+const anthropicText = (text: string): string =>
+  event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":${text}}}`)
+const anthropicStream = (deltas: string): string =>
+  event('{"type":"message_start","message":{"usage":{"input_tokens":1,"output_tokens":1}}}') +
+  event('{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}') +
+  deltas +
+  event('{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}') +
+  event('{"type":"message_stop"}')
 const vectorOf = (embedding: unknown): string =>
   `{"data":[${Array.from({ length: 341 }, (_, index) => JSON.stringify({ index, embedding })).join()}]}`
 /** What is a good answer, as large as it may be, or comes in chunks of one byte; and what becomes of it. */
@@ -102,6 +110,43 @@ const particular: Readonly<Record<string, Answerer & { says: RegExp }>> = {
     bytes: dribbledBytes,
     body: (value) => `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":${value}}}]}`,
     says: /^2 events/,
+  },
+  'openai.dribble': {
+    bytes: dribbledBytes,
+    body: (value) =>
+      `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":${value}}]}]}`,
+    says: /^2 events/,
+  },
+  'anthropic.dribble': {
+    bytes: dribbledBytes,
+    body: (value) => `{"stop_reason":"end_turn","content":[{"type":"text","text":${value}}]}`,
+    says: /^2 events/,
+  },
+  'openai.stream-dribble': {
+    bytes: 0,
+    body: () =>
+      `${event('{"type":"response.output_text.delta","output_index":0,"delta":"a"}').repeat(4000)}${event('{"type":"response.completed","response":{"status":"completed"}}')}`,
+    type: 'text/event-stream',
+    says: /^4\d{3} events/,
+  },
+  'openai.stream-dribbled-line': {
+    bytes: 900 * 1024,
+    body: (value) =>
+      `${event(`{"type":"response.output_text.delta","output_index":0,"delta":${value}}`)}${event('{"type":"response.completed","response":{"status":"completed"}}')}`,
+    type: 'text/event-stream',
+    says: /^\d events/,
+  },
+  'anthropic.stream-dribble': {
+    bytes: 0,
+    body: () => anthropicStream(anthropicText('"a"').repeat(4000)),
+    type: 'text/event-stream',
+    says: /^4\d{3} events/,
+  },
+  'anthropic.stream-dribbled-line': {
+    bytes: 900 * 1024,
+    body: (value) => anthropicStream(anthropicText(value)),
+    type: 'text/event-stream',
+    says: /^\d events/,
   },
   'openai-compatible.stream-dribble': {
     bytes: 0,
@@ -217,7 +262,7 @@ test('nor when it is good and large, or comes in chunks of one byte, and it is u
 
 test('what is kept of an answer in chunks of one byte is at most ten times its size', async () => {
   const times: number[] = []
-  for (const name of ['tool.dribble', 'tool.dribble-events', 'code-host.dribble', 'openai-compatible.dribble']) {
+  for (const name of Object.keys(particular).filter((one) => /\.dribble/.test(one) && !one.startsWith('authority'))) {
     const child = startCommand(['--expose-gc', 'test/contract/answers-child.ts', origin, `held/${name}`]) // one has nothing of another
     expect(await child.ended, child.lines.join('\n')).toBe(0)
     const line = child.lines.find((one) => one.startsWith('kept ')) ?? ''
