@@ -64,8 +64,25 @@ export type Runner = {
 /** Compile a document on its second run; the first run is interpreted, and a test compares the two. */
 const runsBeforeCompiling = 1
 
+/** The documents of each schema that are validated: a start asks for each of them several times. */
+const preparedBySchema = new WeakMap<GraphQLSchema, Map<string, Operation>>()
+
+function prepare(schema: GraphQLSchema, source: string): Operation {
+  const document = parse(source)
+  const problems = validate(schema, document)
+  const definition = getOperationAST(document)
+  if (problems.length > 0 || !definition)
+    throw new Error(
+      `a REST document does not fit the schema: ${problems.map((one) => one.message).join(' ')}\n${source}`,
+    )
+  refuseVariablesInLiterals(document, source)
+  return { source, document, definition, bodyAt: bodyAt(definition.selectionSet) }
+}
+
 /** Makes the runner of a schema. */
 export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
+  const prepared = preparedBySchema.get(schema) ?? new Map<string, Operation>()
+  preparedBySchema.set(schema, prepared)
   const inner = fastify()
   const options: MercuriusOptions & { compilerOptions: object } = {
     schema,
@@ -82,15 +99,11 @@ export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
   return {
     schema,
     prepare(source) {
-      const document = parse(source)
-      const problems = validate(schema, document)
-      const definition = getOperationAST(document)
-      if (problems.length > 0 || !definition)
-        throw new Error(
-          `a REST document does not fit the schema: ${problems.map((one) => one.message).join(' ')}\n${source}`,
-        )
-      refuseVariablesInLiterals(document, source)
-      return { source, document, definition, bodyAt: bodyAt(definition.selectionSet) }
+      const known = prepared.get(source)
+      if (known) return known
+      const operation = prepare(schema, source)
+      prepared.set(source, operation)
+      return operation
     },
     async execute(operation, variables, context) {
       checkVariables(schema, operation, variables)
