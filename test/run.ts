@@ -10,6 +10,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensureTemplate } from '../src/drivers/compute/templates.ts'
 import { isDebianFamily, missingRequirements } from '../src/drivers/vm-requirements.ts'
 import { isRoot } from '../src/platform/settings/places.ts'
 import { readConfig } from '../src/platform/config.ts'
@@ -88,11 +89,20 @@ async function installMissing(): Promise<void> {
   }
 }
 
-/** Builds the templates that are missing, and the snapshots that machines start from. */
+/**
+ * Builds the templates that are missing, and the snapshots that machines start from; `data` beside the others, each of which
+ * leaves a processor idle.
+ */
 async function buildTemplates(): Promise<void> {
   const config = { ...readConfig(), dataDir: folder, runDir: join(folder, 'run') }
-  const problem = await prepareVms(config, process.stdout, true)
-  if (problem) say(`The tests of VMs will fail. ${problem}`)
+  const [problem, ofData] = await Promise.all([
+    prepareVms(config, process.stdout, true),
+    ensureTemplate(config.cacheDir, 'data', () => undefined).then(
+      () => null,
+      (error: Error) => error.message,
+    ),
+  ])
+  if (problem ?? ofData) say(`The tests of VMs will fail. ${problem ?? ofData}`)
 }
 
 function summary(passed: number, failed: number): number {

@@ -18,6 +18,7 @@ export async function handleAll(
   stopping: AbortSignal,
 ): Promise<{ functions: FunctionRuns }> {
   await handleVms(work)
+  work.templates.begin('postgres') // while VMs run already; the first database waits for it
   const turns = createDatabaseTurns()
   await handleDatabases(work, turns)
   await handleDatabaseSetups(work, turns)

@@ -6,6 +6,7 @@ import { createEgress } from '#src/drivers/compute/egress.ts'
 import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
 import type { Compute } from '#src/drivers/compute/machine.ts'
 import { templateStatus } from '#src/drivers/compute/templates.ts'
+import { laterTemplates } from '#src/drivers/compute/templates/names.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -29,6 +30,7 @@ import { beginTasks } from './agents/tasks.ts'
 import { endToolServerSessions } from './agents/tool-server-sessions.ts'
 import { deliverWebhooks } from './infra/webhooks.ts'
 import { machineSecrets, type Checkouts } from './infra/machine-secrets.ts'
+import { createTemplateBuilds } from './infra/vms/templates.ts'
 import { createVmUse } from './infra/vms/use.ts'
 import type { VmWork } from './infra/vms.ts'
 
@@ -62,6 +64,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
       agentUrl: `unix:${socketPath}`,
       acceleration: () => compute?.acceleration ?? null,
       unavailableReason: () => unavailable,
+      templates: () => (compute && !unavailable ? preparedTemplates(compute) : []),
     },
     stopping.signal,
     onLost,
@@ -93,7 +96,6 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   compute.fillPool()
   const activeBuilds = new Set<string>()
   const { functions } = await handleAll(work, activeBuilds, stopping.signal)
-  prepareDatabases(compute)
   const stopHousekeeping = startHousekeeping(services, { work, activeBuilds, functions, stopping: stopping.signal })
   log.info({ node: nodeId, acceleration: compute.acceleration }, 'the worker is ready')
   return {
@@ -143,15 +145,8 @@ function workWithoutVms(services: Services, nodeId: string, stopping: AbortContr
   }
 }
 
-/** Builds the template of databases when it is missing, while VMs run already. The first database waits for it. */
-function prepareDatabases(compute: Compute): void {
-  let said = ''
-  compute
-    .prepareDatabases((fraction, sentence) => {
-      if (sentence !== said) log.info({ percent: Math.round(fraction * 100) }, `databases: ${sentence}`)
-      said = sentence
-    })
-    .catch((error: Error) => log.error({ err: error }, 'the template of databases could not be built'))
+function preparedTemplates(compute: Compute): string[] {
+  return ['base', ...laterTemplates.filter((name) => compute.isPrepared(name))]
 }
 
 function createVmWork(services: Services, nodeId: string, workerNumber: number): VmWork {
@@ -164,6 +159,20 @@ function createVmWork(services: Services, nodeId: string, workerNumber: number):
     authority,
     ...machineSecrets(services, checkouts),
   })
+  const compute = createCompute({
+    cacheDir: config.cacheDir,
+    dataDir: config.dataDir,
+    runDir: config.runDir,
+    poolSize: config.vmPoolSize,
+    vmUids: config.vmUids,
+    log,
+    onEgress: (id, connection) => egress.serve(id, connection),
+    onExit: (id, how) => {
+      noticeExit(work, id, how).catch((error: Error) =>
+        log.error({ err: error, vm: `vm_${id}` }, 'the end of a machine could not be recorded'),
+      )
+    },
+  })
   const work: VmWork = {
     services,
     nodeId,
@@ -174,20 +183,8 @@ function createVmWork(services: Services, nodeId: string, workerNumber: number):
     env: createGuestEnv(services, authority),
     networks: openProjectNetworks(services),
     use: createVmUse(services.db),
-    compute: createCompute({
-      cacheDir: config.cacheDir,
-      dataDir: config.dataDir,
-      runDir: config.runDir,
-      poolSize: config.vmPoolSize,
-      vmUids: config.vmUids,
-      log,
-      onEgress: (id, connection) => egress.serve(id, connection),
-      onExit: (id, how) => {
-        noticeExit(work, id, how).catch((error: Error) =>
-          log.error({ err: error, vm: `vm_${id}` }, 'the end of a machine could not be recorded'),
-        )
-      },
-    }),
+    compute,
+    templates: createTemplateBuilds(compute),
   }
   return work
 }

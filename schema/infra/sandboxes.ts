@@ -33,7 +33,7 @@ const sandbox = builder.objectRef<SandboxResult>('Sandbox').implement({
 mutationOf(
   'runSandbox',
   { field: 'sandbox', type: sandbox, description: 'The VM that was made, and what ran in it.' },
-  'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
+  'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
   (t) => ({
     language: t.string({
       description: 'The language of `code`: python, javascript, typescript, bash, go or ruby (py, js, node, ts, sh).',
@@ -49,6 +49,7 @@ mutationOf(
       description: 'Seconds until the VM is deleted: 10 to 86400; 300 by default.',
       extensions: { word: 'ttl' },
     }),
+    templateId: t.string({ description: 'A template’s id or name; `base` by default.' }),
     ...optionFields(t),
   }),
   (call, { timeoutSeconds, ttlSeconds, ...order }) =>

@@ -39,6 +39,10 @@ builder.objectType(templateType, {
       description: 'The size of its disk; null when no build made it.',
       resolve: (template) => template.sizeBytes,
     }),
+    isReady: t.exposeBoolean('isReady', {
+      description:
+        'Whether a machine has its disk. If not, the machine of the first VM builds it, for minutes, and its `statusReason` says how far it is.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     replacedAt: t.expose('deletedAt', {
       type: 'DateTime',

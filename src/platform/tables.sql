@@ -1360,6 +1360,7 @@ create table nodes (
   created_at timestamp with time zone not null default now(),
   disk_mb integer,
   worker_number bigint not null default 0,
+  templates text[] not null default '{}'::text[],
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_acceleration_check CHECK ((acceleration = ANY (ARRAY['kvm'::text, 'emulation'::text]))),
   constraint nodes_disk_mb_check CHECK ((disk_mb > 0))

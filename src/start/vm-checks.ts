@@ -2,6 +2,7 @@
 import { probeAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import { createMachineUsers } from '#src/drivers/compute/qemu/machine-users.ts'
 import { currentTemplate, templateStatus } from '../drivers/compute/templates.ts'
+import { laterTemplates, type LaterTemplate } from '../drivers/compute/templates/names.ts'
 import { missingRequirements } from '../drivers/vm-requirements.ts'
 import type { Config } from '../platform/config.ts'
 import type { UidRange } from '../platform/settings/readers.ts'
@@ -19,19 +20,19 @@ export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
   if (!built)
     return [needs, apart, verdict('VM template base', 'not built yet', 'npm start builds it, in about two minutes.')]
   const template = verdict(`VM template base, ${Math.round(sizeBytes / megabyte)} MB`, null)
-  const databases = checkDatabases(cacheDir)
+  const later = laterTemplates.map((name) => checkLater(cacheDir, name))
   const acceleration = await probeAcceleration(
     cacheDir,
     currentTemplate(cacheDir, 'base').places,
     vmUids && createMachineUsers(vmUids),
   )
   if (acceleration === 'kvm')
-    return [needs, apart, template, databases, verdict('KVM boots a kernel here: VMs run at full speed', null)]
+    return [needs, apart, template, ...later, verdict('KVM boots a kernel here: VMs run at full speed', null)]
   return [
     needs,
     apart,
     template,
-    databases,
+    ...later,
     {
       verdict: 'neither',
       what: 'KVM does not work here: VMs run under emulation, several times slower',
@@ -40,14 +41,19 @@ export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
   ]
 }
 
-/** The template of databases, which a running Berth builds by itself. */
-function checkDatabases(cacheDir: string): Check {
-  const { built, beingBuilt, sizeBytes } = templateStatus(cacheDir, 'postgres')
-  if (built) return verdict(`VM template postgres, ${Math.round(sizeBytes / megabyte)} MB`, null)
+const whenBuilt: Readonly<Record<LaterTemplate, string>> = {
+  data: 'Berth builds it when somebody first asks for a VM of it, in two to three minutes; that VM waits for it.',
+  postgres: 'Berth builds it while it runs, in about two minutes; the first database waits for it.',
+}
+
+/** A template that a running Berth builds by itself. */
+function checkLater(cacheDir: string, name: LaterTemplate): Check {
+  const { built, beingBuilt, sizeBytes } = templateStatus(cacheDir, name)
+  if (built) return verdict(`VM template ${name}, ${Math.round(sizeBytes / megabyte)} MB`, null)
   return {
     verdict: 'neither',
-    what: `VM template postgres: ${beingBuilt ? 'being built' : 'not built yet'}`,
-    remedy: 'Berth builds it while it runs, in about two minutes; the first database waits for it.',
+    what: `VM template ${name}: ${beingBuilt ? 'being built' : 'not built yet'}`,
+    remedy: whenBuilt[name],
   }
 }
 

@@ -49,7 +49,7 @@ async function buildTemplates(
     })
     try {
       await compute.prepare(showProgress('VM templates', screen))
-      if (withDatabases) await compute.prepareDatabases(showProgress('Database template', screen))
+      if (withDatabases) await compute.prepareLater('postgres', showProgress('Database template', screen))
     } finally {
       await compute.close()
     }

@@ -21,7 +21,7 @@ let id: string
 beforeAll(async () => {
   berth = await startBerth({ worker: true, pool: 0 })
   token = await berth.token()
-  await berth.worker?.compute?.prepareDatabases()
+  await berth.worker?.compute?.prepareLater('postgres')
   const made = await berth.call<DatabaseAnswer>('POST', '/api/v1/databases', {
     token,
     body: { organization_id: organizationOf(token), name: 'shop' },

@@ -24,6 +24,7 @@ export const firstFiles = [
   'test/backup.vm.test.ts',
   'test/infra/vms.vm.test.ts',
   'test/infra/databases/networks.vm.test.ts',
+  'test/data-walk.vm.test.ts',
   'test/agents/environments.vm.test.ts',
   'test/examples.vm.test.ts',
   'test/infra/compute/isolation.vm.test.ts',

@@ -44,6 +44,7 @@ export async function holdNode(
   node: Pick<NodeReport, 'id' | 'agentUrl'> & {
     acceleration: () => NodeReport['acceleration']
     unavailableReason: () => string | null
+    templates: () => NodeReport['templates']
   },
   signal: AbortSignal,
   onLost: () => void,
@@ -60,6 +61,7 @@ export async function holdNode(
       agentUrl: node.agentUrl,
       acceleration: node.acceleration(),
       unavailableReason,
+      templates: node.templates(),
       name: hostname(),
       memoryMb,
       diskMb,

@@ -28,6 +28,7 @@ import type { Checkouts } from './machine-secrets.ts'
 import { hostnameOf, machineId, specOf } from './machine-specs.ts'
 import type { ProjectNetworks } from './project-networks.ts'
 import { inTurns } from './turns.ts'
+import { isTemplateThere, type TemplateBuilds } from './vms/templates.ts'
 import type { VmUse } from './vms/use.ts'
 
 /** More steps than any VM needs from one steady status to the next. */
@@ -45,6 +46,7 @@ export type VmWork = {
   checkouts: Checkouts
   env: GuestEnv
   networks: ProjectNetworks
+  templates: TemplateBuilds
   use: VmUse
   nodeId: string
   workerNumber: number
@@ -95,6 +97,7 @@ async function takeStep(work: VmWork, vm: Vm): Promise<boolean> {
 async function create(work: VmWork, vm: Vm): Promise<boolean> {
   return attempt(work, vm, async () => {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
+    if (!(await isTemplateThere(work, vm))) return false
     const startedAt = performance.now()
     const { machine, from } = await work.compute.take(specOf(vm), noting(work, vm))
     log.info(

@@ -5,7 +5,7 @@ import type { Acceleration } from './qemu/acceleration.ts'
 import type { MachineUsers } from './qemu/machine-users.ts'
 import type { Roots } from './places.ts'
 import type { Template } from './templates.ts'
-import type { TemplateName } from './templates/recipe.ts'
+import type { TemplateName } from './templates/names.ts'
 
 /** This node, prepared. */
 export type ComputeNode = {
@@ -15,7 +15,7 @@ export type ComputeNode = {
   log: Logger
   acceleration: Acceleration
   qemuVersion: string
-  /** Those that the current recipes make; `postgres` may not be built yet. */
+  /** Those that the current recipes make; all but `base` may not be built yet. */
   templates: Record<TemplateName, Template>
   onEgress: (id: string, connection: Duplex) => void
 }

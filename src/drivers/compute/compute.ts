@@ -18,7 +18,7 @@ import { pauseMachine, resumeMachine } from './qemu/pausing.ts'
 import { growFolder } from './qemu/growing.ts'
 import { folderDiskPlace } from './places.ts'
 import { createPool } from './pool.ts'
-import { createDatabasePreparation, prepareNode } from './preparation.ts'
+import { createLaterPreparations, prepareNode } from './preparation.ts'
 import { readRecords, type MachineRecord } from './records.ts'
 import { bootMachine, startWarm, takeMachine } from './starting.ts'
 import { currentTemplates } from './templates.ts'
@@ -44,7 +44,7 @@ export function createCompute(options: ComputeOptions): Compute {
     pool.forget(machine)
     removeFiles(node, machine.record)
   })
-  const databases = createDatabasePreparation(node)
+  const later = createLaterPreparations(node)
   let clock: NodeJS.Timeout | undefined
   const pool = createPool(options.poolSize, () => startWarm(fleet), options.log)
   return {
@@ -55,14 +55,15 @@ export function createCompute(options: ComputeOptions): Compute {
       return pool.warm
     },
     prepare: (progress) => prepareNode(node, options, progress),
-    prepareDatabases: (progress) => databases.prepare(progress),
+    isPrepared: (name) => later.isPrepared(name),
+    prepareLater: (name, progress) => later.prepare(name, progress),
     adopt: () => adoptMachines(fleet, (machine) => pool.add(machine)),
     fillPool() {
       pool.start()
       clock ??= setInterval(() => fleet.setClocks(), setClocksEveryMs)
     },
     take: (spec, onFailure) =>
-      inOrder(spec.id, () => asCapacity(node, () => takeMachine({ fleet, pool, databases }, spec), onFailure)),
+      inOrder(spec.id, () => asCapacity(node, () => takeMachine({ fleet, pool, later }, spec), onFailure)),
     boot: (spec, onFailure) => inOrder(spec.id, () => asCapacity(node, () => bootMachine(fleet, spec.id), onFailure)),
     find: (id) => fleet.find(id),
     stop: (id) =>

@@ -5,15 +5,17 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { UidRange } from '#src/platform/settings/readers.ts'
+import type { LaterTemplate, TemplateName } from './templates/names.ts'
 
 /** The specification of a machine. A second request with the same id and another shape is a bug of the caller. */
 export type MachineSpec = {
   /** The 26 base32 digits of the VM's id, without the prefix. */
   id: string
   /**
-   * Which template its disk starts from: `base`; `postgres`, whose guest runs a Postgres on the folder's disk; or the uuid of one that `keepTemplate` made on this node.
+   * Which template its disk starts from: `base`; `data`, which has more; `postgres`, whose guest runs a Postgres on the folder's
+   * disk; or the uuid of one that `keepTemplate` made on this node.
    */
-  template: 'base' | 'postgres' | { templateId: string }
+  template: TemplateName | { templateId: string }
   vcpuCount: number
   memoryMb: number
   diskMb: number
@@ -120,11 +122,15 @@ export type Compute = {
   readonly warm: number
   /** Builds the templates and the snapshot of the default shape when they are missing. Idempotent. */
   prepare(progress: Progress): Promise<void>
+  /** Whether machines of this template start without `prepareLater` having anything to do. */
+  isPrepared(name: LaterTemplate): boolean
   /**
-   * The same for the template and the snapshot of databases, after `prepare`; `take` does it too when it must. Machines
-   * of `base` do not wait for it.
+   * The same as `prepare` for another template and the snapshot of its usual size, after `prepare`; `take` does it too when
+   * it must. Machines of other templates do not wait for it.
+   * @param progress is told only who begins the work.
+   * @throws Error with the end of what the build printed.
    */
-  prepareDatabases(progress?: Progress): Promise<void>
+  prepareLater(name: LaterTemplate, progress?: Progress): Promise<void>
   /** After a worker's restart: every live machine, reconnected. Machines of the pool stay in the pool. */
   adopt(): Promise<Machine[]>
   /** Starts keeping the pool full. Call it once, after `adopt`. */

@@ -1,6 +1,6 @@
 /** The layout of the driver's files: the only file that knows the names of folders and files. */
 import { join } from 'node:path'
-import type { TemplateName } from './templates/recipe.ts'
+import type { TemplateName } from './templates/names.ts'
 
 /** The root folders of this node, from the options. */
 export type Roots = { cacheDir: string; dataDir: string; runDir: string }

@@ -1,17 +1,21 @@
 /** Makes a node ready for machines: its folders, the templates, and the snapshots of the default sizes. */
-import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import type { ComputeNode } from './compute-node.ts'
 import { takeTemplates } from './kept-templates.ts'
 import type { ComputeOptions, Progress } from './machine.ts'
 import { foldersFolder, keptTemplatesFolder, machinesFolder, socketsFolder } from './places.ts'
 import { probeAcceleration, qemuVersion } from './qemu/acceleration.ts'
-import { ensureSnapshot, type Size } from './qemu/snapshots.ts'
+import { ensureSnapshot, findSnapshot, type Size } from './qemu/snapshots.ts'
 import { ensureTemplate } from './templates.ts'
+import type { LaterTemplate } from './templates/names.ts'
 
 /** The shape of a VM that is created without a size, and of warm machines. */
 export const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
-/** The shape of a database that is created without a size. */
-const databaseSize: Size = { vcpuCount: 2, memoryMb: 1024 }
+/** The shapes of those of the other templates that are created without a size: VMs, and databases. */
+const usualSizes: Readonly<Record<LaterTemplate, Size>> = {
+  data: defaultSize,
+  postgres: { vcpuCount: 2, memoryMb: 1024 },
+}
 /** This share of the progress is a template's; the rest is its snapshot's. */
 const templateShare = 0.9
 
@@ -41,31 +45,38 @@ export async function prepareNode(node: ComputeNode, options: ComputeOptions, pr
   progress(1, 'The templates are ready')
 }
 
-/** What makes a node ready for the machines of databases. */
-export type DatabasePreparation = {
+/** What makes a node ready for the machines of a template that none needs from the start. */
+export type LaterPreparations = {
+  /** Whether its template and the snapshot of its usual size are there. */
+  isPrepared(name: LaterTemplate): boolean
   /**
-   * Builds their template and the snapshot of the default size when they are missing. Those who ask meanwhile wait for
-   * the same work; after a failure the next one tries again.
+   * Builds its template and the snapshot of its usual size when they are missing. Those who ask meanwhile wait for the
+   * same work; after a failure the next one tries again.
    */
-  prepare(progress?: Progress): Promise<void>
+  prepare(name: LaterTemplate, progress?: Progress): Promise<void>
 }
 
 /** @param node one that is prepared by the time somebody asks. */
-export function createDatabasePreparation(node: ComputeNode): DatabasePreparation {
-  let under: Promise<void> | undefined
-  const work = async (progress: Progress): Promise<void> => {
-    node.templates.postgres = await ensureTemplate(node.roots.cacheDir, 'postgres', sharing(progress))
-    progress(templateShare, 'Saving the snapshot that databases start from')
-    await ensureSnapshot(node, 'postgres', databaseSize)
-    progress(1, 'The template of databases is ready')
+export function createLaterPreparations(node: ComputeNode): LaterPreparations {
+  const underway = new Map<LaterTemplate, Promise<void>>()
+  const work = async (name: LaterTemplate, progress: Progress): Promise<void> => {
+    node.templates[name] = await ensureTemplate(node.roots.cacheDir, name, sharing(progress))
+    progress(templateShare, 'Saving the snapshot that its machines start from')
+    await ensureSnapshot(node, name, usualSizes[name])
+    progress(1, 'The template is ready')
   }
   return {
-    prepare(progress = () => undefined) {
-      under ??= work(progress).catch((error: unknown) => {
-        under = undefined
+    isPrepared: (name) =>
+      existsSync(node.templates[name].places.made) && findSnapshot(node, name, usualSizes[name]).made,
+    prepare(name, progress = () => undefined) {
+      const before = underway.get(name)
+      if (before) return before
+      const one = work(name, progress).catch((error: unknown) => {
+        underway.delete(name)
         throw error
       })
-      return under
+      underway.set(name, one)
+      return one
     },
   }
 }

@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, 
 import { dirname } from 'node:path'
 import { flushFolder } from '#src/drivers/flushed-folders.ts'
 import type { MachineKeys } from './ssh/keys.ts'
-import type { TemplateName } from './templates/recipe.ts'
+import type { TemplateName } from './templates/names.ts'
 import { machinePlaces, machinesFolder, type Roots } from './places.ts'
 
 /** The state of the disks when the memory was saved; the two only match together. Sizes in bytes, times in ms. */

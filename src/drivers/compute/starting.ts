@@ -8,13 +8,13 @@ import { isKept } from './kept-templates.ts'
 import type { MachineSpec, TakenFrom } from './machine.ts'
 import { folderDiskPlace, machinePlaces } from './places.ts'
 import type { Pool } from './pool.ts'
-import { defaultSize, type DatabasePreparation } from './preparation.ts'
+import { defaultSize, type LaterPreparations } from './preparation.ts'
 import { launch, makeFiles, newRecord } from './qemu/launch.ts'
 import type { RunningMachine } from './qemu/running-machine.ts'
 import { ensureSnapshot, findSnapshot } from './qemu/snapshots.ts'
 import { writeRecord, type MachineRecord } from './records.ts'
 import { baseDiskMb } from './templates/base.ts'
-import type { TemplateName } from './templates/recipe.ts'
+import { isLater, type TemplateName } from './templates/names.ts'
 
 const warmShape = { ...defaultSize, template: 'base', diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
 const firstCommandLimitMs = 15_000
@@ -22,11 +22,11 @@ const firstCommandLimitMs = 15_000
 type Shape = Omit<MachineSpec, 'id'>
 
 /** What starting machines needs besides the spec. */
-export type Starters = { fleet: Fleet; pool: Pool; databases: DatabasePreparation }
+export type Starters = { fleet: Fleet; pool: Pool; later: LaterPreparations }
 
 /** A running machine for this spec; the existing one if there is one. */
 export async function takeMachine(
-  { fleet, pool, databases }: Starters,
+  { fleet, pool, later }: Starters,
   spec: MachineSpec,
 ): Promise<{ machine: RunningMachine; from: TakenFrom }> {
   const { node } = fleet
@@ -35,7 +35,7 @@ export async function takeMachine(
   const left = fleet.findRecord(spec.id)
   if (left?.up) return { machine: await bootAgain(fleet, left), from: 'boot' }
   if (left) removeFiles(node, left) // it died before it ever ran
-  if (spec.template === 'postgres') await databases.prepare()
+  if (isLater(spec.template)) await later.prepare(spec.template)
   const warm = fitsPool(spec) ? await pool.take(spec.busyMs) : undefined
   if (warm) return { machine: await assign(node, warm, spec), from: 'pool' }
   return startNew(fleet, spec, spec.id)

@@ -9,13 +9,19 @@ import { withHostLock } from './host-lock.ts'
 import type { Progress } from './machine.ts'
 import { templatePlaces, type TemplatePlaces } from './places.ts'
 import { baseRecipe } from './templates/base.ts'
+import { dataRecipe } from './templates/data.ts'
 import { postgresRecipe } from './templates/postgres.ts'
-import type { Recipe, TemplateName } from './templates/recipe.ts'
+import type { TemplateName } from './templates/names.ts'
+import type { Recipe } from './templates/recipe.ts'
 
 /** A template, its hash, and the size of its disk. */
 export type Template = { name: TemplateName; hash: string; places: TemplatePlaces; diskMb: number }
 
-const recipes: Readonly<Record<TemplateName, Recipe>> = { base: baseRecipe, postgres: postgresRecipe }
+const recipes: Readonly<Record<TemplateName, Recipe>> = {
+  base: baseRecipe,
+  data: dataRecipe,
+  postgres: postgresRecipe,
+}
 
 /** The template that the current recipe makes, whether or not it is built. */
 export function currentTemplate(cacheDir: string, name: TemplateName): Template {
@@ -26,7 +32,11 @@ export function currentTemplate(cacheDir: string, name: TemplateName): Template 
 
 /** All of them. */
 export function currentTemplates(cacheDir: string): Record<TemplateName, Template> {
-  return { base: currentTemplate(cacheDir, 'base'), postgres: currentTemplate(cacheDir, 'postgres') }
+  return {
+    base: currentTemplate(cacheDir, 'base'),
+    data: currentTemplate(cacheDir, 'data'),
+    postgres: currentTemplate(cacheDir, 'postgres'),
+  }
 }
 
 /**

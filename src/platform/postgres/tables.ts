@@ -302,7 +302,7 @@ export type Tables = {
   nodes: {
     id: string; name: string; agentUrl: string; acceleration: string | null; memoryMb: number
     unavailableReason: string | null; heartbeatAt: string; createdAt: string; diskMb: number | null
-    workerNumber: number
+    workerNumber: number; templates: string[]
   }
   organizations: {
     id: string; name: string; createdAt: string; deactivatedAt: string | null

@@ -16,7 +16,7 @@ export const nodeLostSeconds = 60
  * A worker sends a heartbeat every 5 s; after this long without one it counts as silent, well before its VMs are given
  * up.
  */
-const nodeSilentSeconds = 15
+export const nodeSilentSeconds = 15
 
 /** A worker's report about its node. `workerNumber` counts the node's workers, and is the fencing token. */
 export type NodeReport = {
@@ -27,6 +27,8 @@ export type NodeReport = {
   memoryMb: number
   diskMb: number
   unavailableReason: string | null
+  /** The names of Berth's own templates from which machines start there at once. */
+  templates: readonly string[]
   workerNumber: number
 }
 
@@ -50,8 +52,8 @@ export async function takeNode(db: Db, report: Omit<NodeReport, 'workerNumber'>)
   const { workerNumber } = await getOne<Pick<Row<'nodes'>, 'workerNumber'>>(
     db,
     sql`
-    insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, unavailable_reason, worker_number)
-    values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.diskMb}, ${report.unavailableReason}, 1)
+    insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, unavailable_reason, templates, worker_number)
+    values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.diskMb}, ${report.unavailableReason}, ${report.templates}, 1)
     on conflict (id) do update set worker_number = nodes.worker_number + 1, ${asReported(report)} returning worker_number`,
   )
   return workerNumber
@@ -74,8 +76,9 @@ function asReported({
   memoryMb,
   diskMb,
   unavailableReason,
+  templates,
 }: Omit<NodeReport, 'workerNumber'>): RawBuilder<unknown> {
-  return sql`name = ${name}, agent_url = ${agentUrl}, acceleration = ${acceleration}, memory_mb = ${memoryMb}, disk_mb = ${diskMb}, unavailable_reason = ${unavailableReason}, heartbeat_at = now()`
+  return sql`name = ${name}, agent_url = ${agentUrl}, acceleration = ${acceleration}, memory_mb = ${memoryMb}, disk_mb = ${diskMb}, unavailable_reason = ${unavailableReason}, templates = ${templates}, heartbeat_at = now()`
 }
 
 /** Why no node runs VMs now, as a sentence; null when one does. */

@@ -17,6 +17,7 @@ import type { Vm } from './vms/rows.ts'
 
 /** Exactly one of `code` (with its language) or `command`. Seconds. */
 export type SandboxOrder = CommandOptions & {
+  templateId?: string | null
   language?: string | null
   code?: string | null
   command?: string | null
@@ -31,7 +32,7 @@ export type SandboxResult = { vm: Vm; command: { exitCode: number; stdout: strin
 /**
  * Runs the code or command and waits for it. The VM is removed `ttl` seconds after its creation. A non-zero exit code
  * is a result, not an error.
- * @throws BerthError invalid_request; service_unavailable when the VM could not be reached.
+ * @throws BerthError invalid_request, invalid_template; capacity_unavailable when no VM, or its template, was ready in time; service_unavailable when the VM could not be reached.
  */
 export async function runSandbox(call: Call, order: SandboxOrder): Promise<SandboxResult> {
   const scope = allow(call.caller, 'vms:write')
@@ -43,12 +44,15 @@ export async function runSandbox(call: Call, order: SandboxOrder): Promise<Sandb
     )
   const run = readRun(order, ttl)
   await call.limiter.spend(`sandbox:${scope.organizationId}`, limits.sandboxesPerMinute)
-  const vm = await createVm(call, { skipFolderCreate: true, ttlSeconds: ttl })
+  const vm = await createVm(call, {
+    skipFolderCreate: true,
+    ttlSeconds: ttl,
+    templateId: order.templateId ?? null,
+  })
   if (vm.status !== 'running') {
     await transaction(call.db, (tx) => markDeleted(call, tx, vm, 'error'))
-    throw new BerthError('capacity_unavailable', 'No VM became ready in time. Try again in a minute.', {
-      retryAfterSeconds: 30,
-    })
+    const reason = vm.statusReason ?? 'No VM became ready in time.'
+    throw new BerthError('capacity_unavailable', `${reason} Try again in a minute.`, { retryAfterSeconds: 30 })
   }
   const result = await runIn(call, vm, run)
   return { vm, command: { exitCode: result.exitCode, stdout: result.stdout, stderr: result.stderr }, ttl }

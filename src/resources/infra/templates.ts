@@ -3,22 +3,27 @@ import { allow, allowAnywhere, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
+import type { RawBuilder } from 'kysely'
 import type { Page, PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import { nodeSilentSeconds } from './nodes.ts'
 import type { MachineSpec } from '#src/drivers/compute/machine.ts'
 
 /**
  * A template; without an organization, everybody may use it. One made by a build is a disk on the node that built it.
+ * @property isReady whether a node has its disk: VMs of one that comes with Berth otherwise wait for the node to build it.
  */
 export type Template = Pick<
   Row<'templates'>,
   'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes' | 'createdAt' | 'deletedAt'
->
+> & { isReady: boolean }
 
 /** The template `base`, which the first migration of VMs inserts. */
 export const baseTemplateId = '00000000-0000-7000-8000-000000000001'
+/** The template `data`, which a node builds when somebody first asks for it. */
+export const dataTemplateId = '00000000-0000-7000-8000-000000000003'
 /** The template `postgres`, which databases start from, and nothing else. */
 export const postgresTemplateId = '00000000-0000-7000-8000-000000000002'
 /**
@@ -26,6 +31,8 @@ export const postgresTemplateId = '00000000-0000-7000-8000-000000000002'
  */
 const replacedKeptHours = 1
 const batchMax = 50
+/** So many templates are named to whoever names none of them. */
+const namedMax = 10
 
 /** The languages that a sandbox runs, each with the command that runs a file of it. */
 export const sandboxLanguages: Readonly<Record<string, { file: string; argv: readonly string[] }>> = {
@@ -46,7 +53,9 @@ export const languageAliases: Readonly<Record<string, string>> = {
   sh: 'bash',
 }
 
-const templateRows = rowsOf<Template>('template', 'templates', 'template')
+const columns = sql`*, node_id is not null or (organization_id is null and exists (
+  select 1 from nodes where templates.name = any(nodes.templates) and nodes.heartbeat_at > now() - ${sql.lit(nodeSilentSeconds)} * interval '1 second')) as is_ready`
+const templateRows = rowsOf<Template>('template', 'templates', 'template', columns)
 
 /**
  * The templates available to the organization, everybody's and its own, oldest first.
@@ -54,8 +63,7 @@ const templateRows = rowsOf<Template>('template', 'templates', 'template')
  */
 export async function pageTemplates(call: Call, window: PageWindow): Promise<Page<Template>> {
   const scope = allow(call.caller, 'templates:read')
-  const chosen = sql`(organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null and id <> ${postgresTemplateId}`
-  return templateRows.page(call.db, window, chosen, 'asc')
+  return templateRows.page(call.db, window, usable(scope), 'asc')
 }
 
 /**
@@ -71,8 +79,9 @@ export async function findTemplates(call: Call, ids: readonly string[]): Promise
 }
 
 /**
- * The template with this name or id; `base` when none is named, which an organization's own template cannot replace.
- * @throws BerthError invalid_template.
+ * The template with this name or id; `base` when none is named, which an organization's own template cannot replace. Of the
+ * others its own comes first.
+ * @throws BerthError invalid_template naming those that there are.
  */
 export async function readTemplate(db: Db, scope: Scope, given: string | null | undefined): Promise<Template> {
   const text = given || 'base'
@@ -80,17 +89,30 @@ export async function readTemplate(db: Db, scope: Scope, given: string | null | 
   const template = await findOne<Template>(
     db,
     sql`
-    select * from templates where (organization_id is null or organization_id = ${scope.organizationId})
-      and deleted_at is null and id <> ${postgresTemplateId} and ${id ? sql`id = ${id}` : sql`name = ${text}`} order by organization_id nulls first limit 1`,
+    select ${columns} from templates where ${usable(scope)} and ${id ? sql`id = ${id}` : sql`name = ${text}`}
+      order by id = ${baseTemplateId} desc, organization_id nulls last limit 1`,
   )
-  if (!template)
-    throw new BerthError('invalid_template', 'template_id names no template of yours; leave it out for `base`.')
-  return template
+  if (template) return template
+  const names = await findAll<Pick<Template, 'name'>>(
+    db,
+    sql`select distinct name, organization_id is null as is_berths from templates where ${usable(scope)} order by is_berths desc, name limit ${namedMax + 1}`,
+  )
+  const named = names.slice(0, namedMax).map(({ name }) => `\`${name}\``)
+  if (names.length > namedMax) named.push('others')
+  throw new BerthError(
+    'invalid_template',
+    `template_id names no template of yours; leave it out for \`base\`. There are ${named.join(', ')}.`,
+  )
+}
+
+function usable({ organizationId }: Pick<Scope, 'organizationId'>): RawBuilder<unknown> {
+  return sql`(organization_id is null or organization_id = ${organizationId}) and deleted_at is null and id <> ${postgresTemplateId}`
 }
 
 /** A template as the driver knows it. */
 export function machineTemplate(templateId: string): MachineSpec['template'] {
   if (templateId === postgresTemplateId) return 'postgres'
+  if (templateId === dataTemplateId) return 'data'
   return templateId === baseTemplateId ? 'base' : { templateId }
 }
 

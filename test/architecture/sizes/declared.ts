@@ -103,7 +103,7 @@ export const sizes: Readonly<Record<string, Readonly<Record<string, Size>>>> = {
   memory_events: { type: 'word' },
   memory_vectors: { signs: bytes(memoryLimits.vectorSigns / 8), vector: bytes(8 * memoryLimits.vectorNumbers) },
   migrations: { name: 'installation' },
-  nodes: { name: 'installation', agent_url: 'installation', unavailable_reason: 'sentence' },
+  nodes: { name: 'installation', agent_url: 'installation', unavailable_reason: 'sentence', templates: 'word' },
   peer_exchanges: { error: 'sentence' },
   proxies: { host: chars(253), path: chars(1024) },
   rate_buckets: { bucket: 'id' },

@@ -189,7 +189,7 @@ export const additiveKeys: Readonly<Record<string, readonly string[]>> = {
     'network_policy',
     'project_id',
   ],
-  'POST /api/v1/vms/sandbox': ['env', 'stdin', 'user'],
+  'POST /api/v1/vms/sandbox': ['env', 'stdin', 'user', 'template_id'],
   'POST /api/v1/vms/{vm_id}/envd/exec': ['env', 'stdin', 'user'],
   'POST /api/v1/databases': [
     'project_id',

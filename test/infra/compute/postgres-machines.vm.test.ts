@@ -37,7 +37,7 @@ let spec: MachineSpec
 let machine: Machine
 beforeAll(async () => {
   node = await startNode(0)
-  await node.compute.prepareDatabases()
+  await node.compute.prepareLater('postgres')
   spec = newDatabaseSpec()
   const taken = await node.compute.take(spec)
   expect(taken.from).toBe('snapshot')

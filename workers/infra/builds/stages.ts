@@ -2,6 +2,7 @@
  * The stages of a build. The number of completed stages is stored with the log; the next worker starts with the first
  * incomplete one, so each stage can be repeated or continued.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { pushEnv } from '#src/drivers/compute/guest/env.ts'
 import { decoded } from '#src/drivers/compute/guest/repos.ts'
 import type { MachineSpec } from '#src/drivers/compute/machine.ts'
@@ -30,6 +31,7 @@ import {
   type StageEnd,
 } from './runs.ts'
 
+const templateAgainMs = 1_000
 const cacheFolder = '/home/user/workspace/cache'
 /** The environment variables that point tools to the cache, if the build has one. */
 const cacheEnv = {
@@ -80,6 +82,7 @@ async function giveSecrets(
 async function takeMachine(run: BuildRun): Promise<StageEnd> {
   const { work, build, spec, over } = run
   await begin(run, 'Waiting for a machine')
+  await waitForTemplate(run)
   const id = buildMachineId(build.id)
   const hasCache = spec.cache && build.repoKey !== null
   work.egress.setPolicy(id, { type: 'unrestricted' })
@@ -108,6 +111,19 @@ async function takeMachine(run: BuildRun): Promise<StageEnd> {
   }
   await patiently(() => openBuildUsage(work.services.db, work.services, build))
   return { change: { hasCache } }
+}
+
+/** Waits until its template is there, and says in the log how far that is. @throws BerthError capacity_unavailable. */
+async function waitForTemplate({ work, build, log, over }: BuildRun): Promise<void> {
+  let said: string | null = null
+  for (;;) {
+    over.throwIfAborted()
+    const delay = work.templates.findDelay(machineTemplate(build.templateId))
+    if (delay === null) return
+    if (delay !== said) log.say(delay)
+    said = delay
+    await pause(templateAgainMs, undefined, { signal: over }).catch(() => undefined) // thrown above
+  }
 }
 
 /** Prepares the commands' environment: the folder, the variables, the cache. */

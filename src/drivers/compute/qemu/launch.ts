@@ -33,7 +33,7 @@ export async function newRecord(
   id: string | null,
 ): Promise<MachineRecord> {
   const machineUuid = newUuid()
-  const recipe = spec.template === 'postgres' ? 'postgres' : 'base'
+  const recipe = typeof spec.template === 'string' ? spec.template : 'base'
   const { hash, diskMb } = node.templates[recipe]
   return {
     machineUuid,

@@ -31,7 +31,7 @@ import { deviceListVersion, startQemu } from '#src/drivers/compute/qemu.ts'
 import { endQemus, killQemu } from './processes.ts'
 import { connectQmp } from './qmp.ts'
 import { saveState } from './saving.ts'
-import type { TemplateName } from '#src/drivers/compute/templates/recipe.ts'
+import type { TemplateName } from '#src/drivers/compute/templates/names.ts'
 
 /** The time limit for a cold boot and warming up, under emulation on a busy host. */
 const warmLimitMs = 5 * 60_000
@@ -127,7 +127,7 @@ async function makeSnapshot(
     await qmp.execute('quit')
     await qmp.closed
     line.close()
-    if (name === 'base') rmSync(folderDisk) // each machine gets an empty one; that of `postgres` belongs to the memory
+    if (name !== 'postgres') rmSync(folderDisk) // each machine gets an empty one; that of `postgres` belongs to the memory
     const { vcpuCount, memoryMb } = size
     writeFileSync(
       building.made,

@@ -6,12 +6,15 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sha256 } from '#src/platform/secrets.ts'
 import { hostAuthorities } from '#src/drivers/compute/host-packages.ts'
+import type { Progress } from '#src/drivers/compute/machine.ts'
 import { toQcow2 } from './images.ts'
-import { buildDebian, type Step } from './mmdebstrap.ts'
+import { buildDebian, type DebianBuild, type Step } from './mmdebstrap.ts'
 import type { Recipe } from './recipe.ts'
 
 /** The files that its guest and its build script consist of. */
 export const baseGuestFolder = fileURLToPath(new URL('../guest/image', import.meta.url))
+/** The packages of its guest. */
+export const basePackagesFile = join(baseGuestFolder, 'packages.txt')
 const require = createRequire(import.meta.url)
 
 /** Every disk of a machine has this size unless it asks for more; all folder disks have it. Nothing is allocated ahead. */
@@ -37,32 +40,41 @@ export const baseRecipe: Recipe = {
   name: 'base',
   diskMb: baseDiskMb,
   hash: hashBase,
-  async build(out, _cacheDir, progress) {
-    const certificates = join(out, 'certificates')
-    mkdirSync(certificates)
-    hostAuthorities().forEach((certificate, index) =>
-      writeFileSync(join(certificates, `host-${index}.crt`), certificate),
-    )
-    const variables = {
-      GUEST: baseGuestFolder,
-      OUT: out,
-      CERTIFICATES: certificates,
-      NODE: nodeProgram(),
-      NPM: dirname(require.resolve('npm/package.json')),
-      KERNEL: `linux-image-cloud-${arch === 'arm64' ? 'arm64' : 'amd64'}`,
-      BUSYBOX: '/bin/busybox',
-      IMAGE_SIZE: `${baseDiskMb}M`,
-    }
-    const hooks = { customize: 'sh "$GUEST/build.sh" "$1"' }
-    await buildDebian(
-      { packagesFile: join(baseGuestFolder, 'packages.txt'), hooks, variables, steps, niceness: 0 },
+  build: (out, _cacheDir, progress) =>
+    buildLikeBase(
+      out,
+      {
+        packagesFiles: [basePackagesFile],
+        hooks: { customize: 'sh "$GUEST/build.sh" "$1"' },
+        variables: {},
+        steps,
+        niceness: 0,
+      },
       progress,
-    )
-    progress(0.96, 'Making the disk image')
-    await toQcow2(join(out, 'folder.img'), join(out, 'folder.qcow2'))
-    rmSync(certificates, { recursive: true })
-    chmodSync(out, 0o755)
-  },
+    ),
+}
+
+/** Builds `base`, or what is `base` and more by a script that ends with its own, into an empty folder. @throws Error as buildDebian. */
+export async function buildLikeBase(out: string, build: DebianBuild, progress: Progress): Promise<void> {
+  const certificates = join(out, 'certificates')
+  mkdirSync(certificates)
+  hostAuthorities().forEach((certificate, index) => writeFileSync(join(certificates, `host-${index}.crt`), certificate))
+  const variables = {
+    GUEST: baseGuestFolder,
+    OUT: out,
+    CERTIFICATES: certificates,
+    NODE: nodeProgram(),
+    NPM: dirname(require.resolve('npm/package.json')),
+    KERNEL: `linux-image-cloud-${arch === 'arm64' ? 'arm64' : 'amd64'}`,
+    BUSYBOX: '/bin/busybox',
+    IMAGE_SIZE: `${baseDiskMb}M`,
+    ...build.variables,
+  }
+  await buildDebian({ ...build, variables }, progress)
+  progress(0.96, 'Making the disk image')
+  await toQcow2(join(out, 'folder.img'), join(out, 'folder.qcow2'))
+  rmSync(certificates, { recursive: true })
+  chmodSync(out, 0o755)
 }
 
 function hashBase(): string {

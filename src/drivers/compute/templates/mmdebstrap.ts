@@ -16,8 +16,8 @@ export type Step = readonly [begins: string, fraction: number, sentence: string]
 
 /** One build. */
 export type DebianBuild = {
-  /** A file with the names of packages, one a line. */
-  packagesFile: string
+  /** Files with the names of packages, one a line. */
+  packagesFiles: readonly string[]
   /** Run by sh before packages other than the essential ones are unpacked, and after all are; $1 is the system's folder. */
   hooks: { essential?: string; customize: string }
   /** What the hooks read. */
@@ -35,7 +35,7 @@ export async function buildDebian(build: DebianBuild, progress: Progress): Promi
     '--variant=minbase',
     '--format=null',
     '--skip=cleanup', // the hook has done it, before the image was made
-    `--include=${readFileSync(build.packagesFile, 'utf8').trim().split('\n').join(',')}`,
+    `--include=${build.packagesFiles.flatMap((file) => readFileSync(file, 'utf8').trim().split('\n')).join(',')}`,
     ...packages.options.map((option) => `--aptopt=${option}`),
     ...['doc', 'man', 'info', 'locale'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
     ...(build.hooks.essential ? [`--essential-hook=${build.hooks.essential}`] : []),

@@ -65,7 +65,8 @@ export const postgresRecipe: Recipe = {
         'mkdir -p "$1/etc/postgresql-common/createcluster.d" && echo "create_main_cluster = false" > "$1/etc/postgresql-common/createcluster.d/berth.conf"',
       customize: 'sh "$GUEST/build.sh" "$1"',
     }
-    await buildDebian({ packagesFile: join(guestFolder, 'packages.txt'), hooks, variables, steps, niceness }, progress)
+    const packagesFiles = [join(guestFolder, 'packages.txt')]
+    await buildDebian({ packagesFiles, hooks, variables, steps, niceness }, progress)
     progress(0.96, 'Making the disk images')
     await toQcow2(join(out, 'folder.img'), join(out, 'folder.qcow2'))
     for (const name of ['kernel', 'initramfs', 'lend.so'] as const)

@@ -1,10 +1,8 @@
 /** What a template of Berth's own is made by. */
 import type { Progress } from '#src/drivers/compute/machine.ts'
+import type { TemplateName } from './names.ts'
 
-/** The templates that every host builds itself. */
-export type TemplateName = 'base' | 'postgres'
-
-/** How one of them is made. */
+/** How a template that every host builds itself is made. */
 export type Recipe = {
   name: TemplateName
   /** The size of the disk that machines start from. */

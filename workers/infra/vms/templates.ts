@@ -1,0 +1,92 @@
+/**
+ * The templates that a node builds when somebody first needs one, which takes minutes. Whoever needs it comes back until it is
+ * there, and waits in no place that others need.
+ */
+import type { Compute, MachineSpec } from '#src/drivers/compute/machine.ts'
+import { isLater, type LaterTemplate } from '#src/drivers/compute/templates/names.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { log } from '#src/platform/log.ts'
+import { transaction } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { machineTemplate } from '#src/resources/infra/templates.ts'
+import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
+import { noteVmChange } from '#src/resources/infra/vms/purposes.ts'
+import type { Vm } from '#src/resources/infra/vms/rows.ts'
+import { explainVm } from '#src/resources/infra/vms/states.ts'
+
+const againSeconds = 2
+/** For so long after a failure everybody who needs the template gets it, and nobody tries again. */
+const failedMs = 30_000
+
+/** What this worker builds, or has failed to build. */
+export type TemplateBuilds = {
+  /** Begins to build it, unless that is done or under way. */
+  begin(name: LaterTemplate): void
+  /**
+   * A sentence that says how far this template is; it is begun when it was not. Null when machines can start from it.
+   * @throws BerthError capacity_unavailable when it has just failed.
+   */
+  findDelay(template: MachineSpec['template']): string | null
+}
+
+/** @param compute a node that is prepared by the time somebody asks. */
+export function createTemplateBuilds(compute: Pick<Compute, 'isPrepared' | 'prepareLater'>): TemplateBuilds {
+  const underway = new Map<LaterTemplate, string>()
+  const failed = new Map<LaterTemplate, number>()
+  const begin = (name: LaterTemplate): void => {
+    if (underway.has(name)) return
+    underway.set(name, 'Waiting for its turn')
+    compute
+      .prepareLater(name, (fraction, sentence) => {
+        const percent = Math.round(fraction * 100)
+        if (underway.get(name)?.startsWith(`${sentence} (`)) return
+        log.info({ template: name, percent }, sentence)
+        underway.set(name, `${sentence} (${percent} %)`)
+      })
+      .catch((error: Error) => {
+        failed.set(name, performance.now())
+        log.error({ err: error, template: name }, 'a template could not be built')
+      })
+      .finally(() => underway.delete(name))
+  }
+  return {
+    begin,
+    findDelay(template) {
+      if (!isLater(template)) return null
+      if (!underway.has(template)) {
+        if (compute.isPrepared(template)) return null
+        if (performance.now() - (failed.get(template) ?? -Infinity) < failedMs) throw notBuilt(template)
+        begin(template)
+      }
+      return `This node builds the template ${template} first, once for all: ${underway.get(template) ?? 'it begins'}.`
+    },
+  }
+}
+
+function notBuilt(template: LaterTemplate): BerthError {
+  return new BerthError(
+    'capacity_unavailable',
+    `The template ${template} could not be built on its node. The worker’s log says why; once that is put right, try again.`,
+    { retryAfterSeconds: Math.ceil(failedMs / 1000) },
+  )
+}
+
+/**
+ * Whether a VM may start from its template. If it is not there yet, the VM says how far it is, and its job comes back.
+ * @throws BerthError capacity_unavailable when it could not be built.
+ */
+export async function isTemplateThere(
+  { services, templates }: { services: Background; templates: TemplateBuilds },
+  vm: Vm,
+): Promise<boolean> {
+  const template = machineTemplate(vm.templateId)
+  const reason = isLater(template) ? templates.findDelay(template) : null
+  if (reason === null) return true
+  await transaction(services.db, async (tx) => {
+    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await noteVmChange(services, tx, vm)
+    const kind = onNode(reconcileVm, vm.nodeId)
+    await services.jobs.enqueue(tx, kind, { vmId: vm.id }, { startAfterSeconds: againSeconds })
+  })
+  return false
+}
