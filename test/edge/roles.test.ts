@@ -98,7 +98,11 @@ test('what the server refuses is told in its own words, to those alone who know 
     message: expect.stringContaining('permission denied'),
   })
   await expect(whoIs({ ...role, password: 'wrong' })).rejects.toMatchObject({ code: '28P01' })
-  await expect(whoIs({ database: 'missing' })).rejects.toMatchObject({ code: '3D000' })
+  await expect(whoIs({ database: 'missing' })).rejects.toMatchObject({
+    code: '3D000',
+    message: 'database "missing" does not exist',
+    hint: expect.stringContaining('The address ends in the name of a database: /app'),
+  })
   await expect(whoIs({ database: 'missing', password: 'wrong' })).rejects.toMatchObject({ code: '28P01' })
 })
 

@@ -37,7 +37,7 @@ export function loginRefused(user: string): PostgresRefusal {
   return new PostgresRefusal(
     'invalid_password',
     `password authentication failed for user "${shortened(user)}"`,
-    'The password is the token of the database, which the mutation rotateDatabaseToken replaces; of the user authenticated it is a JWT. User and database are those of connectionUri; authenticated and anon need the host name of their database, too.',
+    'The password is the token of the database, which the mutation rotateDatabaseToken replaces; of the user authenticated it is a JWT. User and database are those of connectionUri; authenticated, anon and roles of your own need the host name of their database, too, or a role the user of connectionUri behind a dot: <role>.app_….',
   )
 }
 

@@ -2,6 +2,8 @@
 import { errorField, fromServer, message } from './protocol/messages.ts'
 import { sqlStates } from './refusals.ts'
 
+const absentDatabase = '3D000'
+
 /** The server refuses: its own words are for the client. */
 export class ServerRefused extends Error {
   readonly whole: Buffer
@@ -10,9 +12,18 @@ export class ServerRefused extends Error {
 
   constructor(content: Buffer) {
     super(errorField(content, 'M') ?? 'the server refused the connection')
-    this.whole = message(fromServer.error, content)
+    this.whole = message(fromServer.error, withHint(content))
     this.isFull = errorField(content, 'C') === sqlStates.too_many_connections
   }
+}
+
+/** For those whose address names no database, so that their client asks for one with the name of the user. */
+const namesDatabases =
+  'The address ends in the name of a database: /app, or that of one that you have made by CREATE DATABASE.'
+
+function withHint(content: Buffer): Buffer {
+  if (errorField(content, 'C') !== absentDatabase || errorField(content, 'H') !== null) return content
+  return Buffer.concat([content.subarray(0, -1), Buffer.from(`H${namesDatabases}\0\0`)]) // it ends in an empty field
 }
 
 /** The login is another connection's: another one is to be tried. */
