@@ -11,6 +11,7 @@ import { recordActivity, type Database } from '#src/resources/infra/databases/ro
 import { followChanges, type Followed } from './databases/changes.ts'
 import { tellClaims } from './databases/claims.ts'
 import {
+  absentOf,
   askedAs,
   createFinder,
   isGivenUser,
@@ -112,7 +113,10 @@ export function openDatabases(services: Services, opening: Opening): EdgeDatabas
     lookUp,
     howToName: (asked) => howToName(asked, services.config),
     async find(asked) {
-      const looking = lookUp(asked).then((sought) => loginOf(sought, asked, { checkToken, roles }))
+      const looking = lookUp(asked).then(
+        async (sought) =>
+          (await loginOf(sought, asked, { checkToken, roles })) ?? absentOf(asked, sought, services.config.domain),
+      )
       // Whether there is a role may take a question to the server, which nobody is to see who asks for what is not there.
       const [found] = await Promise.all([looking, isGivenUser(asked.user) ? null : pause(roleLookMs)])
       return found

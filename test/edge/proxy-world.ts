@@ -94,7 +94,7 @@ export async function openProxyWorld(
   const directory: Directory = {
     find: async (asked) => {
       world.asked.push(asked)
-      return world.found(asked.user, asked.database)
+      return world.found(asked.user, asked.database) ?? { by: 'nobody', alike: `${asked.user} ${asked.database}` }
     },
     watch(changed) {
       watchers.add(changed)

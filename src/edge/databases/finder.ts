@@ -5,7 +5,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findDatabaseForLogin, findDatabaseRow, type Database } from '#src/resources/infra/databases/rows.ts'
 import { isOwnersName, mayBeOwners } from '#src/resources/infra/databases/roles.ts'
-import type { Asked, ClientKind } from '../postgres/directory.ts'
+import type { Absent, Asked, ClientKind } from '../postgres/directory.ts'
 import { createDatabaseCache } from './cache.ts'
 
 /** The users that every database has beside its owner. */
@@ -68,10 +68,30 @@ export function askedAs(row: Database, { user, database, network }: Asked): Aske
   if (!isInNetwork(row, network) || status === 'deleting' || status === 'deleted' || sealedLogins === null) return null
   const client = clientUsers.get(user)
   if (client !== undefined) return pgDatabase === database ? { kind: client } : null
-  if (database === '' || database.length > nameLengthMax) return null
+  if (!isDatabaseName(database)) return null
   if (user === pgUser) return { kind: 'owner' }
   const [role, owner] = partsOf(user)
   return mayBeOwners(role) && (owner === null || owner === pgUser) ? { kind: 'role', role } : null
+}
+
+function isDatabaseName(name: string): boolean {
+  return name !== '' && name.length <= nameLengthMax
+}
+
+/**
+ * What is said of somebody who is not there. Of a role that a database does not have it depends on that database, as that of one which
+ * it has: at its host name, behind the name of its owner, and in its networks. Of everybody else on how they were asked for,
+ * but not on which database's name was said, which nobody's password depends on.
+ * @param sought the database that would have them, where it is there.
+ */
+export function absentOf(
+  { user, database, serverName, network }: Asked,
+  sought: { database: Pick<Database, 'id'>; as: AskedAs } | null,
+  domain: string,
+): Absent {
+  if (sought?.as.kind === 'role') return { by: 'nobody', alike: JSON.stringify([sought.database.id, sought.as.role]) }
+  const host = hostLabelIn(serverName, domain)
+  return { by: 'nobody', alike: JSON.stringify([host, user, isDatabaseName(database), network ?? null]) }
 }
 
 /** Whether a user is one that Berth gives a database, so that it is known without its server whether there is one. */
@@ -88,9 +108,15 @@ function partsOf(user: string): [role: string, owner: string | null] {
 
 /** The stored id in a host name such as `<id>.db.<domain>`; null for other names, undefined when there is no such id. */
 function hostIdIn(serverName: string | null, domain: string): string | null | undefined {
+  const label = hostLabelIn(serverName, domain)
+  return label === null ? null : decodeId('database', `db_${label}`)
+}
+
+/** What stands before `.db.<domain>` in a host name, in small letters; null for other names. */
+function hostLabelIn(serverName: string | null, domain: string): string | null {
   const name = serverName?.toLowerCase() ?? ''
   const ending = `.db.${domain.toLowerCase()}`
-  return name.endsWith(ending) ? decodeId('database', `db_${name.slice(0, -ending.length)}`) : null
+  return name.endsWith(ending) ? name.slice(0, -ending.length) : null
 }
 
 /**

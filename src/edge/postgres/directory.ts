@@ -10,11 +10,11 @@ import type { PostgresRefusal } from './refusals.ts'
 /** Finds databases, and says when one changes. */
 export type Directory = {
   /**
-   * The database that a client asks for, and how the client proves who it is. Whoever is not there is null; the proxy
-   * answers as if the password were wrong, after the same exchange. So nobody learns which users and databases there are.
+   * The database that a client asks for, and how the client proves who it is. Where nobody is there, the proxy answers as
+   * if the password were wrong, after the same exchange. So nobody learns which users and databases there are.
    * It must take as long for what is not there as for what is.
    */
-  find(asked: Asked): Promise<Found | null>
+  find(asked: Asked): Promise<Found>
   /** Calls back at each change of a database; answers how to stop that. */
   watch(changed: (change: DatabaseChange) => void): () => void
 }
@@ -37,6 +37,13 @@ export type Found =
   /** A token such as a JWT, sent as a password inside TLS. Null when it is not valid. */
   | { by: 'token'; check: (token: string) => Promise<Admission | null> }
   | { by: 'nothing'; admission: Admission }
+  | Absent
+
+/**
+ * Nobody is there. Who is there has one salt, however it is asked for; so has who is not: `alike` is the same for all ways of asking
+ * that would lead to the same user, and for no others.
+ */
+export type Absent = { by: 'nobody'; alike: string }
 
 /** Which kind of client it is, a role being one that the owner has made; a change may end the clients of some kinds only. */
 export type ClientKind = 'owner' | 'role' | 'authenticated' | 'anonymous'

@@ -46,13 +46,9 @@ function tooManyFailed(): PostgresRefusal {
   )
 }
 
-async function prove(
-  newcomer: Newcomer,
-  found: Found | null,
-  derive: (purpose: string) => string,
-): Promise<Admission | null> {
-  const { startup, tls } = newcomer
-  switch (found?.by) {
+async function prove(newcomer: Newcomer, found: Found, derive: (purpose: string) => string): Promise<Admission | null> {
+  const { tls } = newcomer
+  switch (found.by) {
     case 'nothing':
       return found.admission
     case 'token': {
@@ -71,8 +67,8 @@ async function prove(
       const clientKey = await exchange(newcomer, verifier)
       return clientKey && found.admit({ clientKey, serverKey: verifier.serverKey })
     }
-    default:
-      await exchange(newcomer, mockVerifier(derive, `${startup.user} ${startup.database}`))
+    case 'nobody':
+      await exchange(newcomer, mockVerifier(derive, found.alike))
       return null
   }
 }

@@ -14,9 +14,9 @@ const iterationsMax = 1_000_000 // of a server that we log in to
 const nonceBytes = 18
 const bindingName = 'tls-server-end-point'
 
-/** A verifier for a user that is not there: the same at every attempt, and fitting no password. */
-export function mockVerifier(derive: (purpose: string) => string, user: string): Verifier {
-  const bytes = sha256(derive(`postgres mock verifier ${user}`))
+/** A verifier for a user that is not there: the same at every attempt that is alike, and fitting no password. */
+export function mockVerifier(derive: (purpose: string) => string, alike: string): Verifier {
+  const bytes = sha256(derive(`postgres mock verifier ${alike}`))
   return { iterations: usualIterations, salt: bytes.subarray(0, 16), storedKey: sha256(bytes), serverKey: bytes }
 }
 
