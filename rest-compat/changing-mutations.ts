@@ -10,7 +10,7 @@ import {
   type GraphQLSchema,
   type SelectionNode,
 } from 'graphql'
-import { memberWord, wireFields } from '#schema/wire.ts'
+import { memberWord, wireFields } from '#schema/wire-names.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 import type { Operation } from './run.ts'

@@ -1,7 +1,9 @@
 /** Which parts of a request fill a mutation's input: the body's keys or the whole body, the path, and the query. */
-import type { GraphQLInputObjectType } from 'graphql'
-import { memberWord, wireFields } from '#schema/wire.ts'
+import type { GraphQLInputObjectType, GraphQLInputType } from 'graphql'
+import { memberWord, typeInWords, wireFields } from '#schema/wire-names.ts'
+import type { Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import type { Route } from './routes.ts'
 
@@ -31,6 +33,23 @@ export function filledByQuery(
     if (!field) throw new Error(`${type.name} has no field for the parameter ${parameter}`)
     return { parameter, field: field.name }
   })
+}
+
+const organizationKeys: ReadonlySet<string> = new Set(['org_id', 'organization_id'])
+
+/**
+ * The 400 for a value that is not there. Of an organization it says the id of the caller's: no other is meant, and nothing else in REST
+ * shows it.
+ * @param shown how the sentence begins, such as the key itself.
+ */
+export function leftOut(key: string, shown: string, type: GraphQLInputType, caller: Caller | undefined): BerthError {
+  const isKnown = organizationKeys.has(key) && (caller?.kind === 'person' || caller?.kind === 'key')
+  const own = isKnown && caller.organizationId !== null ? encodeId('organization', caller.organizationId) : undefined
+  return new BerthError(
+    'invalid_request',
+    `${shown} is required: it must be ${typeInWords(type)}.${own === undefined ? '' : ` The organization of your token is ${own}.`}`,
+    { field: key },
+  )
 }
 
 /** A body that is one JSON value. @throws BerthError invalid_request when there is none. */

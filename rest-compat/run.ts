@@ -21,7 +21,8 @@ import {
 import mercurius, { type MercuriusOptions } from 'mercurius'
 import type { Context } from '#schema/builder.ts'
 import { shownError } from '#schema/public-error.ts'
-import { findWrongVariable, typeInWords, type WrongVariable } from '#schema/variables.ts'
+import { findWrongVariable, type WrongVariable } from '#schema/variables.ts'
+import { typeInWords } from '#schema/wire-names.ts'
 import { wirePlace } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 

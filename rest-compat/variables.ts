@@ -16,11 +16,12 @@ import {
   type GraphQLSchema,
   type TypeNode,
 } from 'graphql'
-import { typeInWords } from '#schema/variables.ts'
-import { fromWire, memberWord, wireFields, wirePaths } from '#schema/wire.ts'
+import { memberWord, wireFields } from '#schema/wire-names.ts'
+import { fromWire, wirePaths } from '#schema/wire.ts'
+import type { Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
-import { bodyOf, filledByPath, filledByQuery, wholeBody, wireKeys } from './inputs.ts'
+import { bodyOf, filledByPath, filledByQuery, leftOut, wholeBody, wireKeys } from './inputs.ts'
 import { changingMutation, refuseMutationsKey, type ChangingMutation } from './changing-mutations.ts'
 import { listParameters, listVariables, readList } from './lists.ts'
 import type { Route } from './routes.ts'
@@ -67,8 +68,8 @@ export type ReaderParts = {
 }
 
 /**
- * Makes the function that reads a route's variables. An absent key stays absent, and null stays null: they differ. The
- * function throws BerthError invalid_request for a key of the query or the body that no variable takes.
+ * Makes the function that reads a route's variables, of the caller where there is one. An absent key stays absent, and null stays null:
+ * they differ. The function throws BerthError invalid_request for a key of the query or the body that no variable takes.
  */
 export function variableReader(
   method: string,
@@ -76,7 +77,7 @@ export function variableReader(
   route: Route,
   operation: Operation,
   { schema, lenient }: ReaderParts,
-): (request: FastifyRequest) => Variables {
+): (request: FastifyRequest, caller?: Caller) => Variables {
   const { definition } = operation
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
   const readers: Reader[] = (definition.variableDefinitions ?? []).map(({ variable, type }) => {
@@ -88,11 +89,11 @@ export function variableReader(
   const changing = methodsThatChange.has(method) && !route.bodyInto ? changingMutation(schema, operation) : undefined
   const readInput = inputReader(inPath, route, readers, changing)
   const refuseUnknown = lenient ? undefined : unknownRefuser(readers, route)
-  return (request) => {
+  return (request, caller) => {
     refuseUnknown?.(request)
     const variables: Variables = {}
-    for (const reader of readers) readOne(reader, request, variables)
-    if (readInput) variables['input'] = readInput(request)
+    for (const reader of readers) readOne(reader, request, variables, caller)
+    if (readInput) variables['input'] = readInput(request, caller)
     if (route.filter) variables['filter'] = readFilter(route.filter, readers, request.query as Query) // Fastify's own shape of a query
     if (route.list) Object.assign(variables, readList(route.list, request.query as Query)) // as above
     if (route.cursor) {
@@ -124,7 +125,7 @@ function inputReader(
   route: Route,
   readers: readonly Reader[],
   changing: ChangingMutation | undefined,
-): ((request: FastifyRequest) => Record<string, unknown>) | undefined {
+): ((request: FastifyRequest, caller?: Caller) => Record<string, unknown>) | undefined {
   const type = readers.find(({ source }) => source === 'input')?.type
   if (!type) return undefined
   const variables = new Set(readers.map(({ name }) => name))
@@ -135,7 +136,7 @@ function inputReader(
   const elsewhere = new Set([...filled, ...queried].map(({ field }) => memberWord(named, field)))
   const taken = new Set(wireKeys(named)).difference(elsewhere)
   const nested = wirePaths(named).filter((path) => taken.has(path.replace(/[[.].*/s, '')))
-  return ({ body, params, query }) => {
+  return ({ body, params, query }, caller) => {
     if (changing) refuseMutationsKey(body, taken, changing, nested)
     const given = route.bodyInto
       ? { [memberWord(named, route.bodyInto)]: wholeBody(body) }
@@ -143,9 +144,7 @@ function inputReader(
     for (const key of route.always ?? []) {
       if (Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] !== null) continue
       const field = wireFields(named).find(({ name }) => memberWord(named, name) === key)
-      throw new BerthError('invalid_request', `${key} is required: it must be ${typeInWords(field?.type ?? type)}.`, {
-        field: key,
-      })
+      throw leftOut(key, key, field?.type ?? type, caller)
     }
     for (const key of route.present ?? [])
       if (!Object.hasOwn(given, key))
@@ -228,6 +227,7 @@ function readOne(
   { name, source, queryName, scalar, list, type }: Reader,
   request: FastifyRequest,
   variables: Variables,
+  caller: Caller | undefined,
 ): void {
   if (source === 'path') {
     variables[name] = (request.params as Record<string, string>)[name] // Fastify's own shape of path parameters
@@ -237,12 +237,7 @@ function readOne(
       throw new BerthError('invalid_request', `${queryName} and ${name} are the same parameter. Give one of them.`)
     const value = query[queryName] ?? query[name]
     if (value !== undefined) variables[name] = fromWire(fromText(queryName, value, scalar, list), type, queryName)
-    else if (isNonNullType(type))
-      throw new BerthError(
-        'invalid_request',
-        `The query parameter ${queryName} is required: it must be ${typeInWords(type)}.`,
-        { field: queryName },
-      )
+    else if (isNonNullType(type)) throw leftOut(queryName, `The query parameter ${queryName}`, type, caller)
   } else if (source === 'body') {
     const { body } = request
     if (body === undefined) return

@@ -12,7 +12,7 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
-import { memberWord, tagOf } from './wire.ts'
+import { memberWord, tagOf } from './wire-names.ts'
 
 /** The statuses of errors that blame the input. */
 const inputStatuses: ReadonlySet<number> = new Set([400, 413])

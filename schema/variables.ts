@@ -153,28 +153,3 @@ function addStep(at: string, step: string | number): string {
 function shorten(at: string): string {
   return at.length > placeLength ? `${at.slice(0, placeLength)}…` : at
 }
-
-const scalarWords: Readonly<Record<string, string>> = {
-  ID: 'text',
-  String: 'text',
-  Int: 'a whole number',
-  Float: 'a number',
-  Boolean: 'true or false',
-  TextMap: 'an object from text to text',
-  JSON: 'a JSON value',
-  DateTime: 'an RFC 3339 moment',
-  Bytes: 'base64 text',
-}
-const enumValuesShown = 20
-
-/** A type in words for REST's callers: "a list, each item text". */
-export function typeInWords(type: GraphQLInputType): string {
-  const inner = getNullableType(type)
-  if (isListType(inner)) return `a list, each item ${typeInWords(inner.ofType as GraphQLInputType)}` // a list of an input type
-  if (isEnumType(inner) && inner.getValues().length <= enumValuesShown)
-    return `one of ${inner
-      .getValues()
-      .map((one) => one.name)
-      .join(', ')}`
-  return isInputObjectType(inner) ? 'an object' : (scalarWords[inner.name] ?? `a ${inner.name}`)
-}

@@ -12,43 +12,19 @@ import {
   isInputObjectType,
   isListType,
   type GraphQLEnumType,
-  type GraphQLInputField,
   type GraphQLInputObjectType,
   type GraphQLInputType,
 } from 'graphql'
 import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { pathsInside } from './nested-names.ts'
-import { typeInWords } from './variables.ts'
+import { memberWord, namesByWord, objectInWords, snakeCase, tagOf, typeInWords, wireFields } from './wire-names.ts'
 
 /** `inside`: the type that says what is inside it, where that is another field's. */
 type ShapeField = { name: string; type: GraphQLInputType; inside: GraphQLInputType; most: number }
 type Shape = { byKey: Map<string, ShapeField>; tag: string | undefined; usual: unknown }
 
-/** REST's spelling of a key. */
-export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
-
-/** The tag of a `@oneOf` input that REST shows as one object; undefined for any other input. */
-export function tagOf(type: GraphQLInputObjectType): string | undefined {
-  const tag = type.isOneOf ? type.extensions['tag'] : undefined
-  return typeof tag === 'string' ? tag : undefined
-}
-
-/** REST's word for a field of an input, or for a member of a tagged one: its extension `word`, or its name. */
-export function memberWord(type: GraphQLInputObjectType, name: string): string {
-  const word = type.getFields()[name]?.extensions['word']
-  return typeof word === 'string' ? word : snakeCase(name)
-}
-
-/** The fields of an input that REST knows: all except those whose extension `word` is null. */
-export function wireFields(type: GraphQLInputObjectType): GraphQLInputField[] {
-  return Object.values(type.getFields()).filter(({ extensions }) => extensions['word'] !== null)
-}
-
 const shapes = new WeakMap<GraphQLInputObjectType, Shape>()
-const words = new WeakMap<GraphQLEnumType, Map<unknown, string>>()
 
 /** The keys of an input object as REST spells them; for a tagged input, the members' words. */
 function shapeOf(type: GraphQLInputObjectType): Shape {
@@ -72,15 +48,6 @@ function shapeOf(type: GraphQLInputObjectType): Shape {
   }
   shapes.set(type, shape)
   return shape
-}
-
-/** The GraphQL names of an enum by REST's words. */
-export function namesByWord(type: GraphQLEnumType): Map<unknown, string> {
-  const known = words.get(type)
-  if (known) return known
-  const made = new Map<unknown, string>(type.getValues().map(({ name, value }) => [value, name]))
-  words.set(type, made)
-  return made
 }
 
 /**
@@ -112,7 +79,7 @@ export function fromWire(value: unknown, type: GraphQLInputType, place: string):
   if (inner.extensions['bare'] === true && typeof value === 'string')
     return fromWire({ [tagOf(inner) ?? '']: value }, inner, place)
   if (typeof value !== 'object' || Array.isArray(value))
-    throw new BerthError('invalid_request', `${place || 'The body'} must be a JSON object.`, fieldAt(place))
+    throw new BerthError('invalid_request', `${place || 'The body'} must be ${objectInWords(inner)}.`, fieldAt(place))
   const shape = shapeOf(inner)
   if (shape.tag === undefined) return fromObject(value, shape.byKey, place)
   return fromTagged(value, shape, shape.tag, place, isErrorCode(unknownTag) ? unknownTag : 'invalid_request')

@@ -12,7 +12,7 @@ import {
   type GraphQLType,
   type VariableDefinitionNode,
 } from 'graphql'
-import { memberWord, tagOf, wireFields } from '#schema/wire.ts'
+import { memberWord, tagOf, wireFields } from '#schema/wire-names.ts'
 import { isJsonObject } from '#schema/words.ts'
 import type { Route } from '../routes.ts'
 import { filledByPath, filledByQuery } from '../inputs.ts'

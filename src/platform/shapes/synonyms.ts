@@ -5,13 +5,13 @@ const ideas = `
 name displayname title label
 description summary about desc
 workingdir workingdirectory workdir cwd directory
-command cmd script code shellcommand
+command cmd script code shellcommand source sourcecode
 startcommand entrypoint cmd run
 args arguments argv
 env environment environmentvariables envvars envs variables vars
 prompt kickoff input instructions system systemprompt systemmessage text message content
 timeout timeoutseconds timeoutms timelimit deadline maxduration
-ttl lifetime expiresin expiresinseconds expiry maxage
+ttl ttlseconds lifetime expiresin expiresinseconds expiry maxage
 cron expression crontab schedule cronexpression
 timezone tz zone
 memorymb memory ram mem memorymib memorygb
@@ -25,6 +25,7 @@ host hostname domain
 limit first pagesize perpage take count
 after cursor startingafter
 before endingbefore
+viewer me whoami currentuser self
 organizationid org orgid organisationid team teamid workspace workspaceid
 metadata labels tags attributes
 enabled active isenabled
