@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Surface } from './routes.ts'
 
 const base = '/anthropic'
-/** What the gateway has, or says of it what to use instead. */
-const ofGateway = /^\/v1\/(?:messages|models|complete)(?:[/?]|$)/
+/** What the gateway has, or says of it what to use instead; also behind a `/v1` too many, which it names. */
+const ofGateway = /^(?:\/v1)+\/(?:messages|models|complete)(?:[/?]|$)/
 
 /** The address at which a request is served: itself, unless it begins with the base address. */
 export function servedAt(url: string): string {

@@ -16,7 +16,8 @@ const idLike = /[^a-z-]/
 const costs = { misspelt: 1, leftOut: 1, wordAsId: 2, dropped: 3, other: 3 }
 
 type Known = { method: string; path: string; parts: readonly string[] }
-type Asked = { part: string; near: string | undefined }
+/** `isSpare`: it is nothing, or as the part before it, as where a base URL ends in a slash, or in the `/v1` that a client adds. */
+type Asked = { part: string; near: string | undefined; isSpare: boolean }
 
 /**
  * Makes the function that says what is wrong with the method and the path of a request that no route takes.
@@ -56,8 +57,9 @@ export function pathRefusals(
     const path = url.split('?', 1)[0] ?? ''
     const empty = emptyParameter(known, method, path)
     if (empty !== undefined) return `${none}: ${empty}. See ${openapiPath}.`
-    const parts = partsOf(path)
-    const here = known.filter((one) => isAt(one.parts, parts))
+    const hasGap = path.includes('//')
+    const parts = partsOf(path.replaceAll('//', `/${unknownId}/`))
+    const here = hasGap ? [] : known.filter((one) => isAt(one.parts, parts))
     if (here.length > 0) {
       const mutation = changes.has(method) ? changing(here) : undefined
       const own = mutation && changedBy(here, mutation)
@@ -74,6 +76,8 @@ export function pathRefusals(
 }
 
 const changes: ReadonlySet<string> = new Set(['PATCH', 'PUT'])
+/** Stands where a path has nothing between two slashes, which is where a shell had no value for an id. */
+const unknownId = '0'
 const conjunction = new Intl.ListFormat('en-GB', { type: 'conjunction' })
 
 function methodsOf(paths: readonly Known[]): string {
@@ -109,8 +113,9 @@ function nearest(
   method: string,
   parts: readonly string[],
 ): Known | undefined {
-  const asked = parts.map((part) => ({
+  const asked = parts.map((part, at) => ({
     part,
+    isSpare: part === unknownId || part === parts[at - 1],
     near: part.length > partLengthMax ? undefined : nearestKey(part, words.difference(new Set([part]))), // a word of one path may be misspelt in another
   }))
   let best: { known: Known; cost: number } | undefined
@@ -127,12 +132,13 @@ function nearest(
 function costOf(parts: readonly string[], asked: readonly Asked[], words: ReadonlySet<string>): number {
   let last = Array.from({ length: parts.length + 1 }, (_, at) => at * costs.leftOut)
   for (const one of asked) {
-    const next = [(last[0] ?? 0) + costs.dropped]
+    const dropped = one.isSpare ? costs.leftOut : costs.dropped
+    const next = [(last[0] ?? 0) + dropped]
     for (const [at, part] of parts.entries())
       next.push(
         Math.min(
           (last[at] ?? 0) + costOfPart(part, one, words),
-          (last[at + 1] ?? 0) + costs.dropped,
+          (last[at + 1] ?? 0) + dropped,
           (next[at] ?? 0) + costs.leftOut,
         ),
       )

@@ -49,6 +49,10 @@ describe('without a path like it', () => {
     ['GET', '/agents/v1/agent', 'GET /agents/v1/agents'],
     ['POST', '/agents/agents', 'POST /agents/v1/agents'],
     ['GET', '/llm/v1/modells', 'GET /llm/v1/models'],
+    ['POST', '/llm/v1/v1/messages', 'POST /llm/v1/messages'],
+    ['POST', '/anthropic/v1/v1/messages', 'POST /llm/v1/messages'],
+    ['GET', '/api/v1//vms', 'GET /api/v1/vms'],
+    ['GET', '/api/v1/functions//logs', 'GET /api/v1/functions/{function_id}/logs/stream'],
   ])('%s %s is answered with %s', async (method, path, meant) => {
     const { status, message } = await ask(method, path)
     expect([status, message]).toEqual([404, expect.stringContaining(`. Did you mean ${meant}? See /`)])
