@@ -9,6 +9,7 @@ import {
   isInputObjectType,
   isInterfaceType,
   isObjectType,
+  isUnionType,
   Kind,
   TypeInfo,
   visit,
@@ -17,6 +18,7 @@ import {
   type DocumentNode,
   type GraphQLNamedType,
   type GraphQLSchema,
+  type GraphQLUnionType,
 } from 'graphql'
 import { fieldsOf, pathsInside, pathsInsideInput } from '#schema/nested-names.ts'
 import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
@@ -85,6 +87,7 @@ function fieldHint(
   parent: GraphQLNamedType | null | undefined,
   schema: GraphQLSchema,
 ): string | undefined {
+  if (isUnionType(parent)) return memberHint(name, parent, schema)
   if (!isObjectType(parent) && !isInterfaceType(parent)) return undefined
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
   const isRoot = roots.includes(parent as never) // an interface is none of them
@@ -103,6 +106,25 @@ function fieldHint(
     inside,
   )
   if (near === undefined && isAbstractType(parent)) return undefined // graphql says which type has it
-  const [outer = '', inner] = near?.split('.') ?? []
-  return question(inner === undefined ? near : `${outer} { ${inner} }`)
+  if (near === undefined && parent === schema.getSubscriptionType())
+    return question(fields.find((field) => field.name === name.replace(changeEnding, 'Events'))?.name)
+  const [, inner] = near?.split('.') ?? []
+  if (inner === undefined) return question(near)
+  const paths = inside.filter((path) => path.endsWith(`.${inner}`)).slice(0, pathsShown)
+  return `Did you mean ${choice.format(paths.map((path) => `"${path.replace('.', ' { ')} }"`))}?`
+}
+
+/** How others name a subscription that is `…Events` here. */
+const changeEnding = /(?:Status|State)?(?:Change[ds]?|Update[ds]?|Event)?$/
+const pathsShown = 5
+const choice = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+
+/** What was meant of a union, of which only its members have fields. graphql says it itself of a field that a member has. */
+function memberHint(name: string, union: GraphQLUnionType, schema: GraphQLSchema): string | undefined {
+  for (const member of schema.getPossibleTypes(union)) {
+    if (member.getFields()[name]) return undefined
+    const hint = fieldHint(name, member, schema)
+    if (hint) return hint.replaceAll(/"([^"]+)"/g, `"... on ${member.name} { $1 }"`)
+  }
+  return undefined
 }

@@ -175,6 +175,15 @@ describe('GraphQL', () => {
   test.each([
     ['mutation { createVm(name: "x") { vm { id } } }', 'Did you mean "input.name"?'],
     ['{ vms { id } }', 'Did you mean "nodes { id }"?'],
+    ['{ me { id } }', 'Did you mean "viewer"?'],
+    [
+      '{ viewer { id } }',
+      'Did you mean "codeHostAccount { id }", "key { id }", "organization { id }" or "user { id }"?',
+    ],
+    ['subscription { vmChanged(id: "x") { status } }', 'Did you mean "vmEvents"?'],
+    ['subscription { buildStatusChanged(id: "x") { status } }', 'Did you mean "buildEvents"?'],
+    ['subscription { vmEvents(id: "x") { id } }', 'Did you mean "... on VmEvent { vm { id } }"?'],
+    ['subscription { vmEvents(id: "x") { reason } }', 'Did you mean "... on VmEvent { statusReason }"?'],
     ['mutation { createVm(input: {}) { id } }', 'Did you mean "vm { id }"?'],
     ['{ createVm(input: {}) { vm { id } } }', 'Mutation has it: begin the operation with "mutation".'],
     ['{ vms(orderBy: { direction: desc }) { nodes { id } } }', 'Did you mean the enum value "DESC"'],
