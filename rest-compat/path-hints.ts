@@ -75,6 +75,22 @@ export function pathRefusals(
   }
 }
 
+/**
+ * The path of which only the end was asked for, such as that of `/v1/vms`; undefined for all others.
+ * @param paths whole ones, each with its surface's beginning.
+ */
+export function wholePath(paths: readonly string[], url: string): string | undefined {
+  const asked = partsOf(url.split('?', 1)[0] ?? '')
+  if (asked.length === 0 || asked.length > partsMax) return undefined
+  return paths.find((path) => {
+    const parts = partsOf(path)
+    const end = parts.slice(-asked.length)
+    return parts.length - asked.length <= beginningMax && end[0] === asked[0] && isAt(end, asked)
+  })
+}
+
+/** Parts of the beginning of a surface's paths, such as `/api/v1`. */
+const beginningMax = 2
 const changes: ReadonlySet<string> = new Set(['PATCH', 'PUT'])
 /** Stands where a path has nothing between two slashes, which is where a shell had no value for an id. */
 const unknownId = '0'

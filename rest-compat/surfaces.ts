@@ -19,6 +19,7 @@ import { describeSurface } from './openapi.ts'
 import { withExamples } from './openapi/examples.ts'
 import type { Surface, SurfaceParts } from './routes.ts'
 import { createRunner } from './run.ts'
+import { wholePath } from './path-hints.ts'
 import { serveRoutes } from './serve.ts'
 
 /** The additional documented fields of an error's body, without headers and internal details. */
@@ -123,3 +124,12 @@ export function gatewayPathMeant(url: string): string | undefined {
   const meant = paths.find((path) => asked.endsWith(path.replace('/v1', '')))
   return meant && `/llm${meant}`
 }
+
+/** The path of any surface of which only the end was asked for, such as `/v1/vms`; undefined for all others. */
+export function wholePathMeant(url: string): string | undefined {
+  return wholePath(whole, url)
+}
+
+const whole = surfaces.flatMap(({ mount, routes, handlers }) =>
+  [...Object.keys(routes), ...Object.keys(handlers)].map((key) => mount + key.replace(/^\w+ /, '')),
+)

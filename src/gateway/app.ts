@@ -9,7 +9,7 @@ import {
 } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import { servedAt } from '#rest-compat/anthropic.ts'
-import { envelopeAt, gatewayPathMeant } from '#rest-compat/surfaces.ts'
+import { envelopeAt, gatewayPathMeant, wholePathMeant } from '#rest-compat/surfaces.ts'
 import { createAuthenticator, type Authenticator } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { compressAnswers } from '#src/platform/compression.ts'
@@ -151,13 +151,20 @@ function answerErrors(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const meant = gatewayPathMeant(request.url) // in the envelope that such a client reads
-    const hint =
-      meant === undefined
-        ? '.'
-        : `. Did you mean ${meant}? The base URL of OpenAI’s clients ends in /llm/v1, that of Anthropic’s in /llm.`
-    const error = new BerthError('not_found', `There is no ${request.method} at this path${hint}`)
+    const error = new BerthError(
+      'not_found',
+      `There is no ${request.method} at this path${pathHint(request.url, meant)}`,
+    )
     sendPlainError(error, request, reply, meant)
   })
+}
+
+/** What is said of a path that no surface has; `meant`: that of the gateway which was meant. */
+function pathHint(url: string, meant: string | undefined): string {
+  if (meant !== undefined)
+    return `. Did you mean ${meant}? The base URL of OpenAI’s clients ends in /llm/v1, that of Anthropic’s in /llm.`
+  const whole = wholePathMeant(url)
+  return whole === undefined ? '.' : `. Did you mean ${whole}?`
 }
 
 /** Cuts requests whose body takes too long to arrive. */

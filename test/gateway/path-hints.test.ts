@@ -105,3 +105,15 @@ test.each([
     expect.objectContaining({ message: expect.stringContaining(`Did you mean ${meant}?`) }),
   ])
 })
+
+test.each([
+  ['/v1/vms', ' Did you mean /api/v1/vms?'],
+  ['/vms/vm_1/env?x=1', ' Did you mean /api/v1/vms/{vm_id}/env?'],
+  ['/v1/sessions', ' Did you mean /agents/v1/sessions?'],
+  ['/nothing', ''],
+  ['/vm_1', ''],
+  [`/${'vms/'.repeat(1000)}`, ''],
+])('a path without its beginning, %s, is told the whole one', async (path, hint) => {
+  const { status, message } = await ask('GET', path)
+  expect([status, message]).toEqual([404, `There is no GET at this path.${hint}`])
+})
