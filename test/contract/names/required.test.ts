@@ -57,3 +57,10 @@ test('a query parameter of another name for a time is told the one that is there
     'Unknown query parameter ttl. Did you mean ttl_seconds?',
   )
 })
+
+test('a build without a spec is shown one', async () => {
+  const org_id = encodeId('organization', idsOf(token).organizationId)
+  expect(await said('POST', '/api/v1/build/jobs', { org_id, repo_url: 'https://example.com/a/b' })).toContain(
+    JSON.stringify('spec must be a JSON object, such as {"commands": ["make"]}, or').slice(1, -1),
+  )
+})

@@ -102,7 +102,7 @@ export function readSpecBytes(given: unknown): BuildSpec {
   if (!Array.isArray(given) || given.length === 0)
     throw new BerthError(
       'invalid_spec',
-      'spec must be a JSON object, such as {}, or the list of its UTF-8 bytes, such as [123,125].',
+      'spec must be a JSON object, such as {"commands": ["make"]}, or the list of its UTF-8 bytes.',
     )
   if (given.length > limits.buildSpecBytes) throw tooLong()
   if (!given.every((byte) => typeof byte === 'number' && Number.isInteger(byte) && byte >= 0 && byte <= 255))

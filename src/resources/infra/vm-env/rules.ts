@@ -50,7 +50,7 @@ export function checkEnv(
     if (!keyShape.test(key))
       throw new BerthError(
         'invalid_env_key',
-        'A key must have 1 to 128 letters, digits and underscores, and must not begin with a digit.',
+        'The name of a variable must have 1 to 128 letters, digits and underscores, and must not begin with a digit.',
       )
     const upper = key.toUpperCase()
     if (owner === 'VM' && (reservedKeys.has(upper) || reservedPrefixes.some((prefix) => upper.startsWith(prefix))))
