@@ -1,4 +1,4 @@
-/** The walk of docs/databases.md, run as it is printed, on a whole `npm start` with the clients that people use. */
+/** The walks of docs/databases.md and docs/databases-roles.md, run as they are printed, on a whole `npm start` with the clients that people use. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -50,17 +50,21 @@ test(
     const count = 'psql "$ADDRESS" -Atc "select count(*) from orders"\n'
     const walk = [
       ...blocks.slice(0, enable),
+      ...shellBlocks('docs/databases-roles.md'),
       await sqlBlock(),
       ...blocks.slice(enable, gone),
       count,
       ...blocks.slice(gone),
     ]
     const printed = await paste(
-      walk.map((block) => block.replaceAll(':5432/app', `:${berth.postgresPort}/app`)),
+      walk.map((block) => block.replaceAll(/(:|port=)5432/g, `$1${berth.postgresPort}`)),
       { url: berth.url, folder, env: { TOKEN: token, PGPORT: String(berth.postgresPort) } },
     )
     const said = (part: string): string => printed[walk.findIndex((block) => block.includes(part))] ?? ''
     expect(said('create table orders')).toContain('INSERT 0 1')
+    expect(said('create role reader')).toContain('ALTER DEFAULT PRIVILEGES')
+    expect(said('user=reader.app_')).toMatch(/a hat\n\(1 row\)/)
+    expect(said('create database app_test')).toMatch(/ app_test\n\(1 row\)\n\nDROP DATABASE/)
     expect(said('create extension vector')).toMatch(/Index Scan using passages_embedding_idx.*a hat, a cap/s)
     expect(said('create extension pg_stat_statements')).toMatch(
       /1 \| +[0-9.]+ \| insert into orders \(item\) values \(\$1\)/,
