@@ -84,7 +84,10 @@ async function bringUp(services: Background, { id }: Environment, vmId: string, 
       if (!vm || vm.status === 'deleting' || vm.status === 'deleted')
         throw new SetupFailed('Its VM was deleted. The next use creates a new one.')
       if (vm.status === 'running') return vm
-      if (late.aborted) throw new SetupFailed(`Its VM did not start within ${limits.environmentBootSecondsMax} s.`)
+      if (late.aborted)
+        throw new SetupFailed(
+          `Its VM did not start within ${limits.environmentBootSecondsMax} s.${vm.statusReason ? ` ${vm.statusReason}` : ''}`,
+        )
       signal.throwIfAborted()
       const atRest = vm.status === 'stopped' || vm.status === 'paused' || vm.status === 'error'
       if (atRest && (started || (vm.status === 'error' && vm.startedAt === null)))

@@ -5,7 +5,7 @@ import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import { dataTemplateId } from '#src/resources/infra/templates.ts'
 import { reconcile, type VmWork } from '#workers/infra/vms.ts'
-import { createTemplateBuilds } from '#workers/infra/vms/templates.ts'
+import { createTemplateBuilds, waitForTemplate } from '#workers/infra/vms/templates.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { organizationOf } from '../../support/builds.ts'
 import { idsOf, makeSilentNode, makeVmRow } from '../../support/makers.ts'
@@ -79,7 +79,7 @@ test('a VM whose template is not there says how far it is, holds no place meanwh
   say(0.2, 'Installing')
   await reconcile(work, vm.uuid)
   await reconcile(work, other.uuid)
-  const waiting = 'This node builds the template data first, once for all: Installing (20 %).'
+  const waiting = 'The template data is being built on this node, which happens once: Installing (20 %).'
   for (const { read } of [vm, other]) expect(await read()).toEqual({ status: 'CREATING', statusReason: waiting })
   say(0.25, 'Installing')
   await reconcile(work, vm.uuid)
@@ -89,7 +89,7 @@ test('a VM whose template is not there says how far it is, holds no place meanwh
   )
   expect(reasons.map(({ statusReason }) => statusReason)).toEqual([
     null,
-    'This node builds the template data first, once for all: Waiting for its turn.',
+    'The template data is being built on this node, which happens once: it begins.',
     waiting,
   ])
   const due = await findAll(
@@ -128,6 +128,24 @@ test('a VM whose template cannot be built has failed, and says what to do', asyn
       'The template data could not be built on its node. The worker’s log says why; once that is put right, try again.',
   })
   expect(builds).toEqual(['data'])
+})
+
+test('a build waits for its template too, says how far it is, and stops waiting at once when it must end', async () => {
+  const { work, say, end } = newWorker()
+  const lines: string[] = []
+  const over = new AbortController()
+  const tell = (line: string): void => {
+    lines.push(line)
+  }
+  const cancelled = waitForTemplate(work.templates, 'data', tell, over.signal)
+  say(0.2, 'Installing')
+  over.abort(new Error('cancelled'))
+  await expect(cancelled).rejects.toThrow('cancelled')
+  const waiting = waitForTemplate(work.templates, 'data', tell, new AbortController().signal)
+  await end()
+  await waiting
+  const sentence = 'The template data is being built on this node, which happens once:'
+  expect(lines).toEqual([`${sentence} it begins.`, `${sentence} Installing (20 %).`])
 })
 
 type Listed = { nodes: { name: string; isReady: boolean }[] }

@@ -2,7 +2,6 @@
  * The stages of a build. The number of completed stages is stored with the log; the next worker starts with the first
  * incomplete one, so each stage can be repeated or continued.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { pushEnv } from '#src/drivers/compute/guest/env.ts'
 import { decoded } from '#src/drivers/compute/guest/repos.ts'
 import type { MachineSpec } from '#src/drivers/compute/machine.ts'
@@ -16,6 +15,7 @@ import { openBuildSecrets } from '#src/resources/infra/builds/secrets.ts'
 import { openSource } from '#src/resources/infra/builds/sources.ts'
 import { openBuildUsage } from '#src/resources/infra/usage.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
+import { waitForTemplate } from '../vms/templates.ts'
 import { checkOut, fetchUpload, isUpload } from './checkouts.ts'
 import { buildMachineId, forgetCache, takeCache } from './machines.ts'
 import { keepOutput } from './outputs.ts'
@@ -31,7 +31,6 @@ import {
   type StageEnd,
 } from './runs.ts'
 
-const templateAgainMs = 1_000
 const cacheFolder = '/home/user/workspace/cache'
 /** The environment variables that point tools to the cache, if the build has one. */
 const cacheEnv = {
@@ -80,16 +79,17 @@ async function giveSecrets(
 }
 
 async function takeMachine(run: BuildRun): Promise<StageEnd> {
-  const { work, build, spec, over } = run
+  const { work, build, spec, log, over } = run
   await begin(run, 'Waiting for a machine')
-  await waitForTemplate(run)
+  const template = machineTemplate(build.templateId)
+  await waitForTemplate(work.templates, template, (sentence) => log.say(sentence), over)
   const id = buildMachineId(build.id)
   const hasCache = spec.cache && build.repoKey !== null
   work.egress.setPolicy(id, { type: 'unrestricted' })
   const take = async (folder: MachineSpec['folder']): Promise<void> =>
     void (await work.compute.take({
       id,
-      template: machineTemplate(build.templateId),
+      template,
       vcpuCount: build.vcpuCount,
       memoryMb: build.memoryMb,
       diskMb: limits.buildDiskMb,
@@ -111,19 +111,6 @@ async function takeMachine(run: BuildRun): Promise<StageEnd> {
   }
   await patiently(() => openBuildUsage(work.services.db, work.services, build))
   return { change: { hasCache } }
-}
-
-/** Waits until its template is there, and says in the log how far that is. @throws BerthError capacity_unavailable. */
-async function waitForTemplate({ work, build, log, over }: BuildRun): Promise<void> {
-  let said: string | null = null
-  for (;;) {
-    over.throwIfAborted()
-    const delay = work.templates.findDelay(machineTemplate(build.templateId))
-    if (delay === null) return
-    if (delay !== said) log.say(delay)
-    said = delay
-    await pause(templateAgainMs, undefined, { signal: over }).catch(() => undefined) // thrown above
-  }
 }
 
 /** Prepares the commands' environment: the folder, the variables, the cache. */

@@ -2,6 +2,7 @@
  * The templates that a node builds when somebody first needs one, which takes minutes. Whoever needs it comes back until it is
  * there, and waits in no place that others need.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Compute, MachineSpec } from '#src/drivers/compute/machine.ts'
 import { isLater, type LaterTemplate } from '#src/drivers/compute/templates/names.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -36,7 +37,7 @@ export function createTemplateBuilds(compute: Pick<Compute, 'isPrepared' | 'prep
   const failed = new Map<LaterTemplate, number>()
   const begin = (name: LaterTemplate): void => {
     if (underway.has(name)) return
-    underway.set(name, 'Waiting for its turn')
+    underway.set(name, 'it begins')
     compute
       .prepareLater(name, (fraction, sentence) => {
         const percent = Math.round(fraction * 100)
@@ -59,7 +60,7 @@ export function createTemplateBuilds(compute: Pick<Compute, 'isPrepared' | 'prep
         if (performance.now() - (failed.get(template) ?? -Infinity) < failedMs) throw notBuilt(template)
         begin(template)
       }
-      return `This node builds the template ${template} first, once for all: ${underway.get(template) ?? 'it begins'}.`
+      return `The template ${template} is being built on this node, which happens once: ${underway.get(template) ?? 'it begins'}.`
     },
   }
 }
@@ -70,6 +71,28 @@ function notBuilt(template: LaterTemplate): BerthError {
     `The template ${template} could not be built on its node. The worker’s log says why; once that is put right, try again.`,
     { retryAfterSeconds: Math.ceil(failedMs / 1000) },
   )
+}
+
+/**
+ * Waits until machines can start from a template.
+ * @param say is told how far it is, each time that changes.
+ * @throws BerthError capacity_unavailable when it could not be built; what the signal fires with.
+ */
+export async function waitForTemplate(
+  templates: TemplateBuilds,
+  template: MachineSpec['template'],
+  say: (sentence: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let said: string | null = null
+  for (;;) {
+    signal.throwIfAborted()
+    const delay = templates.findDelay(template)
+    if (delay === null) return
+    if (delay !== said) say(delay)
+    said = delay
+    await pause(againSeconds * 1000, undefined, { signal }).catch(() => undefined) // thrown above
+  }
 }
 
 /**
