@@ -55,7 +55,11 @@ export const baseRecipe: Recipe = {
 }
 
 /** Builds `base`, or what is `base` and more by a script that ends with its own, into an empty folder. @throws Error as buildDebian. */
-export async function buildLikeBase(out: string, build: DebianBuild, progress: Progress): Promise<void> {
+export async function buildLikeBase(
+  out: string,
+  build: Omit<DebianBuild, 'variables'> & { variables: Readonly<Record<string, string>> },
+  progress: Progress,
+): Promise<void> {
   const certificates = join(out, 'certificates')
   mkdirSync(certificates)
   hostAuthorities().forEach((certificate, index) => writeFileSync(join(certificates, `host-${index}.crt`), certificate))

@@ -11,6 +11,13 @@ export const buildTimeoutMs = 30 * 60_000
 /** The end of what the build printed is kept for its error. Unit: lines. */
 const keptLines = 20
 
+/**
+ * As root, a build and all that it has started end with us, even by kill -9, and so do its mounts: what it had unpacked is in
+ * the folder of what it makes, and whoever builds next removes that. Without root only
+ * mmdebstrap itself could.
+ */
+const dyingWithUs = ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--pid', '--mount-proc', '--kill-child']
+
 /** A line of the output that marks progress, how far that is, and what is being done. */
 export type Step = readonly [begins: string, fraction: number, sentence: string]
 
@@ -20,8 +27,8 @@ export type DebianBuild = {
   packagesFiles: readonly string[]
   /** Run by sh before packages other than the essential ones are unpacked, and after all are; $1 is the system's folder. */
   hooks: { essential?: string; customize: string }
-  /** What the hooks read. */
-  variables: Readonly<Record<string, string>>
+  /** What the hooks read; OUT is the folder of what is made. */
+  variables: Readonly<Record<string, string>> & { OUT: string }
   steps: readonly Step[]
   /** How much it gives way to other programs of this host, 0 to 19. */
   niceness: number
@@ -53,10 +60,14 @@ async function run(
   input: string,
   progress: Progress,
 ): Promise<void> {
-  const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
-  const child = spawn('nice', ['-n', String(niceness), 'env', ...settings, 'mmdebstrap', ...args], {
+  const settings = Object.entries({ ...variables, ...(isRoot() ? { TMPDIR: variables.OUT } : {}) })
+  const environment = settings.map(([name, value]) => `${name}=${value}`)
+  const command = ['nice', '-n', String(niceness), 'env', ...environment, 'mmdebstrap', ...args]
+  const [program = '', ...words] = isRoot() ? [...dyingWithUs, ...command] : command
+  const child = spawn(program, words, {
     stdio: ['pipe', 'ignore', 'pipe'],
     timeout: buildTimeoutMs,
+    killSignal: isRoot() ? 'SIGKILL' : 'SIGTERM', // unshare holds the other one back
   })
   const last: string[] = []
   createInterface({ input: child.stderr }).on('line', (line) => {
