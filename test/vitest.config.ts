@@ -1,6 +1,6 @@
 /**
- * How the tests run: two files at a time, the longest first; then four at a time of those that mostly wait, and last, two at
- * a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with a VM ends in `.vm.test.ts`, and
+ * How the tests run: three files at a time, the longest first; then four at a time of those that mostly wait, and last,
+ * three at a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with a VM ends in `.vm.test.ts`, and
  * the other ones that `fast` leaves out stand here. Files of `fast` share a process with others, one after the other: a file
  * leaves nothing behind, such as a moved clock or a changed environment.
  */
@@ -116,7 +116,8 @@ export const waitingTests = [
   'test/platform/jobs.test.ts', // a process that is killed, and a lease that ends
   'test/platform/metrics.test.ts', // a Postgres that is killed, and a time limit of 10 s
 ]
-const parallelFiles = 2
+/** More than this machine's two processors: a test waits for its database and its guests half of the time. */
+const parallelFiles = 3
 const parallelWaitingFiles = 4
 const testTimeoutMs = 30_000
 const hookTimeoutMs = 60_000

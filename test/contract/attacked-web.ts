@@ -17,8 +17,6 @@ export type AttackedWeb = {
   longestStallMs: () => Promise<number>
   /** `shortestHold` of this work. Unit: ms. */
   heldMs: (work: () => Promise<unknown>) => Promise<number>
-  /** Memory that it has now. Unit: MiB. */
-  residentMegabytes: () => Promise<number>
   /** What /healthz answered beside everything: how often, and what was not 200. */
   health: () => { asked: number; wrong: string[] }
   stop: () => Promise<void>
@@ -75,7 +73,6 @@ export async function startAttackedWeb(
     url,
     longestStallMs,
     heldMs: (work) => shortestHold(longestStallMs, work),
-    residentMegabytes: async () => (await gauge('process_resident_memory_bytes')) / 1024 / 1024,
     health: () => asked,
     async stop() {
       over.abort()

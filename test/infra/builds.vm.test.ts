@@ -15,6 +15,7 @@ import { bash } from '../support/compute.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startGitServer, type GitServer } from '../support/git/git-server.ts'
 import { idsOf } from '../support/makers.ts'
+import { keptBytes } from '../support/memory.ts'
 import { until } from '../support/until.ts'
 
 type Job = {
@@ -373,11 +374,11 @@ test(
       output: { type: 'artifact', name: 'out', path: 'README.md' },
     })
     let highestBytes = 0
-    const before = process.memoryUsage().rss
+    const before = await keptBytes()
     await until(
       'it is over',
       async () => {
-        highestBytes = Math.max(highestBytes, process.memoryUsage().rss)
+        highestBytes = Math.max(highestBytes, await keptBytes())
         return over.includes((await read(id)).status)
       },
       logLimitMs,
@@ -390,7 +391,7 @@ test(
     ).rows
     expect(Number(stored?.bytes)).toBeGreaterThan(3_200_000 * 16)
     expect(stored?.broken).toBe(0)
-    expect(highestBytes - before).toBeLessThan(150 * 1024 * 1024)
+    expect(highestBytes - before).toBeLessThan(20 * 1024 * 1024)
   },
   logLimitMs + buildLimitMs,
 )

@@ -5,7 +5,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -44,9 +44,20 @@ declare module 'vitest' {
   }
 }
 
-/** Starts a server of its own in a temporary folder, with the migrated template in it. */
-export async function startTestPostgres(): Promise<TestPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
+/** Linux's folder in memory: a database of some 900 files is made there in 40 ms, and on a disk in 100 to 270. */
+const memoryFolder = '/dev/shm'
+const memoryBytesMin = 4 * 1024 ** 3
+
+/** Where the run's server is kept: in memory where there is much. */
+export function sharedServerFolder(): string {
+  if (!existsSync(memoryFolder)) return tmpdir()
+  const { bavail, bsize } = statfsSync(memoryFolder)
+  return bavail * bsize >= memoryBytesMin ? memoryFolder : tmpdir()
+}
+
+/** Starts a server of its own in a new folder below this one, with the migrated template in it. */
+export async function startTestPostgres(below = tmpdir()): Promise<TestPostgres> {
+  const folder = mkdtempSync(join(below, 'berth-test-'))
   chmodSync(folder, 0o711) // as root, Postgres runs as another user, who must get in
   const postgres = await preparePostgres({
     dataDir: folder,

@@ -14,6 +14,7 @@ import { machinePlaces } from '#src/drivers/compute/places.ts'
 import { connectQmp, open } from '#src/drivers/compute/qemu/qmp.ts'
 import { writeRecord, type MachineRecord } from '#src/drivers/compute/records.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
+import { keptBytes } from '../../support/memory.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-sockets-'))
 const path = join(folder, 'socket')
@@ -70,10 +71,10 @@ const floods: [what: string, piece: string][] = [
 test.each(floods)('a QEMU that says %s loses its control connection', async (_what, piece) => {
   await listen(qemu((socket) => flood(socket, piece)))
   await (await connectQmp(path, () => true)).closed // what the flood itself takes of this process is taken before
-  const before = process.memoryUsage().rss
+  const before = await keptBytes()
   const qmp = await connectQmp(path, () => true)
   expect(await qmp.closed).toEqual({ guestEnd: null })
-  expect(process.memoryUsage().rss - before).toBeLessThan(grownBytesMax)
+  expect((await keptBytes()) - before).toBeLessThan(grownBytesMax)
   await expect(qmp.execute('stop')).rejects.toThrow('QEMU has ended')
 })
 
@@ -129,11 +130,11 @@ test.each([
     socket.once('close', () => closed.resolve())
     flood(socket, piece)
   })
-  const before = process.memoryUsage().rss
+  const before = await keptBytes()
   const line = await openLine(path)
   await closed.promise
   await expect(line.endSessions()).rejects.toThrow(/^the (?:line to the guest is closed|guest answered)/) // over a new line
-  expect(process.memoryUsage().rss - before).toBeLessThan(grownBytesMax)
+  expect((await keptBytes()) - before).toBeLessThan(grownBytesMax)
 })
 
 test('a guest that did not answer in time is asked again over a new connection', async () => {
