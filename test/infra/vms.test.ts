@@ -30,7 +30,7 @@ test.each([
   [{ env: { PATH: '/x' } }, 'PATH'],
   [{ env: { IFS: 'x' } }, 'IFS'],
   [{ env: { BERTH_X: 'x' } }, 'BERTH_X'],
-  [{ env: { 'A=B': 'x' } }, 'key'],
+  [{ env: { 'A=B': 'x' } }, 'variable'],
   [{ env: { A: 5 } }, 'env'],
   [{ env: { A: 'x\u0000y' } }, 'NUL'],
   [{ env: [] }, 'env'],
