@@ -7,7 +7,7 @@ import { limits } from '#src/platform/limits.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeRefusingNode } from '../contract/callers.ts'
 import { makeVmRow } from '../support/makers.ts'
-import { keptBytes } from '../support/memory.ts'
+import { keptBytes } from '../support/stalls/memory.ts'
 
 let berth: Berth
 let token: string

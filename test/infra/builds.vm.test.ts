@@ -15,7 +15,7 @@ import { bash } from '../support/compute.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startGitServer, type GitServer } from '../support/git/git-server.ts'
 import { idsOf } from '../support/makers.ts'
-import { keptBytes } from '../support/memory.ts'
+import { keptBytes } from '../support/stalls/memory.ts'
 import { until } from '../support/until.ts'
 
 type Job = {

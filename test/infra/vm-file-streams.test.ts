@@ -22,7 +22,7 @@ import { signVmToken } from '#src/resources/identity/access-tokens.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
-import { keptBytes } from '../support/memory.ts'
+import { keptBytes } from '../support/stalls/memory.ts'
 import { until } from '../support/until.ts'
 
 type Answering = (question: FileQuestion, response: ServerResponse, request: IncomingMessage) => void

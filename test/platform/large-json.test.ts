@@ -15,11 +15,11 @@ const read = (text: string): Promise<Json> => readInPieces(Buffer.from(text), mo
 async function longestStep(work: () => Promise<unknown>): Promise<number> {
   let isOver = false
   let longestMs = 0
-  let before = process.cpuUsage()
+  let before = process.threadCpuUsage()
   const look = (): void => {
-    const { user, system } = process.cpuUsage(before)
+    const { user, system } = process.threadCpuUsage(before)
     longestMs = Math.max(longestMs, (user + system) / 1000)
-    before = process.cpuUsage()
+    before = process.threadCpuUsage()
     if (!isOver) setImmediate(look)
   }
   look()

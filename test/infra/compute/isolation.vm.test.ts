@@ -25,7 +25,7 @@ import { isRoot } from '#src/platform/settings/places.ts'
 import { readConfig } from '#src/platform/config.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { bash, newSpec, startNode, type TestNode } from '../../support/compute.ts'
-import { keptBytes } from '../../support/memory.ts'
+import { keptBytes } from '../../support/stalls/memory.ts'
 import { until } from '../../support/until.ts'
 
 const prepareLimitMs = 10 * 60_000

@@ -14,7 +14,7 @@ import { machinePlaces } from '#src/drivers/compute/places.ts'
 import { connectQmp, open } from '#src/drivers/compute/qemu/qmp.ts'
 import { writeRecord, type MachineRecord } from '#src/drivers/compute/records.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
-import { keptBytes } from '../../support/memory.ts'
+import { keptBytes } from '../../support/stalls/memory.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-sockets-'))
 const path = join(folder, 'socket')

@@ -2,7 +2,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { BerthError } from '#src/platform/errors.ts'
-import { keptBytes } from '../../support/memory.ts'
+import { keptBytes } from '../../support/stalls/memory.ts'
 import { mockOfFile, type MockAnswer } from '../../support/mock-upstream.ts'
 import { askAll, askUntilError, requestOf, secretKey, targetOf, wireKinds } from '../../support/model-questions.ts'
 
