@@ -171,11 +171,13 @@ const listArguments = builder.args((t) => ({
 }))
 const ofVault = builder.args((t) => ({ vaultId: t.id({ required: true, description: 'Its vault’s id.' }) }))
 
+const vaultIfGiven = { description: 'Its vault. If given, a credential of another vault is not found.' }
+
 builder.queryFields((t) => ({
   vaultCredential: t.field({
     type: credentialType,
     description: 'One credential. Errors: NOT_FOUND.',
-    args: { ...ofVault, ...idArguments },
+    args: { vaultId: t.arg.id(vaultIfGiven), ...idArguments },
     resolve: (_, { vaultId, id }, call) => getCredential(call, vaultId, id),
   }),
   vaultCredentials: t.field({
@@ -213,7 +215,7 @@ builder.objectField(vaultType, 'credentials', (t) =>
 const credential = { field: 'credential', type: credentialType }
 const name = { description: '1 to 255 characters, or null.' }
 const whichOne = (t: Parameters<typeof idField>[0]) => ({
-  vaultId: t.id({ required: true, description: 'Its vault’s id.' }),
+  vaultId: t.id(vaultIfGiven),
   ...idField(t),
 })
 mutationOf(

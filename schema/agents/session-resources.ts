@@ -97,11 +97,12 @@ builder.objectField(sessionType, 'resources', (t) =>
 )
 
 const sessionId = { required: true, description: 'The session’s id.' } as const
+const sessionIfGiven = { description: 'Its session. If given, a resource of another session is not found.' }
 builder.queryFields((t) => ({
   sessionResource: t.field({
     type: sessionResource,
     description: 'One resource of a session. Errors: NOT_FOUND.',
-    args: { sessionId: t.arg.id(sessionId), id: t.arg.id({ required: true, description: 'Its id.' }) },
+    args: { sessionId: t.arg.id(sessionIfGiven), id: t.arg.id({ required: true, description: 'Its id.' }) },
     resolve: (_, { sessionId: session, id }, call) => getSessionResource(call, session, id),
   }),
   sessionResources: t.field({
@@ -145,7 +146,7 @@ mutationOf(
     )
   },
 )
-const whichOne = (t: Parameters<typeof idField>[0]) => ({ sessionId: t.id(sessionId), ...idField(t) })
+const whichOne = (t: Parameters<typeof idField>[0]) => ({ sessionId: t.id(sessionIfGiven), ...idField(t) })
 mutationOf(
   'updateSessionResource',
   resource,

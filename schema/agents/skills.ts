@@ -126,6 +126,7 @@ const versionArguments = {
     orderBy: t.field({ type: orderOf('SkillVersion'), description: 'Newest first by default.' }),
   })),
 }
+const skillIfGiven = { description: 'Its skill. If given, a version of another skill is not found.' }
 const ofSkill = builder.args((t) => ({ skillId: t.id({ required: true, description: 'The skill’s id.' }) }))
 
 builder.queryFields((t) => ({
@@ -144,7 +145,7 @@ builder.queryFields((t) => ({
   skillVersion: t.field({
     type: skillVersionType,
     description: 'One version of a skill. Errors: NOT_FOUND.',
-    args: { ...ofSkill, ...idArguments },
+    args: { skillId: t.arg.id(skillIfGiven), ...idArguments },
     resolve: (_, { skillId, id }, call) => getSkillVersion(call, skillId, id),
   }),
   skillVersions: t.field({
@@ -193,7 +194,7 @@ mutationOf(
   (call, input) => createSkill(call, arrivalOfUpload(call, input.binaryUrl, input.displayName)),
 )
 const whichVersion = (t: Parameters<typeof idField>[0]) => ({
-  skillId: t.id({ required: true, description: 'The skill’s id.' }),
+  skillId: t.id(skillIfGiven),
   ...idField(t),
 })
 const inSkill = (t: Parameters<typeof idField>[0]) => ({

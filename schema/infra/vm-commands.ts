@@ -114,6 +114,7 @@ const processEventOrHeartbeat = builder.unionType('ProcessOutputEventOrHeartbeat
 })
 
 const vmIdArgument = { required: true, description: 'The VM.' } as const
+const vmIfGiven = { description: 'Its VM. If given, a process of another VM is not found.' }
 const processIdArgument = { required: true, description: 'The process.' } as const
 
 const processFilter = builder.inputType('VmProcessFilter', {
@@ -157,7 +158,7 @@ builder.queryFields((t) => ({
   vmProcess: t.field({
     type: processOutput,
     description: 'One background process with its output. Errors: NOT_FOUND.',
-    args: { vmId: t.arg.id(vmIdArgument), processId: t.arg.id(processIdArgument) },
+    args: { vmId: t.arg.id(vmIfGiven), processId: t.arg.id(processIdArgument) },
     resolve: (_, { vmId, processId }, call) => getProcess(call, vmId, processId),
   }),
 }))
@@ -205,7 +206,7 @@ mutationOf(
   { field: 'output', type: processOutput, description: 'The process, with its output.' },
   'Sends a signal to a background process and everything it started. Errors: NOT_FOUND, INVALID_REQUEST.',
   (t) => ({
-    vmId: t.id(vmIdArgument),
+    vmId: t.id(vmIfGiven),
     processId: t.id(processIdArgument),
     signal: t.string({ description: 'TERM (the default), KILL or INT.' }),
   }),
@@ -218,7 +219,7 @@ builder.subscriptionFields((t) => ({
     description:
       'The output of a background process: from after the cursor (without a cursor, from its start), then live, until it ends. Errors: NOT_FOUND.',
     args: {
-      vmId: t.arg.id(vmIdArgument),
+      vmId: t.arg.id(vmIfGiven),
       processId: t.arg.id(processIdArgument),
       after: t.arg.string({ description: 'The cursor of the last piece seen.' }),
     },

@@ -27,6 +27,15 @@ import { findAll, findOne, sql, type Db } from './postgres.ts'
 /** A piece of SQL. */
 type Sql = RawBuilder<unknown>
 
+/** The public id of what something belongs to, where it may be left out: its own id says which one it is. */
+export type ParentId = string | null | undefined
+
+/** Whether this column is that parent: always without one, never where the text is no such id. */
+export function isParent(kind: IdKind, publicId: ParentId, column: Sql = sql`id`): Sql {
+  if (publicId === null || publicId === undefined) return sql`true`
+  return sql`${column} = ${decodeId(kind, publicId) ?? null}::uuid`
+}
+
 /** A part of a list. @property offset how many rows to skip. @property most how many there are at once, where not as usual. */
 export type ListWindow = PageWindow & { offset?: number | null; most?: number }
 

@@ -6,10 +6,11 @@ import { groupLimits } from '#src/platform/limits/groups.ts'
 import { answerGroupApproval, answerGroupQuestion, stopGroupRun } from '#src/resources/agents/groups/runs.ts'
 import { confirmationResult } from '../sessions/inputs.ts'
 import { groupRunType } from './run-type.ts'
+import { groupIfGiven } from './runs.ts'
 
 const run = { field: 'run', type: groupRunType }
 type Fields = InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>
-const ofGroup = (t: Fields) => ({ groupId: t.id({ required: true, description: 'The group.' }) })
+const ofGroup = (t: Fields) => ({ groupId: t.id(groupIfGiven) })
 const ofRun = (t: Fields) => ({ ...ofGroup(t), runId: t.id({ required: true, description: 'The run.' }) })
 
 mutationOf(

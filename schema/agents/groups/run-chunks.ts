@@ -4,6 +4,7 @@ import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { linkTo } from '../../nodes.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
+import { groupIfGiven } from './runs.ts'
 import { groupRunType } from './run-type.ts'
 import { eventIdIn, sessionEvent } from '../sessions/events.ts'
 import { chunkTypes, type ChunkType } from '#src/resources/agents/tasks/chunks.ts'
@@ -51,11 +52,11 @@ builder.subscriptionFields((t) => ({
       'A run’s reply while it is written: from its beginning or from after a cursor, until its last chunk, `FINISH` or `ABORT`. Errors: NOT_FOUND, INVALID_REQUEST, REPLAY_RETENTION_EXCEEDED, and LOG_OVER when nothing follows.',
     args: {
       ...idArguments,
-      groupId: t.arg.id({ description: 'Its group. If given, a run of another group is not found.' }),
+      groupId: t.arg.id(groupIfGiven),
       after: t.arg.string({ description: 'The cursor of the last chunk seen.' }),
     },
     subscribe: async (_, { id, groupId, after }, call) =>
-      withHeartbeats(await followGroupRun(call, groupId ?? null, id, after)),
+      withHeartbeats(await followGroupRun(call, groupId, id, after)),
     resolve: (chunk) => chunk as never, // isTypeOf of the union's members tells them apart
   }),
 }))

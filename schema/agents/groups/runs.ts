@@ -142,9 +142,12 @@ builder.objectType(groupRunType, {
   }),
 })
 
+/** Of a group's id where that of the run says which one it is. */
+export const groupIfGiven = { description: 'Its group. If given, a run of another group is not found.' }
+
 /** Names a run of a group. */
 export const runArguments = builder.args((t) => ({
-  groupId: t.id({ required: true, description: 'The group.' }),
+  groupId: t.id(groupIfGiven),
   id: t.id({ required: true, description: 'Its id.' }),
 }))
 

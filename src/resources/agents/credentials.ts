@@ -1,8 +1,9 @@
 /** Credentials of a vault: create, list, rename, rotate, archive, delete. Secrets are write-only. */
+import { type ParentId } from '#src/platform/nouns.ts'
 import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
@@ -58,7 +59,7 @@ export async function createCredential(call: Call, vaultId: string, input: Crede
 }
 
 /** One credential. @throws BerthError not_found. */
-export async function getCredential(call: Call, vaultId: string, id: string): Promise<Credential> {
+export async function getCredential(call: Call, vaultId: ParentId, id: string): Promise<Credential> {
   return readCredential(call.db, allow(call.caller, 'vaults:read'), vaultId, id)
 }
 
@@ -109,7 +110,7 @@ export async function pageCredentialsOfEach(
  */
 export async function updateCredential(
   call: Call,
-  vaultId: string,
+  vaultId: ParentId,
   id: string,
   input: CredentialInput,
 ): Promise<Credential> {
@@ -141,7 +142,7 @@ export async function updateCredential(
  * Archives a credential: its secrets are purged and its key becomes free; an archived one stays as it is.
  * @throws BerthError not_found.
  */
-export async function archiveCredential(call: Call, vaultId: string, id: string): Promise<Credential> {
+export async function archiveCredential(call: Call, vaultId: ParentId, id: string): Promise<Credential> {
   return changeCredential(call, vaultId, id, async (tx, vault, before) => {
     if (before.archivedAt) return before
     const credential = await getOne<Credential>(
@@ -154,7 +155,7 @@ export async function archiveCredential(call: Call, vaultId: string, id: string)
 }
 
 /** Deletes a credential. @throws BerthError not_found. */
-export async function deleteCredential(call: Call, vaultId: string, id: string): Promise<void> {
+export async function deleteCredential(call: Call, vaultId: ParentId, id: string): Promise<void> {
   await changeCredential(call, vaultId, id, async (tx, vault, before) => {
     await change(tx, sql`delete from vault_credentials where id = ${before.id}`)
     await addVaultEvent(tx, vault.id, 'vault_credential.deleted', before.id)
@@ -165,14 +166,14 @@ export async function deleteCredential(call: Call, vaultId: string, id: string):
 /** Changes one credential while its vault is locked. */
 async function changeCredential(
   call: Call,
-  vaultId: string,
+  vaultId: ParentId,
   id: string,
   work: (tx: Tx, vault: Vault, before: Credential) => Promise<Credential>,
 ): Promise<Credential> {
   const scope = allow(call.caller, 'vaults:write')
-  await readCredential(call.db, scope, vaultId, id) // absent vault or absent credential: the same answer
+  const found = await readCredential(call.db, scope, vaultId, id) // absent vault or absent credential: the same answer
   return transaction(call.db, async (tx) => {
-    const vault = await lockVault(tx, scope, vaultId)
+    const vault = await lockVault(tx, scope, encodeId('vault', found.vaultId))
     return work(tx, vault, await readCredential(tx, scope, vaultId, id))
   })
 }

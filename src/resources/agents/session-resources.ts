@@ -1,4 +1,6 @@
 /** What is put into the VM of a session, while it lives: add, read, list, rotate a token, delete. */
+import { encodeId } from '#src/platform/ids.ts'
+import { type ParentId } from '#src/platform/nouns.ts'
 import { allow, allowAnywhere, closedToVmTokens, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
@@ -13,7 +15,13 @@ import {
   readResourceOrder,
   readToken,
 } from './session-resources/orders.ts'
-import { ofTheirSessions, resourceRows, sealToken, type SessionResource } from './session-resources/rows.ts'
+import {
+  ofTheirSessions,
+  readResource,
+  resourceRows,
+  sealToken,
+  type SessionResource,
+} from './session-resources/rows.ts'
 import { appendEvents } from './sessions/log.ts'
 import { isUsedByVm, readSession, sessionOver, type Session } from './sessions/rows.ts'
 import { rememberSecrets } from './sessions/secrets.ts'
@@ -43,10 +51,8 @@ export async function addSessionResource(call: Call, sessionId: string, given: u
 }
 
 /** One resource of a session. @throws BerthError not_found. */
-export async function getSessionResource(call: Call, sessionId: string, id: string): Promise<SessionResource> {
-  const scope = allow(call.caller, 'sessions:read')
-  const session = await readSession(call.db, scope, sessionId)
-  return resourceRows.read(call.db, id, sql`session_id = ${session.id}`)
+export async function getSessionResource(call: Call, sessionId: ParentId, id: string): Promise<SessionResource> {
+  return readResource(call.db, allow(call.caller, 'sessions:read'), sessionId, id)
 }
 
 /** A session's resources, in the order in which they were added. @throws BerthError not_found, invalid_request. */
@@ -81,13 +87,13 @@ export async function findResourcesOfSessions(
  */
 export async function updateSessionResource(
   call: Call,
-  sessionId: string,
+  sessionId: ParentId,
   id: string,
   { authorizationToken }: { authorizationToken: string },
 ): Promise<SessionResource> {
   const scope = allow(call.caller, 'sessions:write')
   await checkStorage(call, scope.organizationId, 'transcripts')
-  return changeSession(call, scope, sessionId, async (tx, session) => {
+  return changeSession(call, scope, await sessionOf(call, scope, sessionId, id), async (tx, session) => {
     const before = await resourceRows.read(tx, id, sql`session_id = ${session.id}`, sql`for no key update`)
     if (before.type === 'file')
       throw new BerthError('invalid_request', 'A file has no token to replace; only a github_repository has one.')
@@ -109,9 +115,9 @@ export async function updateSessionResource(
  * Deletes a resource: its token opens nothing any more, and no further VM gets it. What is in a VM already stays there.
  * @throws BerthError not_found, session_archived.
  */
-export async function deleteSessionResource(call: Call, sessionId: string, id: string): Promise<void> {
+export async function deleteSessionResource(call: Call, sessionId: ParentId, id: string): Promise<void> {
   const scope = allow(call.caller, 'sessions:write')
-  await changeSession(call, scope, sessionId, async (tx, session) => {
+  await changeSession(call, scope, await sessionOf(call, scope, sessionId, id), async (tx, session) => {
     const before = await resourceRows.read(tx, id, sql`session_id = ${session.id}`, sql`for update`)
     await rememberSecrets({ db: tx, sealer: call.sealer }, session).catch((error: unknown) => {
       if (!(error instanceof BerthError)) throw error // a token that leaked can be taken away, however many there are
@@ -119,6 +125,11 @@ export async function deleteSessionResource(call: Call, sessionId: string, id: s
     await change(tx, sql`delete from session_resources where id = ${before.id}`)
     return before
   })
+}
+
+/** The session that is given, or else that of the resource, by its public id. @throws BerthError not_found. */
+async function sessionOf({ db }: Call, scope: Scope, sessionId: ParentId, id: string): Promise<string> {
+  return sessionId ?? encodeId('session', (await readResource(db, scope, sessionId, id)).sessionId)
 }
 
 /** Changes the resources of a session that goes on, while it is locked, and tells its subscribers. */

@@ -1,10 +1,11 @@
 /** Skills: folders of instructions and files that a person keeps for agents, in versions that never change. */
+import { type ParentId } from '#src/platform/nouns.ts'
 import { buffer } from 'node:stream/consumers'
 import type { Readable } from 'node:stream'
 import { objectStore } from '#src/drivers/objects.ts'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { skillLimits } from '#src/platform/limits/skills.ts'
 import { log } from '#src/platform/log.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
@@ -131,7 +132,7 @@ export async function pageSkills(
 }
 
 /** One version. @throws BerthError not_found. */
-export async function getSkillVersion(call: Call, skillId: string, publicId: string): Promise<SkillVersion> {
+export async function getSkillVersion(call: Call, skillId: ParentId, publicId: string): Promise<SkillVersion> {
   return readSkillVersion(call.db, allow(call.caller, 'skills:read'), skillId, publicId)
 }
 
@@ -198,10 +199,11 @@ export async function deleteSkill(call: Call, publicId: string): Promise<void> {
  * Deletes a version. The newest that is left becomes the skill's latest.
  * @throws BerthError not_found; invalid_request for the only one.
  */
-export async function deleteSkillVersion(call: Call, skillId: string, publicId: string): Promise<void> {
+export async function deleteSkillVersion(call: Call, skillId: ParentId, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'skills:write')
   const id = await transaction(call.db, async (tx) => {
-    await readSkill(tx, scope, skillId, sql`for no key update`)
+    const found = await readSkillVersion(tx, scope, skillId, publicId)
+    await readSkill(tx, scope, encodeId('skill', found.skillId), sql`for no key update`)
     const version = await readSkillVersion(tx, scope, skillId, publicId)
     const left = await findOne<Pick<SkillVersion, 'id'>>(
       tx,

@@ -1,7 +1,6 @@
 /** A credential's row: its visible settings, and its secrets, sealed and bound to the row. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { decodeId } from '#src/platform/ids.ts'
-import { rowsOf } from '#src/platform/nouns.ts'
+import { isParent, type ParentId, rowsOf } from '#src/platform/nouns.ts'
 import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -56,15 +55,15 @@ export type Credential = Row<
 export const credentialRows = rowsOf<Credential>('credential', 'vault_credentials', 'credential')
 
 /**
- * The credential in the caller's vault.
+ * The credential of the caller's.
+ * @param vaultPublicId when given, one of another vault is not found
  * @throws BerthError not_found, in the same words for a missing vault and a missing credential.
  */
-export function readCredential(db: Db, scope: Scope, vaultPublicId: string, publicId: string): Promise<Credential> {
-  const vaultId = decodeId('vault', vaultPublicId) ?? null
+export function readCredential(db: Db, scope: Scope, vaultPublicId: ParentId, publicId: string): Promise<Credential> {
   return credentialRows.read(
     db,
     publicId,
-    sql`vault_id = (select id from vaults where id = ${vaultId}::uuid and ${ownedByCaller(scope)})`,
+    sql`vault_id in (select id from vaults where ${isParent('vault', vaultPublicId)} and ${ownedByCaller(scope)})`,
   )
 }
 

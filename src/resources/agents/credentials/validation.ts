@@ -2,6 +2,7 @@
  * Validation of an mcp_oauth credential (`mcp_oauth_validate`): tested against its tool server, refreshed if that
  * refuses it, and tested again.
  */
+import { type ParentId } from '#src/platform/nouns.ts'
 import { allow } from '#src/platform/access.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -37,7 +38,7 @@ const bodyBytesRead = 64 * 1024
 const bodyCharactersShown = 4096
 
 /** Validates a credential. @throws BerthError not_found, resource_archived, invalid_request for one of another type. */
-export async function validateCredential(call: Call, vaultId: string, id: string): Promise<CredentialValidation> {
+export async function validateCredential(call: Call, vaultId: ParentId, id: string): Promise<CredentialValidation> {
   const scope = allow(call.caller, 'vaults:write') // it may store new tokens
   const credential = await readCredential(call.db, scope, vaultId, id)
   if (credential.auth.type !== 'mcp_oauth')

@@ -1,4 +1,6 @@
 /** What happens in a group: written with the change, followed from any revision without gaps or repeats. */
+import { encodeId } from '#src/platform/ids.ts'
+import { type ParentId } from '#src/platform/nouns.ts'
 import { allowAnywhere } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
@@ -90,8 +92,8 @@ async function readEvents(db: Db, groupId: string, after: number, most: number):
   return events
 }
 
-/** Which run is followed. Both ids are public. */
-export type RunNamed = { groupId: string; runId: string }
+/** Which run is meant, by public ids. `groupId`: when given, a run of another group is not found. */
+export type RunNamed = { groupId?: ParentId; runId: string }
 
 /**
  * A run at every change: first as it is now, unless it has not changed since the cursor, which is a revision; of several
@@ -105,7 +107,7 @@ export async function followGroupRun(
 ): Promise<AsyncIterableIterator<GroupRun>> {
   const scope = allowAnywhere(call.caller, 'groups:read')
   const run = await readGroupRun(call.db, scope, groupId, runId)
-  const { revision: latest } = await readGroup(call.db, scope, groupId)
+  const { revision: latest } = await readGroup(call.db, scope, encodeId('group', run.groupId))
   const of = sql`r.id = ${run.id}`
   return follow<GroupRun, number>(call, after ? eventPosition(after, latest) : 0, {
     sit: (signal) => listenAlone(call.pubsub, groupTopic, run.groupId, signal),

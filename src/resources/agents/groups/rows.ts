@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely'
 import { allowAnywhere, allowIn, ownedByCaller, type Caller, type Reach, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { rowsOf } from '#src/platform/nouns.ts'
+import { isParent, type ParentId, rowsOf } from '#src/platform/nouns.ts'
 import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { SessionStatus } from '#src/resources/agents/sessions/rows.ts'
@@ -99,13 +99,13 @@ export async function findRunsWhere(db: Db, condition: RawBuilder<unknown>): Pro
 
 /**
  * A run of the caller's group.
+ * @param groupId when given, a run of another group is not found
  * @throws BerthError not_found.
  */
-export async function readGroupRun(db: Db, scope: Scope, groupId: string, runId: string): Promise<GroupRun> {
-  const group = decodeId('group', groupId)
+export async function readGroupRun(db: Db, scope: Scope, groupId: ParentId, runId: string): Promise<GroupRun> {
   const id = decodeId('groupRun', runId)
-  const [run] =
-    group && id ? await findRunsWhere(db, sql`r.id = ${id} and r.group_id = ${group} and ${ownedByCaller(scope)}`) : []
+  const inGroup = isParent('group', groupId, sql`r.group_id`)
+  const [run] = id ? await findRunsWhere(db, sql`r.id = ${id} and ${inGroup} and ${ownedByCaller(scope)}`) : []
   if (!run) throw notFound('run of this group')
   return run
 }

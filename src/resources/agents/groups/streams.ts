@@ -1,4 +1,5 @@
 /** Following the reply of a run while it is written: from its beginning, or from any chunk, without gaps or repeats. */
+import { isParent, type ParentId } from '#src/platform/nouns.ts'
 import { allowAnywhere, ownedByCaller, type Reach } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
@@ -32,7 +33,7 @@ type ReadRow = (ChunkRow | { number: null }) & { isKept: boolean }
  */
 export async function followGroupRun(
   call: Following,
-  groupId: string | null,
+  groupId: ParentId,
   runId: string,
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<RunChunk>> {
@@ -54,19 +55,17 @@ type Place = {
 }
 
 /** One light statement: a client comes back as often as its connection breaks. @throws BerthError not_found. */
-async function readPlace(db: Db, scope: Reach, groupId: string | null, runId: string): Promise<Place> {
+async function readPlace(db: Db, scope: Reach, groupId: ParentId, runId: string): Promise<Place> {
   const id = decodeId('groupRun', runId)
-  const group = groupId === null ? null : decodeId('group', groupId)
   const place =
     id &&
-    group !== undefined &&
     (await findOne<Place>(
       db,
       sql`
       select r.id, t.finished_at is null as is_open, coalesce(s.first_number, 1) as first_number, coalesce(s.last_number, 0) as last_number, s.ended_at,
         coalesce(s.ended_at < now() - ${taskStreamLimits.readSeconds} * interval '1 second', false) as is_late
       from group_runs r join (select id as task_id, finished_at from session_tasks) t on t.task_id = r.id left join task_streams s on s.task_id = r.id
-      where r.id = ${id} and ${group === null ? sql`true` : sql`r.group_id = ${group}`} and ${ownedByCaller(scope)}`,
+      where r.id = ${id} and ${isParent('group', groupId, sql`r.group_id`)} and ${ownedByCaller(scope)}`,
     ))
   if (!place) throw notFound('run of this group')
   return place

@@ -1,6 +1,6 @@
 /** What is put into the VM of a session: its row, and its queries. */
 import { ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
-import { rowsOf } from '#src/platform/nouns.ts'
+import { isParent, type ParentId, rowsOf } from '#src/platform/nouns.ts'
 import { change, findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
@@ -20,6 +20,15 @@ export const resourceRows = rowsOf<SessionResource>('sessionResource', 'session_
 /** The sessions of a caller, as a condition on their resources. */
 export function ofTheirSessions(scope: Scope | Reach): ReturnType<typeof sql<boolean>> {
   return sql<boolean>`session_id in (select id from sessions where ${ownedByCaller(scope)})`
+}
+
+/** The resource of the caller's. @param sessionId when given, one of another session is not found @throws BerthError not_found. */
+export function readResource(db: Db, scope: Scope, sessionId: ParentId, id: string): Promise<SessionResource> {
+  return resourceRows.read(
+    db,
+    id,
+    sql`session_id in (select id from sessions where ${isParent('session', sessionId)} and ${ownedByCaller(scope)})`,
+  )
 }
 
 /** The resources of a session, in the order in which they were added. */

@@ -1,9 +1,8 @@
 /** Rows of skills and of their versions, and their queries: only their owner finds them. */
 import type { RawBuilder } from 'kysely'
 import { ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
-import { decodeId, encodeId } from '#src/platform/ids.ts'
-import { notFound } from '#src/platform/errors.ts'
-import { rowsOf } from '#src/platform/nouns.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { isParent, type ParentId, rowsOf } from '#src/platform/nouns.ts'
 import { sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
@@ -41,11 +40,18 @@ export async function readSkill(db: Db, scope: Scope, publicId: string, lock = s
   return skillRows.read(db, publicId, ownedByCaller(scope), lock)
 }
 
-/** The version of the caller's skill. @throws BerthError not_found. */
-export async function readSkillVersion(db: Db, scope: Scope, skillId: string, publicId: string): Promise<SkillVersion> {
-  const id = decodeId('skill', skillId)
-  if (!id) throw notFound('version of this skill')
-  return skillVersionRows.read(db, publicId, sql`skill_id = ${id} and ${ofTheirSkills(scope)}`)
+/** The version of the caller's skill. @param skillId when given, one of another skill is not found @throws BerthError not_found. */
+export async function readSkillVersion(
+  db: Db,
+  scope: Scope,
+  skillId: ParentId,
+  publicId: string,
+): Promise<SkillVersion> {
+  return skillVersionRows.read(
+    db,
+    publicId,
+    sql`skill_id in (select id from skills where ${isParent('skill', skillId)} and ${ownedByCaller(scope)})`,
+  )
 }
 
 /** A version's key in the object store. */

@@ -3,7 +3,7 @@ import { allow, allowAnywhere } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { rowsOf } from '#src/platform/nouns.ts'
+import { isParent, type ParentId, rowsOf } from '#src/platform/nouns.ts'
 import type { Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -104,9 +104,9 @@ export async function findProcesses(call: Call, ids: readonly string[]): Promise
 }
 
 /** One process with its output. @throws BerthError not_found. */
-export async function getProcess(call: Call, vmId: string, processId: string): Promise<VmProcessOutput> {
+export async function getProcess(call: Call, vmId: ParentId, processId: string): Promise<VmProcessOutput> {
   const record = await findRecord(call, vmId, processId)
-  const report = await readFromGuest(call, vmId, record)
+  const report = await readFromGuest(call, record)
   if (!report) return { ...record, stdout: '', stderr: '' }
   const { stdout, stderr } = report
   if (record.status !== 'running' || report.status === 'running')
@@ -118,11 +118,11 @@ export async function getProcess(call: Call, vmId: string, processId: string): P
 /** Sends a signal to the process's whole group. One that has ended stays as it is. @throws BerthError not_found, invalid_request. */
 export async function killProcess(
   call: Call,
-  vmId: string,
+  vmId: ParentId,
   processId: string,
   signal: string | null | undefined,
 ): Promise<VmProcessOutput> {
-  const vm = await reachVm(call, vmId, 'vms:write')
+  const vm = await reachVm(call, vmId ?? vmOf(await findRecord(call, vmId, processId)), 'vms:write')
   const signalName = (signal ?? 'TERM').replace(/^SIG/, '')
   if (signalName !== 'TERM' && signalName !== 'KILL' && signalName !== 'INT')
     throw new BerthError('invalid_request', 'signal must be TERM, KILL or INT.')
@@ -153,14 +153,14 @@ export type ProcessEvent = {
  */
 export async function followProcess(
   call: Call,
-  vmId: string,
+  vmId: ParentId,
   processId: string,
   after: string | null | undefined,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<ProcessEvent>> {
   const record = await findRecord(call, vmId, processId)
   const position = readCursor(after)
-  return outputAfter(call, await reachVm(call, vmId, 'inside-vms:read'), record, position, signal)
+  return outputAfter(call, await reachVm(call, vmOf(record), 'inside-vms:read'), record, position, signal)
 }
 
 async function* outputAfter(
@@ -179,20 +179,24 @@ async function* outputAfter(
   }
 }
 
-async function findRecord(call: Call, vmId: string, processId: string): Promise<VmProcess> {
+/** @param vmId when given, a process of another VM is not found */
+async function findRecord(call: Call, vmId: ParentId, processId: string): Promise<VmProcess> {
   const scope = allow(call.caller, 'inside-vms:read')
-  const vm = decodeId('vm', vmId) ?? null
   return processRows.read(
     call.db,
     processId,
-    sql`vm_id = (select id from vms where id = ${vm}::uuid and ${knownVms(scope)} and status <> 'deleted')`,
+    sql`vm_id in (select id from vms where ${isParent('vm', vmId)} and ${knownVms(scope)} and status <> 'deleted')`,
   )
 }
 
+function vmOf({ vmId }: VmProcess): string {
+  return encodeId('vm', vmId)
+}
+
 /** The guest's report about a process; undefined when its VM is not running. */
-async function readFromGuest(call: Call, vmId: string, record: VmProcess): Promise<ProcessReport | undefined> {
+async function readFromGuest(call: Call, record: VmProcess): Promise<ProcessReport | undefined> {
   try {
-    const vm = await reachVm(call, vmId, 'inside-vms:read', { wakes: false })
+    const vm = await reachVm(call, vmOf(record), 'inside-vms:read', { wakes: false })
     return await vm.node.call('readProcess', { vmId: vm.id, processId: record.id }, { silenceMs: callSilenceMs })
   } catch (error) {
     if (error instanceof BerthError && (error.code === 'invalid_request' || error.code === 'not_found'))
