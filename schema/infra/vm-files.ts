@@ -122,7 +122,11 @@ builder.relayMutationField(
         resolve: (gone) => decodeId('vm', gone.vmId),
       }),
       path: t.exposeString('path', { description: 'As given.' }),
-      success: t.exposeBoolean('success', { description: 'False when there was nothing at the path.' }),
+      isRemoved: t.exposeBoolean('success', { description: 'Whether there was something at the path.' }),
+      success: t.exposeBoolean('success', {
+        description: 'The same as `isRemoved`.',
+        deprecationReason: 'Use `isRemoved`. Goes with 0.2.',
+      }),
     }),
   },
 )

@@ -98,6 +98,35 @@ test('JSON is used only for shapes that are the caller’s own', () => {
   expect((printSchema(schema).match(/: \[?JSON\b/g) ?? []).length).toBeLessThanOrEqual(jsonMax)
 })
 
+type Named = { name: string; deprecationReason?: string | null | undefined }
+type Member = Named & { args?: readonly Named[] }
+
+test('what is deprecated names its successor, which is there, and the version with which it goes', () => {
+  const old = types.flatMap((type) => {
+    const members: readonly Member[] = isEnumType(type)
+      ? type.getValues()
+      : 'getFields' in type
+        ? Object.values(type.getFields())
+        : []
+    const names = members.map(({ name }) => name)
+    return members.flatMap((member) => [
+      { at: `${type.name}.${member.name}`, reason: member.deprecationReason, names },
+      ...(member.args ?? []).map(({ name, deprecationReason: reason }, _, all) => ({
+        at: `${type.name}.${member.name}(${name})`,
+        reason,
+        names: all.map((one) => one.name),
+      })),
+    ])
+  })
+  const deprecated = old.flatMap(({ reason, ...one }) => (typeof reason === 'string' ? [{ ...one, reason }] : []))
+  const wrong = deprecated.filter(({ reason, names }) => {
+    const [, successor] = /^Use `(\w+)`\. Goes with \d+\.\d+\.$/.exec(reason) ?? []
+    return successor === undefined || !names.includes(successor)
+  })
+  expect(deprecated.map(({ at }) => at)).toContain('RemoveVmPathPayload.success')
+  expect(wrong).toEqual([])
+})
+
 /** Where the other service knows pages by number alone. */
 const pagedElsewhere = ['Query.codeHostRepositories', 'CodeHostRepositoryPage.page']
 
