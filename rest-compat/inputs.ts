@@ -38,8 +38,8 @@ export function filledByQuery(
 const organizationKeys: ReadonlySet<string> = new Set(['org_id', 'organization_id'])
 
 /**
- * The 400 for a value that is not there. Of an organization it says the id of the caller's: no other is meant, and nothing else in REST
- * shows it.
+ * The 400 for a value that is not there. Of an organization it says the id of the caller's: no other is meant, and who has made
+ * nothing yet sees it nowhere else in REST.
  * @param shown how the sentence begins, such as the key itself.
  */
 export function leftOut(key: string, shown: string, type: GraphQLInputType, caller: Caller | undefined): BerthError {

@@ -28,7 +28,7 @@ import type { Checkouts } from './machine-secrets.ts'
 import { hostnameOf, machineId, specOf } from './machine-specs.ts'
 import type { ProjectNetworks } from './project-networks.ts'
 import { inTurns } from './turns.ts'
-import { isTemplateThere, type TemplateBuilds } from './vms/templates.ts'
+import { isTemplateThere, TemplateNotBuilt, type TemplateBuilds } from './vms/templates.ts'
 import type { VmUse } from './vms/use.ts'
 
 /** More steps than any VM needs from one steady status to the next. */
@@ -248,7 +248,7 @@ async function attempt(work: VmWork, vm: Vm, boot: () => Promise<boolean>): Prom
     const reason = error instanceof BerthError ? error.message : 'It did not start.'
     const tries = vm.bootFailures + 1
     await countBootFailure(work.services.db, vm.id)
-    if (tries >= bootTriesMax) await move(work, vm, 'error', { reason })
+    if (tries >= bootTriesMax || error instanceof TemplateNotBuilt) await move(work, vm, 'error', { reason })
     else await explain(work, vm, `${reason.replace(adviceToRetry, '')} Attempt ${tries + 1} of ${bootTriesMax} begins.`)
   }
   return true

@@ -51,7 +51,7 @@ export type LaterPreparations = {
   isPrepared(name: LaterTemplate): boolean
   /**
    * Builds its template and the snapshot of its usual size when they are missing. Those who ask meanwhile wait for the
-   * same work; after a failure the next one tries again.
+   * same work; after a failure, or when somebody has removed what it made, the next one tries again.
    */
   prepare(name: LaterTemplate, progress?: Progress): Promise<void>
 }
@@ -65,16 +65,15 @@ export function createLaterPreparations(node: ComputeNode): LaterPreparations {
     await ensureSnapshot(node, name, usualSizes[name])
     progress(1, 'The template is ready')
   }
+  const isPrepared = (name: LaterTemplate): boolean =>
+    existsSync(node.templates[name].places.made) && findSnapshot(node, name, usualSizes[name]).made
   return {
-    isPrepared: (name) =>
-      existsSync(node.templates[name].places.made) && findSnapshot(node, name, usualSizes[name]).made,
-    prepare(name, progress = () => undefined) {
+    isPrepared,
+    async prepare(name, progress = () => undefined) {
       const before = underway.get(name)
       if (before) return before
-      const one = work(name, progress).catch((error: unknown) => {
-        underway.delete(name)
-        throw error
-      })
+      if (isPrepared(name)) return undefined
+      const one = work(name, progress).finally(() => underway.delete(name)) // whoever finds later that it is gone makes it anew
       underway.set(name, one)
       return one
     },

@@ -81,8 +81,9 @@ export async function ensureTemplate(cacheDir: string, name: TemplateName, progr
     async () => {
       if (existsSync(places.made)) return
       // We hold the lock, so anything half built was left by a build that died.
+      // Whose builder was killed is written to for a moment more.
       for (const left of readdirSync(folder))
-        if (left.startsWith(unfinished)) rmSync(join(folder, left), { recursive: true, force: true })
+        if (left.startsWith(unfinished)) rmSync(join(folder, left), { recursive: true, force: true, maxRetries: 5 })
       const building = join(folder, `${unfinished}${process.pid}`)
       mkdirSync(building)
       // Without root, the build's hook runs as a user of mmdebstrap's own, who must be able to write here.

@@ -45,11 +45,12 @@ export function dueTurn(messages: readonly Message[]): DemoDue {
 export function textForPeople(message: Message | undefined, most: number): string {
   let text = ''
   for (const line of linesOf(message)) {
-    if (scriptWord.test(line) || (text === '' && line.trim() === '')) continue
-    text += `${line}\n`
-    if (text.length > most) break
+    const isEmpty = line.trim() === ''
+    if (scriptWord.test(line) || (text === '' && isEmpty)) continue
+    text += text === '' ? line.trimStart() : `\n${line}`
+    if (!isEmpty && text.length > most) break
   }
-  return text.trim()
+  return text.trimEnd()
 }
 
 function isScript(message: Message | undefined): boolean {

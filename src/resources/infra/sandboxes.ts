@@ -51,8 +51,9 @@ export async function runSandbox(call: Call, order: SandboxOrder): Promise<Sandb
   })
   if (vm.status !== 'running') {
     await transaction(call.db, (tx) => markDeleted(call, tx, vm, 'error'))
-    const reason = vm.statusReason ?? 'No VM became ready in time.'
-    throw new BerthError('capacity_unavailable', `${reason} Try again in a minute.`, { retryAfterSeconds: 30 })
+    const late = `${vm.statusReason ?? 'No VM became ready in time.'} Try again in a minute.`
+    const sentence = vm.status === 'error' && vm.statusReason !== null ? vm.statusReason : late // it says itself what to do
+    throw new BerthError('capacity_unavailable', sentence, { retryAfterSeconds: 30 })
   }
   const result = await runIn(call, vm, run)
   return { vm, command: { exitCode: result.exitCode, stdout: result.stdout, stderr: result.stderr }, ttl }

@@ -95,7 +95,7 @@ export async function readTemplate(db: Db, scope: Scope, given: string | null | 
   if (template) return template
   const names = await findAll<Pick<Template, 'name'>>(
     db,
-    sql`select distinct name, organization_id is null as is_berths from templates where ${usable(scope)} order by is_berths desc, name limit ${namedMax + 1}`,
+    sql`select name from templates where ${usable(scope)} group by name order by bool_or(organization_id is null) desc, name limit ${namedMax + 1}`,
   )
   const named = names.slice(0, namedMax).map(({ name }) => `\`${name}\``)
   if (names.length > namedMax) named.push('others')

@@ -121,13 +121,18 @@ test('a VM whose template cannot be built has failed, and says what to do', asyn
   const vm = await newVm()
   await reconcile(work, vm.uuid)
   await end(new Error('mmdebstrap failed'))
-  await reconcile(work, vm.uuid).catch(() => undefined) // a VM in `error` starts again, which these parts cannot
+  await reconcile(work, vm.uuid)
   expect(await vm.read()).toEqual({
     status: 'ERROR',
     statusReason:
       'The template data could not be built on its node. The worker’s log says why; once that is put right, try again.',
   })
   expect(builds).toEqual(['data'])
+  const events = await findAll<{ statusReason: string | null }>(
+    berth.services.db,
+    sql`select status_reason from vm_events where vm_id = ${vm.uuid}`,
+  )
+  expect(JSON.stringify(events)).not.toContain('Attempt')
 })
 
 test('a build waits for its template too, says how far it is, and stops waiting at once when it must end', async () => {
@@ -199,6 +204,8 @@ test('a name means the organization’s own template before that of Berth, excep
   expect(await meant(theirs, 'data')).toEqual(of(organizationOf(theirs)))
   expect(await meant(theirs, 'base')).toEqual(of(null))
   expect(await meant(token, 'data')).toEqual(of(null))
+  const { body } = await berth.call('POST', '/api/v1/vms', { token: theirs, body: { template_id: 'nope' } })
+  expect(body).toMatchObject({ message: expect.stringMatching(/There are `base`, `data`\.$/) })
 })
 
 test('who names none is told which there are, for a VM and for a sandbox alike', async () => {

@@ -1,5 +1,5 @@
 /** What this process keeps in memory, told apart from what waits to be collected: how much it takes of the machine says neither. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -15,4 +15,20 @@ export async function keptBytes(): Promise<number> {
   }
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return heapUsed + arrayBuffers
+}
+
+const betweenLooksMs = 20
+
+/** The most of that at any time until some work is done: what is taken and given back again counts too. */
+export async function mostKeptBytes(work: Promise<unknown>): Promise<number> {
+  let isOver = false
+  const over = (): void => void (isOver = true)
+  work.then(over, over)
+  let most = 0
+  while (!isOver) {
+    most = Math.max(most, await keptBytes())
+    await pause(betweenLooksMs)
+  }
+  await work
+  return most
 }

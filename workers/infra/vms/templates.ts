@@ -1,6 +1,6 @@
 /**
- * The templates that a node builds when somebody first needs one, which takes minutes. Whoever needs it comes back until it is
- * there, and waits in no place that others need.
+ * The templates that a node builds when somebody first needs one, which takes minutes. A VM's job comes back until it is there,
+ * and waits in no place that others need; a build waits in its own.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Compute, MachineSpec } from '#src/drivers/compute/machine.ts'
@@ -29,12 +29,16 @@ export type TemplateBuilds = {
    * @throws BerthError capacity_unavailable when it has just failed.
    */
   findDelay(template: MachineSpec['template']): string | null
+  /** Whether the job of a waiting VM is to be made again: not while another one is due, as after each change of the VM. */
+  comesBack(vmId: string): boolean
 }
 
 /** @param compute a node that is prepared by the time somebody asks. */
 export function createTemplateBuilds(compute: Pick<Compute, 'isPrepared' | 'prepareLater'>): TemplateBuilds {
   const underway = new Map<LaterTemplate, string>()
   const failed = new Map<LaterTemplate, number>()
+  /** Until when which VMs' jobs are not made again, the earliest first. */
+  const untilMs = new Map<string, number>()
   const begin = (name: LaterTemplate): void => {
     if (underway.has(name)) return
     underway.set(name, 'it begins')
@@ -53,11 +57,21 @@ export function createTemplateBuilds(compute: Pick<Compute, 'isPrepared' | 'prep
   }
   return {
     begin,
+    comesBack(vmId) {
+      const now = performance.now()
+      for (const [id, until] of untilMs) {
+        if (until > now) break
+        untilMs.delete(id)
+      }
+      if (untilMs.has(vmId)) return false
+      untilMs.set(vmId, now + (againSeconds * 1000) / 2)
+      return true
+    },
     findDelay(template) {
       if (!isLater(template)) return null
       if (!underway.has(template)) {
         if (compute.isPrepared(template)) return null
-        if (performance.now() - (failed.get(template) ?? -Infinity) < failedMs) throw notBuilt(template)
+        if (performance.now() - (failed.get(template) ?? -Infinity) < failedMs) throw new TemplateNotBuilt(template)
         begin(template)
       }
       return `The template ${template} is being built on this node, which happens once: ${underway.get(template) ?? 'it begins'}.`
@@ -65,12 +79,15 @@ export function createTemplateBuilds(compute: Pick<Compute, 'isPrepared' | 'prep
   }
 }
 
-function notBuilt(template: LaterTemplate): BerthError {
-  return new BerthError(
-    'capacity_unavailable',
-    `The template ${template} could not be built on its node. The worker’s log says why; once that is put right, try again.`,
-    { retryAfterSeconds: Math.ceil(failedMs / 1000) },
-  )
+/** A template could not be built: whoever needs it fails at once, because further attempts would be told the same. */
+export class TemplateNotBuilt extends BerthError {
+  constructor(template: LaterTemplate) {
+    super(
+      'capacity_unavailable',
+      `The template ${template} could not be built on its node. The worker’s log says why; once that is put right, try again.`,
+      { retryAfterSeconds: Math.ceil(failedMs / 1000) },
+    )
+  }
 }
 
 /**
@@ -104,10 +121,11 @@ export async function isTemplateThere(
   vm: Vm,
 ): Promise<boolean> {
   const template = machineTemplate(vm.templateId)
-  const reason = isLater(template) ? templates.findDelay(template) : null
+  const reason = templates.findDelay(template)
   if (reason === null) return true
   await transaction(services.db, async (tx) => {
     if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await noteVmChange(services, tx, vm)
+    if (!templates.comesBack(vm.id)) return
     const kind = onNode(reconcileVm, vm.nodeId)
     await services.jobs.enqueue(tx, kind, { vmId: vm.id }, { startAfterSeconds: againSeconds })
   })

@@ -1,5 +1,5 @@
 /** Runs mmdebstrap, which unpacks a Debian and has a recipe's own script turn it into disk images. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { isRoot } from '#src/platform/settings/places.ts'
@@ -13,10 +13,15 @@ const keptLines = 20
 
 /**
  * As root, a build and all that it has started end with us, even by kill -9, and so do its mounts: what it had unpacked is in
- * the folder of what it makes, and whoever builds next removes that. Without root only
- * mmdebstrap itself could.
+ * the folder of what it makes, and whoever builds next removes that. Without root only mmdebstrap itself could; and in a
+ * container whose root may not mount, which mmdebstrap copes with, it cleans up itself, unless it is killed.
  */
-const dyingWithUs = ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--pid', '--mount-proc', '--kill-child']
+const apart = ['unshare', '--pid', '--mount-proc', '--kill-child']
+const dyingWithUs = ['setpriv', '--pdeathsig', 'KILL', ...apart]
+
+function mayBeApart(): boolean {
+  return isRoot() && spawnSync(apart[0]!, [...apart.slice(1), 'true']).status === 0 // there is a first word
+}
 
 /** A line of the output that marks progress, how far that is, and what is being done. */
 export type Step = readonly [begins: string, fraction: number, sentence: string]
@@ -60,14 +65,15 @@ async function run(
   input: string,
   progress: Progress,
 ): Promise<void> {
+  const endsWithUs = mayBeApart()
   const settings = Object.entries({ ...variables, ...(isRoot() ? { TMPDIR: variables.OUT } : {}) })
   const environment = settings.map(([name, value]) => `${name}=${value}`)
   const command = ['nice', '-n', String(niceness), 'env', ...environment, 'mmdebstrap', ...args]
-  const [program = '', ...words] = isRoot() ? [...dyingWithUs, ...command] : command
+  const [program = '', ...words] = endsWithUs ? [...dyingWithUs, ...command] : command
   const child = spawn(program, words, {
     stdio: ['pipe', 'ignore', 'pipe'],
     timeout: buildTimeoutMs,
-    killSignal: isRoot() ? 'SIGKILL' : 'SIGTERM', // unshare holds the other one back
+    killSignal: endsWithUs ? 'SIGKILL' : 'SIGTERM', // unshare holds the other one back
   })
   const last: string[] = []
   createInterface({ input: child.stderr }).on('line', (line) => {

@@ -8,7 +8,7 @@ root=$1
 echo "berth: listing the fonts" >&2
 chroot "$root" sh -eu <<'INSIDE'
 mkdir -p /home/user
-for home in /root /home/user; do HOME=$home python3 -c 'import matplotlib.font_manager' 2> /dev/null; done
+for home in /root /home/user; do HOME=$home python3 -c 'import matplotlib.font_manager'; done
 chown -R 1000:1000 /home/user
 INSIDE
 
