@@ -27,9 +27,9 @@ import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } 
 
 const usualBytes = 48 * 1024
 const repeats = 3 // a collection of garbage, which may fall into one or two, is not the input's
-const refusedBytes = 4 * 1024 * 1024
-/** A step of the reader and what was measured on a busy machine: what reads all of 4 MiB takes more, with 32 MiB eight times as long. Unit: ms. */
-const refusedMs = 12
+const refusedBytes = 8 * 1024 * 1024
+/** The full size takes as many times as long at most, unless it is not linear, which 48 KiB show. Unit: ms. */
+const refusedMs = (stallMsMax * refusedBytes) / limits.gatewayBodyBytes
 /** One text is made while another is read: both processors work. */
 const atOnce = 2
 
@@ -132,7 +132,7 @@ async function attackAll(fields: readonly Field[]): Promise<string[]> {
 }
 
 /**
- * Whether a field of more than 4 MiB refuses as many, and in so little time that it holds nobody with its full size either:
+ * Whether a field of more than 8 MiB refuses as many, and in so little time that it holds nobody with its full size either:
  * most fields of a chat are short words, and do not need 32 MiB each to show it.
  */
 async function refusesAtOnce(field: Field, piece: string): Promise<boolean> {

@@ -93,6 +93,9 @@ async function askGraphql(
   }
 }
 
+/** The owner's, for a stranger who may not touch it: one for all operations between which no other target is made. */
+let foreign: Target | undefined
+
 type Tried = {
   /** It only reads: the next caller may have the same target. */
   reads: boolean
@@ -109,6 +112,7 @@ async function tryAll(
   const said: Record<string, string> = {}
   const wanted: Record<string, string> = {}
   let untouched: Target | undefined
+  foreign = undefined // making the targets of this row takes groups, proxies, functions and more of earlier ones away
   await berth.services.database.pool.query('delete from groups') // all targets are one organization’s, which may have a thousand
   for (const caller of callerNames) {
     const target = untouched ?? (await makeTarget(berth, callers.owner, node))
@@ -128,9 +132,6 @@ async function tryAll(
 }
 
 const withoutRequestId = (text: string): string => text.replaceAll(/req_[0-9a-z]{26}/g, 'req')
-
-/** The owner's, for a stranger who may not touch it: one for all operations. */
-let foreign: Target | undefined
 
 /** A stranger cannot tell what is another's from what is absent or no id at all. */
 async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<void> {

@@ -121,8 +121,9 @@ const choice = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 
 /** What was meant of a union, of which only its members have fields. graphql says it itself of a field that a member has. */
 function memberHint(name: string, union: GraphQLUnionType, schema: GraphQLSchema): string | undefined {
-  for (const member of schema.getPossibleTypes(union)) {
-    if (member.getFields()[name]) return undefined
+  const members = schema.getPossibleTypes(union)
+  if (members.some((member) => member.getFields()[name])) return undefined
+  for (const member of members) {
     const hint = fieldHint(name, member, schema)
     if (hint) return hint.replaceAll(/"([^"]+)"/g, `"... on ${member.name} { $1 }"`)
   }

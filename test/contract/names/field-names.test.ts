@@ -184,6 +184,7 @@ describe('GraphQL', () => {
     ['subscription { buildStatusChanged(id: "x") { status } }', 'Did you mean "buildEvents"?'],
     ['subscription { vmEvents(id: "x") { id } }', 'Did you mean "... on VmEvent { vm { id } }"?'],
     ['subscription { vmEvents(id: "x") { reason } }', 'Did you mean "... on VmEvent { statusReason }"?'],
+    ['subscription { buildEvents(id: "x") { heartbeatAt } }', 'Did you mean to use an inline fragment on "Heartbeat"?'],
     ['mutation { createVm(input: {}) { id } }', 'Did you mean "vm { id }"?'],
     ['{ createVm(input: {}) { vm { id } } }', 'Mutation has it: begin the operation with "mutation".'],
     ['{ vms(orderBy: { direction: desc }) { nodes { id } } }', 'Did you mean the enum value "DESC"'],
