@@ -1,8 +1,8 @@
 /**
- * How the tests run: three files at a time, the longest first; then four at a time of those that mostly wait, and last,
- * three at a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with a VM ends in `.vm.test.ts`, and
- * the other ones that `fast` leaves out stand here. Files of `fast` share a process with others, one after the other: a file
- * leaves nothing behind, such as a moved clock or a changed environment.
+ * How the tests run: three files at a time, the longest first; then two at a time of those that measure, four of those that
+ * mostly wait, and last, three at a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with
+ * a VM ends in `.vm.test.ts`, and the other ones that `fast` leaves out stand here. Files of `fast` share a process with
+ * others, one after the other: a file leaves nothing behind, such as a moved clock or a changed environment.
  */
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -30,7 +30,6 @@ export const slowTests = [
   'test/agents/sessions/deaths.test.ts', // a session that dies at each of its statements
   'test/agents/sessions/loop.test.ts', // many sessions, with their time limits
   'test/agents/sessions/models.test.ts', // many sessions, with their time limits
-  'test/agents/sessions/web-tools.test.ts', // arguments whose check takes forever
   'test/agents/skills/kills.test.ts', // a process that is killed
   'test/agents/triggers/chaos.test.ts', // processes that are killed, and leases that end
   'test/agents/triggers/fires.test.ts', // sessions, one after another
@@ -38,28 +37,16 @@ export const slowTests = [
   'test/architecture/tools.test.ts', // the linter and the formatter, on every file
   'test/backup.test.ts', // whole installations, backed up and restored
   'test/contract/agents-hostile.test.ts', // hundreds of attack texts in every field
-  'test/contract/answers.test.ts', // the largest answers there may be
   'test/contract/event-streams.test.ts', // every stream, cut and resumed
   'test/contract/names/field-names.test.ts', // every operation, with each of its fields wrong
   'test/contract/hostile.test.ts', // hundreds of attack texts in every argument
   'test/contract/openapi.test.ts', // every answer against its schema
   'test/contract/persons-own.test.ts', // every operation on what is a colleague’s
   'test/contract/vm-tokens.test.ts', // every operation as the token inside a VM
-  'test/contract/stalls/answers.test.ts', // the largest answers there may be, in every shape
-  'test/contract/stalls/tool-servers.test.ts', // likewise, of every operation that asks tool servers
-  'test/contract/stalls/memory.test.ts', // bodies in every shape, and a collection of garbage for each
-  'test/contract/stalls/sql.test.ts', // the largest requests and answers, in every shape
-  'test/contract/stalls/graphql.test.ts', // the largest variables, in every shape
-  'test/contract/stalls/sockets.test.ts', // the largest messages, in every shape
-  'test/contract/stalls/wire.test.ts', // the largest messages, and as many as can be sent
-  'test/contract/stalls/chunks.test.ts', // clients that send as fast as they can
-  'test/contract/stalls/formats.test.ts', // the largest bodies there may be, in every shape
-  'test/contract/stalls.test.ts', // the largest bodies there may be, in every field
   'test/contract/tenants.test.ts', // every operation on what is another organization’s
   'test/contract/thrice.test.ts', // every request that changes something, three times
   'test/doctor.test.ts', // a command, started a dozen times
   'test/edge/http/http2.test.ts', // floods, and bodies of 100 MiB
-  'test/edge/http/pieces.test.ts', // clients that send as fast as they can
   'test/edge/http/small-answers.test.ts', // a module that is mocked: nobody may have loaded it before
   'test/edge/main.test.ts', // processes that start and end
   'test/edge/strangers.test.ts', // a login for each statement that a role may try on itself
@@ -98,6 +85,27 @@ export const slowTests = [
   'test/start-commands.test.ts', // whole installations, started by npm
   'test/start.test.ts', // whole installations, started and killed
 ]
+/** What measures how long a thread is held: two at a time, because a processor that is shared by more takes longer for the same. */
+export const measuredTests = [
+  'test/agents/skills/front-matter.test.ts', // front matter in every shape that a parser is slow to read
+  'test/agents/sessions/web-tools.test.ts', // arguments whose check takes forever
+  'test/architecture/patterns.test.ts', // regular expressions on what they are slow to read
+  'test/contract/answers.test.ts', // the largest answers there may be
+  'test/contract/stalls.test.ts', // the largest bodies there may be, in every field
+  'test/contract/stalls/answers.test.ts', // the largest answers there may be, in every shape
+  'test/contract/stalls/chunks.test.ts', // clients that send as fast as they can
+  'test/contract/stalls/formats.test.ts', // the largest bodies there may be, in every shape
+  'test/contract/stalls/graphql.test.ts', // the largest variables, in every shape
+  'test/contract/stalls/memory.test.ts', // bodies in every shape, and a collection of garbage for each
+  'test/contract/stalls/sockets.test.ts', // the largest messages, in every shape
+  'test/contract/stalls/sql.test.ts', // the largest requests and answers, in every shape
+  'test/contract/stalls/tool-servers.test.ts', // likewise, of every operation that asks tool servers
+  'test/contract/stalls/wire.test.ts', // the largest messages, and as many as can be sent
+  'test/edge/http/pieces.test.ts', // clients that send as fast as they can
+  'test/platform/large-json.test.ts', // 32 MiB of JSON in every shape
+  'test/platform/log.test.ts', // lines that take long to write
+  'test/platform/masking.test.ts', // texts that take long to search
+]
 /** What is slow because it waits for time limits most of its time, and leaves the processors to others: more run at a time. */
 export const waitingTests = [
   'test/agents/mcp-tools.test.ts', // tool servers, with their time limits
@@ -118,6 +126,7 @@ export const waitingTests = [
 ]
 /** More than this machine's two processors: a test waits for its database and its guests half of the time. */
 const parallelFiles = 3
+const parallelMeasuredFiles = 2
 const parallelWaitingFiles = 4
 const testTimeoutMs = 30_000
 const hookTimeoutMs = 60_000
@@ -139,7 +148,7 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: [vmTests, ...slowTests, ...waitingTests],
+          exclude: [vmTests, ...slowTests, ...measuredTests, ...waitingTests],
           isolate: false, // importing and warming up the server for each file took longer than most files
           ...parallel,
         },
@@ -147,11 +156,20 @@ export default defineConfig({
       { extends: true, test: { name: 'slow', include: slowTests, ...parallel } },
       {
         extends: true,
-        test: { name: 'waiting', include: waitingTests, maxWorkers: parallelWaitingFiles, sequence: { groupOrder: 2 } },
+        test: {
+          name: 'measured',
+          include: measuredTests,
+          maxWorkers: parallelMeasuredFiles,
+          sequence: { groupOrder: 2 },
+        },
       },
       {
         extends: true,
-        test: { name: 'vm', include: [vmTests], maxWorkers: parallelFiles, sequence: { groupOrder: 3 } },
+        test: { name: 'waiting', include: waitingTests, maxWorkers: parallelWaitingFiles, sequence: { groupOrder: 3 } },
+      },
+      {
+        extends: true,
+        test: { name: 'vm', include: [vmTests], maxWorkers: parallelFiles, sequence: { groupOrder: 4 } },
       },
     ],
   },

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { firstFiles } from '../support/longest-first.ts'
-import { slowTests, waitingTests } from '../vitest.config.ts'
+import { measuredTests, slowTests, waitingTests } from '../vitest.config.ts'
 import { root } from './sources.ts'
 
 const outputBytes = 16 * 2 ** 20
@@ -64,13 +64,13 @@ test('the linter knows the types: it finds a promise that nobody awaits', async 
 })
 
 test('every file that is excluded from the fast tests exists', () => {
-  const excluded = [...slowTests, ...waitingTests]
+  const excluded = [...slowTests, ...measuredTests, ...waitingTests]
   expect(excluded.filter((path) => !existsSync(`${root}/${path}`) || path.endsWith('.vm.test.ts'))).toEqual([])
   expect(new Set(excluded).size).toBe(excluded.length)
 })
 
 test('every file that is to begin first exists, and is a slow one', () => {
   const isSlow = (path: string): boolean =>
-    path.endsWith('.vm.test.ts') || [...slowTests, ...waitingTests].includes(path)
+    path.endsWith('.vm.test.ts') || [...slowTests, ...measuredTests, ...waitingTests].includes(path)
   expect(firstFiles.filter((path) => !existsSync(`${root}/${path}`) || !isSlow(path))).toEqual([])
 })

@@ -1,7 +1,7 @@
 /**
  * No single input holds a process. Every text field of every operation, found in the schema and in the
  * descriptions, is filled with each of some twenty-five shapes of text, through a web process of its own, whose metrics tell
- * how long its event loop was held. With 48 KiB, because there everything that is not linear takes a second already; and at
+ * how long its event loop was held. With 24 KiB, because there everything that is not linear takes a quarter of a second already; and at
  * the full size of the operation, unless it refuses less at once, with one shape after the other, so that every surface sees
  * all of them. What seems to have held it is repeated alone, so that a loaded machine fails nothing by accident. Then the
  * named attacks.
@@ -25,10 +25,10 @@ import { stallMsMax } from '../support/stalls/watched-process.ts'
 import { startAttackedWeb, type AttackedWeb } from './attacked-web.ts'
 import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 
-const usualBytes = 48 * 1024
+const usualBytes = 24 * 1024
 const repeats = 3 // a collection of garbage, which may fall into one or two, is not the input's
 const refusedBytes = 8 * 1024 * 1024
-/** The full size takes as many times as long at most, unless it is not linear, which 48 KiB show. Unit: ms. */
+/** The full size takes as many times as long at most, unless it is not linear, which 24 KiB show. Unit: ms. */
 const refusedMs = (stallMsMax * refusedBytes) / limits.gatewayBodyBytes
 /** One text is made while another is read: both processors work. */
 const atOnce = 2
