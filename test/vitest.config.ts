@@ -1,6 +1,6 @@
 /**
  * How the tests run: three files at a time, the longest first; then two at a time of those that measure, four of those that
- * mostly wait, and last, three at a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with
+ * mostly wait, and last, two at a time, those with real VMs. `npm run test:fast` runs the project `fast` alone; a file with
  * a VM ends in `.vm.test.ts`, and the other ones that `fast` leaves out stand here. Files of `fast` share a process with
  * others, one after the other: a file leaves nothing behind, such as a moved clock or a changed environment.
  */
@@ -124,9 +124,9 @@ export const waitingTests = [
   'test/platform/jobs.test.ts', // a process that is killed, and a lease that ends
   'test/platform/metrics.test.ts', // a Postgres that is killed, and a time limit of 10 s
 ]
-/** More than this machine's two processors: a test waits for its database and its guests half of the time. */
+/** One more than two processors: a test waits for its database half of the time. Guests and what is measured leave no room for it. */
 const parallelFiles = 3
-const parallelMeasuredFiles = 2
+const parallelBusyFiles = 2
 const parallelWaitingFiles = 4
 const testTimeoutMs = 30_000
 const hookTimeoutMs = 60_000
@@ -159,7 +159,7 @@ export default defineConfig({
         test: {
           name: 'measured',
           include: measuredTests,
-          maxWorkers: parallelMeasuredFiles,
+          maxWorkers: parallelBusyFiles,
           sequence: { groupOrder: 2 },
         },
       },
@@ -169,7 +169,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'vm', include: [vmTests], maxWorkers: parallelFiles, sequence: { groupOrder: 4 } },
+        test: { name: 'vm', include: [vmTests], maxWorkers: parallelBusyFiles, sequence: { groupOrder: 4 } },
       },
     ],
   },
