@@ -76,7 +76,7 @@ test('activating a domain waits for its certificate, which its owner sees', asyn
   expect(await certificateOf(id)).toBeNull()
   expect(await activate(name)).toMatchObject({ status: 200, body: { verification_status: 'active' } })
   expect(await certificateOf(id)).toMatchObject({ status: 'ISSUED', reason: null, isPublic: true })
-  expect(await edge.contextOf(name)).not.toBeNull()
+  await until('the edge has it', async () => (await edge.contextOf(name)) !== null)
   const { data } = await world.ask('query ($id: ID!) { node(id: $id) { ... on Domain { eventCursor } } }', { id })
   expect(Number((data as { node: { eventCursor: string } } | null)?.node.eventCursor)).toBeGreaterThanOrEqual(4) // claimed, verified, certified, active
 })
