@@ -26,7 +26,7 @@ import { startAttackedWeb, type AttackedWeb } from './attacked-web.ts'
 import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 
 const usualBytes = 24 * 1024
-const repeats = 3 // a collection of garbage, which may fall into one or two, is not the input's
+const repeats = 5 // a collection of garbage, which may fall into several, is not the input's
 const refusedBytes = 8 * 1024 * 1024
 /** The full size takes as many times as long at most, unless it is not linear, which 24 KiB show. Unit: ms. */
 const refusedMs = (stallMsMax * refusedBytes) / limits.gatewayBodyBytes

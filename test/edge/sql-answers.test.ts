@@ -22,7 +22,7 @@ test.each([
   }
   const parts = [
     ...shownResult(
-      { fields: [field], rows: [[value], ['null']], command: 'SELECT', rowCount: 2 },
+      { fields: [field], rows: 2, lists: [[value, 'null']], command: 'SELECT', rowCount: 2 },
       { arrayMode: false, rawText: false },
     ),
   ]

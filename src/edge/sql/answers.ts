@@ -1,6 +1,6 @@
 /** The results of `POST /sql` as JSON, in the form that `@neondatabase/serverless` reads. */
 import type { SqlRequest } from './request.ts'
-import type { SqlResult } from './run.ts'
+import { valuesInList, type SqlResult } from './run.ts'
 
 /** Types of Postgres that JSON has too, by their oids. Larger integers stay text, because JSON's readers round them. */
 const numbers: ReadonlySet<number> = new Set([21, 23, 26, 700, 701])
@@ -12,17 +12,20 @@ const sliceLength = 64 * 1024
 
 /** One result, in parts. */
 export function* shownResult(
-  { fields, rows, command, rowCount }: SqlResult,
+  { fields, rows, lists, command, rowCount }: SqlResult,
   { arrayMode, rawText }: Pick<SqlRequest, 'arrayMode' | 'rawText'>,
 ): Generator<string> {
   yield JSON.stringify({ command, rowCount, rowAsArray: arrayMode, fields }).replace(/\}$/, ',"rows":[')
   const names = fields.map(({ name }) => `${JSON.stringify(name)}:`)
   const types = fields.map(({ dataTypeID }) => dataTypeID)
-  for (const [at, row] of rows.entries()) {
-    yield `${at === 0 ? '' : ','}${arrayMode ? '[' : '{'}`
-    for (const [column, value] of row.entries()) {
-      yield `${column === 0 ? '' : ','}${arrayMode ? '' : names[column]}`
+  let at = 0
+  for (let row = 0; row < rows; row++) {
+    yield `${row === 0 ? '' : ','}${arrayMode ? '[' : '{'}`
+    for (const [column, name] of names.entries()) {
+      yield `${column === 0 ? '' : ','}${arrayMode ? '' : name}`
+      const value = lists[Math.floor(at / valuesInList)]?.[at % valuesInList] ?? null
       yield* shownValue(value, rawText ? 0 : (types[column] ?? 0))
+      at++
     }
     yield arrayMode ? ']' : '}'
   }

@@ -10,11 +10,16 @@ import { nextToken, tokens } from '../postgres/sessions/sql-tokens.ts'
 import type { SqlQuery, SqlRequest } from './request.ts'
 import { writeValues } from './values.ts'
 
+/** How many values one list of a result has, unless it is the last. */
+export const valuesInList = 8192
+
 /** What Postgres has answered to one statement. */
 export type SqlResult = {
   fields: readonly pg.FieldDef[]
-  /** Values as Postgres writes them. */
-  rows: readonly (readonly (string | null)[])[]
+  /** How many rows it has, also where they have no columns. */
+  rows: number
+  /** Their values, row after row, as Postgres writes them, in lists of `valuesInList`: one for each of a million rows holds the process when garbage is collected, and so does one for all when it grows. */
+  lists: readonly (readonly (string | null)[])[]
   command: string | null
   rowCount: number | null
 }
@@ -115,10 +120,30 @@ async function runEach(client: pg.Client, queries: readonly SqlQuery[]): Promise
   for (const { query, params } of queries) {
     const values = await writeValues(params)
     const asked = { text: query, values, rowMode: 'array' as const, queryMode: 'extended', types: asText }
-    const { fields, rows, command, rowCount } = await client.query<(string | null)[]>(asked)
-    results.push({ fields, rows, command, rowCount })
+    results.push(await runOne(client, asked))
   }
   return results
+}
+
+async function runOne(client: pg.Client, asked: pg.QueryArrayConfig & { queryMode: string }): Promise<SqlResult> {
+  const query = new pg.Query<(string | null)[]>(asked)
+  let last: (string | null)[] = []
+  const lists = [last]
+  let rows = 0
+  query.on('row', (row) => {
+    rows++
+    for (const value of row) {
+      if (last.length === valuesInList) lists.push((last = []))
+      last.push(value)
+    }
+  })
+  const ended = new Promise<pg.ResultBuilder>((resolve, reject) => {
+    query.on('end', resolve)
+    query.on('error', reject)
+  })
+  client.query(query)
+  const { fields, command, rowCount } = await ended
+  return { fields, rows, lists, command, rowCount }
 }
 
 /** What is said of an answer that is larger than the limit: as it comes, or as JSON. */

@@ -5,8 +5,8 @@ import type { Measured } from './watched-thread.ts'
 
 /** The longest that any input may hold a process. Unit: ms. */
 export const stallMsMax = 50
-/** A collection of garbage, which may fall into one or two, is not the work's. */
-const repeats = 3
+/** A collection of garbage, which may fall into several, is not the work's. */
+const repeats = 5
 
 /** How long some work holds a process each time: the shortest of a few, unless one is short enough. @param longestMs since it was asked last */
 export async function shortestHold(longestMs: () => Promise<number>, work: () => Promise<unknown>): Promise<number> {
