@@ -180,7 +180,8 @@ describe('what is wrong is refused with a sentence, and nothing of it is kept', 
     ['front matter without an end', [part('---\nname: x\ndescription: y\n')], /must begin with its front matter/],
     ['front matter that is a list', front('- x'), /not YAML with name/],
     ['front matter that is no YAML', front('name: [x\ndescription: y'), /not YAML/],
-    ['deep YAML', front(`name: ${'['.repeat(8000)}`), /not YAML|must begin/],
+    ['deep YAML', front(`name: ${'['.repeat(8000)}`), /at most 1000 opening brackets/],
+    ['brackets that are never closed', front(`name: ${'['.repeat(900)}`), /not YAML/],
     [
       'a billion laughs',
       front(

@@ -29,6 +29,7 @@ async function boot(take: VmWork['compute']['take']): Promise<{ id: string; reas
     services: berth.services,
     nodeId: node,
     compute: { take, stop: async () => undefined },
+    templates: { findDelay: () => null },
     egress: { setPolicy: () => undefined },
     networks: { join: async () => undefined, leave: () => undefined },
   } as unknown as VmWork // the parts that a boot uses
