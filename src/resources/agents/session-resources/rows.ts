@@ -27,7 +27,7 @@ export function readResource(db: Db, scope: Scope, sessionId: ParentId, id: stri
   return resourceRows.read(
     db,
     id,
-    sql`session_id in (select id from sessions where ${isParent('session', sessionId)} and ${ownedByCaller(scope)})`,
+    sql`${isParent('session', sessionId, sql`session_id`)} and ${ofTheirSessions(scope)}`,
   )
 }
 

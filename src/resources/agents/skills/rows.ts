@@ -50,7 +50,7 @@ export async function readSkillVersion(
   return skillVersionRows.read(
     db,
     publicId,
-    sql`skill_id in (select id from skills where ${isParent('skill', skillId)} and ${ownedByCaller(scope)})`,
+    sql`${isParent('skill', skillId, sql`skill_id`)} and ${ofTheirSkills(scope)}`,
   )
 }
 
