@@ -4,12 +4,11 @@ import { createRequire } from 'node:module'
 import { arch } from 'node:process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { sha256 } from '#src/platform/secrets.ts'
 import { hostAuthorities } from '#src/drivers/compute/host-packages.ts'
 import type { Progress } from '#src/drivers/compute/machine.ts'
 import { toQcow2 } from './images.ts'
 import { buildDebian, type DebianBuild, type Step } from './mmdebstrap.ts'
-import type { Recipe } from './recipe.ts'
+import { hashOfParts, type Recipe } from './recipe.ts'
 
 /** The files that its guest and its build script consist of. */
 export const baseGuestFolder = fileURLToPath(new URL('../guest/image', import.meta.url))
@@ -86,9 +85,7 @@ function hashBase(): string {
   parts.push(...contentsOf(baseGuestFolder))
   for (const name of [`node-linux-${arch}/package.json`, 'npm/package.json'])
     parts.push((require(name) as { version: string }).version) // every package.json has it
-  return sha256(JSON.stringify([...parts, ...hostAuthorities()]))
-    .toString('hex')
-    .slice(0, 16)
+  return hashOfParts([...parts, ...hostAuthorities()])
 }
 
 /** The names and contents of all files below a folder. */

@@ -1,10 +1,9 @@
 /** The template `data`: `base` with what people who work with data use, such as pandas and the kernel of Jupyter. */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { sha256 } from '#src/platform/secrets.ts'
 import { baseDiskMb, basePackagesFile, baseRecipe, buildLikeBase, contentsOf } from './base.ts'
 import type { Step } from './mmdebstrap.ts'
-import type { Recipe } from './recipe.ts'
+import { hashOfParts, type Recipe } from './recipe.ts'
 
 const guestFolder = fileURLToPath(new URL('../guest/data-image', import.meta.url))
 /** It is built while other machines run. */
@@ -30,10 +29,7 @@ const steps: readonly Step[] = [
 export const dataRecipe: Recipe = {
   name: 'data',
   diskMb: baseDiskMb,
-  hash: () =>
-    sha256(JSON.stringify([baseRecipe.hash(), ...contentsOf(guestFolder)]))
-      .toString('hex')
-      .slice(0, 16),
+  hash: () => hashOfParts([baseRecipe.hash(), ...contentsOf(guestFolder)]),
   build: (out, _cacheDir, progress) =>
     buildLikeBase(
       out,

@@ -7,13 +7,12 @@ import { chmodSync, copyFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { sha256 } from '#src/platform/secrets.ts'
 import { templatePlaces } from '#src/drivers/compute/places.ts'
 import { baseDiskMb, baseGuestFolder, baseRecipe, contentsOf } from './base.ts'
 import { rootDiskMbOf } from './database-disks.ts'
 import { toQcow2 } from './images.ts'
 import { buildDebian, type Step } from './mmdebstrap.ts'
-import type { Recipe } from './recipe.ts'
+import { hashOfParts, type Recipe } from './recipe.ts'
 
 const guestFolder = fileURLToPath(new URL('../guest/postgres-image', import.meta.url))
 const dumpTimeoutMs = 60_000
@@ -39,10 +38,7 @@ const steps: readonly Step[] = [
 export const postgresRecipe: Recipe = {
   name: 'postgres',
   diskMb,
-  hash: () =>
-    sha256(JSON.stringify([baseRecipe.hash(), String(diskMb), String(dataDiskMb), ...contentsOf(guestFolder)]))
-      .toString('hex')
-      .slice(0, 16),
+  hash: () => hashOfParts([baseRecipe.hash(), String(diskMb), String(dataDiskMb), ...contentsOf(guestFolder)]),
   async build(out, cacheDir, progress) {
     const base = templatePlaces(cacheDir, 'base', baseRecipe.hash())
     if (!existsSync(base.made)) throw new Error('the template base is not built')

@@ -1,5 +1,6 @@
 /** What a template of Berth's own is made by. */
 import type { Progress } from '#src/drivers/compute/machine.ts'
+import { sha256 } from '#src/platform/secrets.ts'
 import type { TemplateName } from './names.ts'
 
 /** How a template that every host builds itself is made. */
@@ -11,4 +12,9 @@ export type Recipe = {
   hash(): string
   /** Puts everything into an empty folder. @throws Error with the end of what the build printed. */
   build(out: string, cacheDir: string, progress: Progress): Promise<void>
+}
+
+/** The hash of a recipe from all that it is made of: 16 hexadecimal digits. */
+export function hashOfParts(parts: readonly string[]): string {
+  return sha256(JSON.stringify(parts)).toString('hex').slice(0, 16)
 }
