@@ -1,6 +1,7 @@
 /**
  * A hostile day for whoever works in VMs: a whole `npm start`, commands and file requests in three VMs all the time, and
- * their node's worker killed and ended again and again. Every request is answered, and has its effect once.
+ * their node's worker killed and ended again and again. What was answered has had its effect once, and what was not at
+ * most once; a request that had to be asked again is counted, and is no failure.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startInstallation, type Installation } from './support/installation.ts'
@@ -12,6 +13,8 @@ const roundsBetween = 1
 const lineCount = 120
 /** How many wrong answers a failure shows: the first have the cause. */
 const wrongShown = 5
+/** Each is followed by another before the worker has done much: in its start, in its adoption, and in its work. */
+const kills = ['SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'] as const
 
 let berth: Installation
 let token: string
@@ -47,31 +50,56 @@ async function call(
   return { status: answer.status, body: (text ? JSON.parse(text) : {}) as Record<string, unknown> }
 }
 
-test('no command and no file request fails while the worker restarts, each has its effect once, and a followed process loses no output', async () => {
+/** One request that had to be asked again, and for how long it was not served, ms. */
+type Outage = { name: string; status: number; error: unknown; ms: number }
+
+test('while the worker restarts no command and no file is lost or runs twice, and a followed process loses no output', async () => {
   const wrong: unknown[] = []
+  const outages: Outage[] = []
   let going = true
+  let asked = 0
   const done: number[] = []
+  /** The rounds of each user whose command had no answer: it ran once, or not at all. */
+  const unanswered = Array.from({ length: vmCount * usersPerVm }, () => new Set<number>())
   async function use(user: number): Promise<number> {
     const at = `/api/v1/vms/${vms[user % vmCount]}/envd`
-    const ask = async (name: string, body: unknown, expected: Record<string, unknown>): Promise<void> => {
-      const answer = await call('POST', `${at}/${name}`, body)
-      const same =
-        answer.status === 200 &&
-        Object.entries(expected).every(([key, value]) => JSON.stringify(answer.body[key]) === JSON.stringify(value))
-      if (!same) wrong.push({ name, asked: body, ...answer })
+    /** @returns whether it was answered; what is not served yet is asked again, if it may be. */
+    const ask = async (
+      name: string,
+      body: unknown,
+      expected: Record<string, unknown>,
+      isRepeatable = true,
+    ): Promise<boolean> => {
+      for (const since = performance.now(); ; ) {
+        asked++
+        const answer = await call('POST', `${at}/${name}`, body)
+        if (answer.status === 200) {
+          const isSame = Object.entries(expected).every(
+            ([key, value]) => JSON.stringify(answer.body[key]) === JSON.stringify(value),
+          )
+          if (!isSame) wrong.push({ name, asked: body, ...answer })
+          return true
+        }
+        const isAway = answer.status === 502 && answer.body['error'] === 'vm_unreachable'
+        if (!isAway) wrong.push({ name, asked: body, ...answer })
+        else outages.push({ name, ...answer, error: answer.body['message'], ms: performance.now() - since })
+        if (!isAway || !isRepeatable) return false
+      }
     }
     let round = 0
     for (; going; round++) {
       const path = `/home/user/file-${user}-${round}`
       const content = Buffer.from(`${user} ${round}`).toString('base64')
-      await ask(
+      const isAnswered = await ask(
         'exec',
         { command: `echo ${round} >> ran-${user}; ${round % 4 === 3 ? 'sleep 2; ' : ''}echo answer ${round}` },
         { stdout: `answer ${round}\n`, exit_code: 0 },
+        false,
       )
+      if (!isAnswered) unanswered[user]?.add(round)
       await ask('write', { path, content }, { size_bytes: Buffer.byteLength(`${user} ${round}`) })
       await ask('read', { path }, { content })
-      await ask('delete', { path }, { success: true })
+      await ask('delete', { path }, { success: true }, false)
       done[user] = round + 1
     }
     return round
@@ -86,7 +114,7 @@ test('no command and no file request fails while the worker restarts, each has i
     { headers: { authorization: `Bearer ${token}` } },
   ).then((answer) => answer.text())
   const users = Array.from({ length: vmCount * usersPerVm }, (_, user) => use(user))
-  for (const how of ['SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'] as const) {
+  for (const how of kills) {
     const before = [...done]
     await until(
       `everybody works before ${how}`,
@@ -100,10 +128,14 @@ test('no command and no file request fails while the worker restarts, each has i
   going = false
   const rounds = await Promise.all(users)
 
+  const longest = Math.max(0, ...outages.map(({ ms }) => ms))
+  console.log(`${outages.length} of ${asked} requests were answered with 502; the longest for ${longest.toFixed(0)} ms`)
   expect(wrong.slice(0, wrongShown), berth.logged(/"level":[456]0/).join('\n')).toEqual([])
   for (const [user, count] of rounds.entries()) {
     const { body } = await call('POST', `/api/v1/vms/${vms[user % vmCount]}/envd/exec`, { command: `cat ran-${user}` })
-    expect(body['stdout']).toBe(Array.from({ length: count }, (_, round) => `${round}\n`).join(''))
+    const ran = String(body['stdout']).trim().split('\n').map(Number)
+    const all = Array.from({ length: count }, (_, round) => round)
+    expect(ran).toEqual(all.filter((round) => !unanswered[user]?.has(round) || ran.includes(round)))
   }
   const events = [...(await followed).matchAll(/^data: (.*)$/gm)].map(
     ([, data]) => JSON.parse(data ?? '') as { output: string; done: boolean; exit_code: number | null },

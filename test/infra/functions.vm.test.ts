@@ -258,7 +258,7 @@ test(
 )
 
 /** Asks all the time, with several clients that keep their connections. */
-function keepAsking(one: Made): { answers: string[]; failed: string[]; stop: () => Promise<void> } {
+function keepAsking(one: Made): { answers: string[]; failed: string[]; stop: () => Promise<void> } & AsyncDisposable {
   const [answers, failed]: [string[], string[]] = [[], []]
   let isGoing = true
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
@@ -273,16 +273,21 @@ function keepAsking(one: Made): { answers: string[]; failed: string[]; stop: () 
       await pause(20)
     }
   })
+  const stop = async (): Promise<void> => {
+    isGoing = false
+    await Promise.all(clients)
+    agent.destroy()
+  }
   return {
     answers,
     failed,
-    async stop() {
-      isGoing = false
-      await Promise.all(clients)
-      agent.destroy()
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
+/** The edge hears of a deployment some milliseconds after it was answered. */
+const answers = (one: Made, which: string): Promise<void> =>
+  until(`${which} answers`, async () => (await textOf(one)).startsWith(`${which} `), slowMs)
 const more = (load: { answers: string[] }, which: string, count = 20): Promise<void> => {
   const from = load.answers.length
   return until(
@@ -295,19 +300,19 @@ const more = (load: { answers: string[] }, which: string, count = 20): Promise<v
 test(
   'a deployment takes the requests without one that fails, and so does a roll-back; what was replaced goes',
   async () => {
-    const load = keepAsking(made)
+    await using load = keepAsking(made)
     await more(load, 'one')
     const before = (await row(made.id)).vm_id
     made = await change('deployFunction', { id: made.id, binaryUrl: await upload(server('two')) })
     expect(made.status).toBe('STARTING')
-    expect(await textOf(made)).toMatch(/^two /)
+    await answers(made, 'two')
     await more(load, 'two')
     expect(load.answers.lastIndexOf('one')).toBeLessThan(load.answers.indexOf('two') + 4)
     await sql('update function_instances set ends_at = now() where vm_id = $1', [before])
     await until('the old instance is gone', async () => (await instances(made.id)) === 1, slowMs)
     const first = made.versions.nodes.find(({ number }) => number === 1)
     await change('rollBackFunction', { id: made.id, to: first?.id })
-    expect(await textOf(made)).toMatch(/^one /)
+    await answers(made, 'one')
     await more(load, 'one')
     await load.stop()
     expect(load.failed).toEqual([])
@@ -318,7 +323,7 @@ test(
 test(
   'while Berth’s Postgres is away it goes on being served',
   async () => {
-    const load = keepAsking(made)
+    await using load = keepAsking(made)
     await more(load, 'one')
     expect(berth.kill('postgres')).toBe(true)
     await until('it is away', () =>
