@@ -1,0 +1,47 @@
+/** What `npm run test:near` runs: no noun, no route and no root field is left out of every column. */
+import { describe, expect, test } from 'vitest'
+import { surfaces } from '#rest-compat/surfaces.ts'
+import { listFiles, productFolders, readSources } from '../architecture/sources.ts'
+import { columnOf, nearTests, rootFields } from './columns.ts'
+
+const tests = listFiles(['test'], '.test.ts')
+const paths = readSources(productFolders).map(({ path }) => path)
+const near = (changed: string[]) => nearTests(changed, tests)
+
+test('a file of a noun leads to the tests and the operations of that noun, from every floor', () => {
+  for (const path of ['src/resources/agents/vaults.ts', 'schema/agents/vaults.ts', 'rest-compat/agents/vaults.ts'])
+    expect(near([path]), path).toMatchObject({
+      columns: [{ area: 'agents', name: 'vaults' }],
+      files: expect.arrayContaining(['test/agents/vaults.test.ts', 'test/agents/vault-secrets.test.ts']),
+      operations: expect.arrayContaining(['/v1/vaults', 'createVault', 'vaults']),
+      unknown: [],
+    })
+})
+
+test('a file of a floor without nouns leads to the tests of the same path', () => {
+  expect(near(['src/platform/masking.ts']).files).toEqual(['test/platform/masking.test.ts'])
+  expect(near(['src/edge/http/waking.ts']).files.every((path) => path.startsWith('test/edge/http/'))).toBe(true)
+  expect(near(['test/agents/vaults.test.ts', 'src/nowhere/at-all.ts'])).toMatchObject({
+    columns: [{ name: 'vaults' }],
+    unknown: ['src/nowhere/at-all.ts'],
+  })
+})
+
+describe('taken together, the columns', () => {
+  const all = near(paths.filter((path) => columnOf(path)))
+
+  test('have every route', () => {
+    const isNamed = (key: string): boolean =>
+      all.operations.some((one) => key === one || key.split(' ')[1]?.startsWith(one))
+    const keys = surfaces.flatMap(({ routes, handlers }) => [...Object.keys(routes), ...Object.keys(handlers)])
+    expect(keys.length).toBeGreaterThan(150)
+    expect(keys.filter((key) => !isNamed(key))).toEqual([])
+  })
+
+  test('have every root field', () => {
+    const ofAllNouns = ['node', 'nodes']
+    const missing = [...rootFields()].filter((name) => !all.operations.includes(name) && !ofAllNouns.includes(name))
+    expect(rootFields().size).toBeGreaterThan(200)
+    expect(missing).toEqual([])
+  })
+})
