@@ -169,7 +169,8 @@ async function restoreUnderKill(backup: string, ...victims: string[]): Promise<s
   return (await newestRestore())?.status
 }
 
-test.each(['edge', 'worker', 'postgres', 'qemu'])(
+// What is true of the machine is shown in the middle of a dump and of a restore: each start of one takes a minute.
+test.each(['edge', 'worker', 'postgres'])(
   'what clients had committed when the %s was killed is there, and they go on',
   async (victim) => {
     await load.goesOn('the beginning')
@@ -193,6 +194,7 @@ test('a backup is whole, or has failed and left nothing, whoever is killed in th
     expect(failed, victim).toMatchObject({ status: 'failed', size_bytes: 0 })
     expect(failed.error).toBeTruthy()
     await load.goesOn(`the ${victim} was killed in a dump`)
+    await expectNothingLost()
     await until('it is active', database.isActive, recoveryMs)
   }
   numbersAtBackup = load.acknowledged.length
