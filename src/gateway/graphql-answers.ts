@@ -3,7 +3,7 @@ import { GraphQLError, type ExecutionResult } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
 import { boundedText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
-import type { GraphqlCall } from './graphql-admission.ts'
+import type { GraphqlCall } from './graphql-operations.ts'
 import { showError, showResult, type ShownError } from './graphql-errors.ts'
 
 /** A result as it is sent without yoga. `isDone`: something of what was asked for was done, so that the same again would do it twice. */
@@ -69,13 +69,19 @@ export function eventText(result: ExecutionResult, requestId: string): Promise<s
   return textOf(showResult(result, requestId), requestId)
 }
 
-/** The events of a subscription as yoga sends them. */
+/** The events of a subscription as yoga sends them; the last is the error that ended it, if one did. */
 export async function* yogaEvents(
   results: AsyncIterable<ExecutionResult>,
-  requestId: string,
+  { requestId, signal }: GraphqlCall,
 ): AsyncGenerator<ExecutionResult> {
-  for await (const result of results) {
+  const shown = async (result: ExecutionResult): Promise<ExecutionResult> => {
     const body = String(await eventText(result, requestId))
-    yield { ...result, stringify: () => body } as ExecutionResult // yoga's own extension of a result
+    return { ...result, stringify: () => body } as ExecutionResult // yoga's own extension of a result
+  }
+  try {
+    for await (const result of results) yield await shown(result)
+  } catch (error) {
+    if (signal?.aborted) throw error // nobody reads it
+    yield await shown({ errors: [error as GraphQLError] }) // whatever it is: showError reads it
   }
 }

@@ -31,11 +31,9 @@ type Known = { source: string; document: DocumentNode; valid: boolean; runs: num
 export type Documents = {
   /** Parses a document, or finds it in the cache. @throws BerthError, GraphQLError as parseDocument. */
   read(source: string): DocumentNode
-  /** A document from the cache; undefined when it is not there. */
-  find(source: string): DocumentNode | undefined
   /** Validates a document. `maySuggest`: whether names in the schema are suggested. */
   validate(document: DocumentNode, maySuggest: boolean): readonly GraphQLError[]
-  /** Executes a query or a mutation of a valid document. */
+  /** Executes an operation of a valid document; of a subscription, the event that is `rootValue`. */
   run(parts: ExecutionArgs): ExecutionResult | Promise<ExecutionResult>
 }
 
@@ -78,9 +76,7 @@ export function createDocuments(schema: GraphQLSchema): Documents {
     makeRoom()
     return known.plan
   }
-
   return {
-    find,
     read(source) {
       const found = find(source)
       if (found) return found
@@ -99,7 +95,7 @@ export function createDocuments(schema: GraphQLSchema): Documents {
       const known = byDocument.get(parts.document)
       const plan = known?.valid ? planOf(known) : null
       if (!plan || (parts.operationName && parts.operationName !== plan.operation.name?.value)) return execute(parts)
-      return runPlan(plan, { schema, contextValue: parts.contextValue, variableValues: parts.variableValues })
+      return runPlan(plan, parts)
     },
   }
 }

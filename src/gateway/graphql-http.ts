@@ -17,7 +17,7 @@ import { log } from '#src/platform/log.ts'
 import { beginStream } from '#src/platform/streams/open-streams.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Engine } from './graphql.ts'
-import type { GraphqlCall } from './graphql-admission.ts'
+import type { GraphqlCall } from './graphql-operations.ts'
 import { showError } from './graphql-errors.ts'
 import { answerOnce, answerSingle, leaving, mayChange, singleOf } from './graphql-single.ts'
 import { mayShowPage, sendGraphiql } from './graphiql.ts'
@@ -68,7 +68,7 @@ export function serveGraphql(scope: FastifyInstance, parts: GraphqlParts): void 
 async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { services, engine, authenticator, stopping }: GraphqlParts,
+  { services, engine: { yoga, operations }, authenticator, stopping }: GraphqlParts,
 ): Promise<unknown> {
   const credential = bearerOf(request.headers) ?? (wantsEvents(request) ? tokenInQuery(request.query) : undefined)
   const caller = await authenticator.authenticate(credential)
@@ -80,8 +80,8 @@ async function answer(
   const single = singleOf(request)
   const key = request.method === 'POST' && caller.kind !== 'nobody' ? request.headers['idempotency-key'] : undefined
   if (single && key !== undefined && mayChange(single))
-    return answerOnce(request, reply, services, engine, caller, key, single)
-  if (single) return answerSingle(request, reply, services, engine, caller, single)
+    return answerOnce(request, reply, services, operations, caller, key, single)
+  if (single) return answerSingle(request, reply, services, operations, caller, single)
   if (key !== undefined)
     throw new BerthError(
       'invalid_request',
@@ -91,11 +91,11 @@ async function answer(
   const { caller: noted, grants } = noting(caller)
   const call = callOf(services, noted, request, gone.signal)
   const accept = typeof request.headers.accept === 'string' ? { accept: request.headers.accept } : undefined
-  const asked = new engine.yoga.fetchAPI.Request(`http://localhost${request.raw.url}`, {
+  const asked = new yoga.fetchAPI.Request(`http://localhost${request.raw.url}`, {
     method: request.method === 'HEAD' ? 'GET' : request.method,
     headers: { ...accept, ...(request.method === 'POST' ? { 'content-type': 'application/json' } : {}) },
   })
-  const response = await engine.yoga.fetch(asked, call, {}) // given a second context, yoga copies the first
+  const response = await yoga.fetch(asked, call, {}) // given a second context, yoga copies the first
   const { allowance, headers } = call.answer
   if (allowance) setAllowance(reply, allowance)
   reply
@@ -159,7 +159,16 @@ function wantsEvents({ method, headers }: FastifyRequest): boolean {
 }
 
 function callOf(services: Services, caller: Caller, request: FastifyRequest, signal: AbortSignal): GraphqlCall {
-  return { ...services, caller, requestId: request.id, signal, sent: request.body, address: request.ip, answer: {} }
+  return {
+    ...services,
+    caller,
+    requestId: request.id,
+    signal,
+    sent: request.body,
+    isGet: request.method !== 'POST',
+    address: request.ip,
+    answer: {},
+  }
 }
 
 /** Sends a subscription's events as they come, with backpressure from the reader. */

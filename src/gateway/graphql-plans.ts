@@ -84,14 +84,7 @@ export function planOperation(schema: GraphQLSchema, document: DocumentNode): Pl
   const operations = document.definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION)
   const [operation] = operations
   const root = operation && schema.getRootType(operation.operation)
-  if (
-    operations.length !== 1 ||
-    !operation ||
-    !root ||
-    operation.operation === 'subscription' ||
-    hasDirectives(document)
-  )
-    return null
+  if (operations.length !== 1 || !operation || !root || hasDirectives(document)) return null
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null) as never // in graphql's own form
   for (const definition of document.definitions)
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition

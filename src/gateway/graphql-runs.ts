@@ -20,17 +20,19 @@ type Path = GraphQLResolveInfo['path']
 type MaybePromise<Value> = Value | Promise<Value>
 type Answer = Record<string, unknown>
 
-/** The arguments of an execution. */
+/** The arguments of an execution. `rootValue`: the event, of a subscription. */
 export type RunParts = {
   schema: GraphQLSchema
-  contextValue: unknown
-  variableValues: Readonly<Record<string, unknown>> | null | undefined
+  rootValue?: unknown
+  contextValue?: unknown
+  variableValues?: Readonly<Record<string, unknown>> | null | undefined
 }
 
 /** One execution. */
 type Run = {
   schema: GraphQLSchema
   plan: Plan
+  root: unknown
   context: unknown
   variables: Record<string, unknown>
   errors: GraphQLError[]
@@ -39,21 +41,23 @@ type Run = {
 const variableFindingsMax = 50 // as graphql's own execution
 
 /** Executes a plan. Every failure is in the answer. */
-export function runPlan(plan: Plan, { schema, contextValue, variableValues }: RunParts): MaybePromise<ExecutionResult> {
+export function runPlan(
+  plan: Plan,
+  { schema, rootValue: root, contextValue: context, variableValues }: RunParts,
+): MaybePromise<ExecutionResult> {
   const { variableDefinitions, operation } = plan.operation
   const read =
     variableDefinitions && variableDefinitions.length > 0
       ? getVariableValues(schema, variableDefinitions, variableValues ?? {}, { maxErrors: variableFindingsMax })
       : { coerced: {} }
   if (!read.coerced) return { errors: read.errors ?? [] }
-  const run: Run = { schema, plan, context: contextValue, variables: read.coerced, errors: [] }
+  const run: Run = { schema, plan, root, context, variables: read.coerced, errors: [] }
   const failed = (error: unknown): ExecutionResult => {
     run.errors.push(error as GraphQLError) // located below
     return answerOf(run, null)
   }
   try {
-    const data =
-      operation === 'mutation' ? runInTurn(run, plan.fields) : runFields(run, plan.fields, undefined, undefined)
+    const data = operation === 'mutation' ? runInTurn(run, plan.fields) : runFields(run, plan.fields, root, undefined)
     return isPromise(data) ? data.then((value) => answerOf(run, value), failed) : answerOf(run, data)
   } catch (error) {
     return failed(error)
@@ -67,7 +71,7 @@ function answerOf({ errors }: Run, data: Answer | null): ExecutionResult {
 /** Mutations run one after the other. */
 async function runInTurn(run: Run, fields: readonly FieldPlan[]): Promise<Answer> {
   const answer: Answer = {}
-  for (const field of fields) answer[field.key] = await runField(run, field, undefined, undefined)
+  for (const field of fields) answer[field.key] = await runField(run, field, run.root, undefined)
   return answer
 }
 
@@ -142,7 +146,7 @@ function readProperty(run: Run, field: FieldPlan, source: unknown, place: () => 
   )
 }
 
-function infoOf({ schema, plan, variables }: Run, field: FieldPlan, path: Path): GraphQLResolveInfo {
+function infoOf({ schema, plan, root, variables }: Run, field: FieldPlan, path: Path): GraphQLResolveInfo {
   return {
     fieldName: field.name,
     fieldNodes: field.nodes,
@@ -151,7 +155,7 @@ function infoOf({ schema, plan, variables }: Run, field: FieldPlan, path: Path):
     path,
     schema,
     fragments: plan.fragments,
-    rootValue: undefined,
+    rootValue: root,
     operation: plan.operation,
     variableValues: variables,
   }

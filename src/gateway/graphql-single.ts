@@ -7,18 +7,17 @@ import { claimKey, setAllowance } from '#rest-compat/answers.ts'
 import { noting, type Caller } from '#src/platform/access.ts'
 import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
-import type { GraphqlCall } from './graphql-admission.ts'
-import type { PlainAnswer } from './graphql-answers.ts'
-import type { Engine, SingleParams } from './graphql.ts'
+import { plainAnswer, type PlainAnswer } from './graphql-answers.ts'
+import type { GraphqlCall, OperationParams, Operations } from './graphql-operations.ts'
 
 /** Answers one query or mutation without yoga's request and response objects, which cost more than most operations. */
 export async function answerSingle(
   request: FastifyRequest,
   reply: FastifyReply,
   services: Services,
-  engine: Engine,
+  operations: Operations,
   caller: Caller,
-  { params, type }: Single,
+  single: Single,
 ): Promise<FastifyReply> {
   let gone: AbortController | undefined
   const call: GraphqlCall = {
@@ -32,7 +31,7 @@ export async function answerSingle(
       return (gone ??= leaving(reply)).signal
     },
   }
-  return send(reply, call, await engine.answer(params, call, type === plainType), type)
+  return send(reply, call, await answerOf(operations, single, call), single.type)
 }
 
 /**
@@ -43,10 +42,10 @@ export async function answerOnce(
   request: FastifyRequest,
   reply: FastifyReply,
   services: Services,
-  engine: Engine,
+  operations: Operations,
   known: Caller,
   key: string | string[],
-  { params, type }: Single,
+  single: Single,
 ): Promise<FastifyReply> {
   const { caller, grants } = noting(known)
   // Without a signal: a client that leaves comes back for the answer.
@@ -55,11 +54,11 @@ export async function answerOnce(
   if (claim.kept) {
     call.answer.allowance = await spendRequest(services.limiter, caller, true)
     const { status, body: text } = claim.kept
-    return send(reply.header('idempotent-replayed', 'true'), call, { status, text: text ?? '' }, type)
+    return send(reply.header('idempotent-replayed', 'true'), call, { status, text: text ?? '' }, single.type)
   }
   let answer: PlainAnswer
   try {
-    answer = await engine.answer(params, call, type === plainType)
+    answer = await answerOf(operations, single, call)
   } catch (error) {
     await claim.release()
     throw error
@@ -67,7 +66,13 @@ export async function answerOnce(
   // Before it is sent: whoever has the answer may ask again at once.
   if (answer.isDone) await claim.keep({ status: answer.status, body: answer.text })
   else await claim.release()
-  return send(reply, call, answer, type)
+  return send(reply, call, answer, single.type)
+}
+
+async function answerOf(operations: Operations, { params, type }: Single, call: GraphqlCall): Promise<PlainAnswer> {
+  const result = await operations.run(params, call)
+  if (Symbol.asyncIterator in result) throw new Error('a subscription has more than a single answer')
+  return plainAnswer(result, call, type === plainType)
 }
 
 function send(
@@ -94,7 +99,7 @@ export function leaving(reply: FastifyReply): AbortController {
 }
 
 /** A request that needs none of yoga's request handling, and the content type of its answer. */
-export type Single = { params: SingleParams; type: SingleType }
+export type Single = { params: OperationParams; type: SingleType }
 export type SingleType = (typeof singleTypes)[number]
 const plainType = 'application/json'
 const singleTypes = ['application/graphql-response+json', plainType] as const
@@ -111,14 +116,14 @@ export function mayChange({ params: { query } }: Single): boolean {
 export function singleOf({ method, headers, body }: FastifyRequest): Single | null {
   if (method !== 'POST' || typeof body !== 'object' || body === null || Array.isArray(body)) return null
   for (const name in body) if (!memberNames.has(name)) return null
-  const { query, operationName, variables, extensions } = body as Record<keyof SingleParams, unknown>
+  const { query, operationName, variables, extensions } = body as Record<keyof OperationParams, unknown>
   // A document without the word has no subscription.
   if (typeof query !== 'string' || query === '' || query.includes('subscription')) return null
   if (!isAbsent(operationName) && typeof operationName !== 'string') return null
   if (!isAbsent(variables) && !isObject(variables)) return null
   if (!isAbsent(extensions) && !isObject(extensions)) return null
   const type = singleType(headers.accept)
-  return type && { params: body as SingleParams, type } // checked member by member
+  return type && { params: body as OperationParams, type } // checked member by member
 }
 
 const memberNames = new Set(['query', 'operationName', 'variables', 'extensions'])

@@ -1,47 +1,29 @@
 /**
- * The GraphQL engine of the public endpoint: one set of checks and limits before every operation, whether it came by
- * HTTP or by web socket. REST documents run elsewhere (rest-compat/run.ts), on the same resolvers.
+ * The engine of the public endpoint: yoga, which speaks GraphQL over HTTP, before the one way of all operations
+ * (graphql-operations.ts). REST documents run elsewhere (rest-compat/run.ts), on the same resolvers.
  */
-import { GraphQLError, type DocumentNode, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from 'graphql'
+import { GraphQLError, type ExecutionResult, type GraphQLSchema } from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import { BerthError } from '#src/platform/errors.ts'
 import { parseExactly } from '#src/platform/json/numbers.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
-import { admitOperation, textOrNone, type GraphqlCall, type Params } from './graphql-admission.ts'
-import { plainAnswer, yogaAnswer, yogaEvents, type PlainAnswer } from './graphql-answers.ts'
-import { wrongVariable } from './graphql-checks.ts'
-import { createDocuments, type Documents } from './graphql-documents.ts'
+import { yogaAnswer, yogaEvents } from './graphql-answers.ts'
+import { persistedQueryNotSupported } from './graphql-errors.ts'
+import { createOperations, type GraphqlCall, type OperationParams, type Operations } from './graphql-operations.ts'
 import { multipartForm, multipartResponse } from './multipart.ts'
-
-/** One query or mutation whose members have the right types. */
-export type SingleParams = {
-  query: string
-  operationName?: string | null
-  variables?: Record<string, unknown> | null
-  extensions?: object | null
-}
 
 /** The public GraphQL engine. */
 export type Engine = {
   yoga: YogaServerInstance<GraphqlCall, object>
-  /** Checks and counts an operation before it runs. @throws BerthError, or GraphQLError for a document that does not parse. */
-  admit(params: Params, call: GraphqlCall): Promise<void>
-  /**
-   * Admits, executes and serializes one query or mutation like yoga, but without its request and response objects. Not
-   * for subscriptions.
-   * @param isPlain as plainAnswer.
-   */
-  answer(params: SingleParams, call: GraphqlCall, isPlain: boolean): Promise<PlainAnswer>
+  operations: Operations
 }
 
 /** Makes the engine of a schema. */
 export function createEngine(schema: GraphQLSchema): Engine {
-  const documents = createDocuments(schema)
-  const admit: Engine['admit'] = async (params, call) => void (await admitOperation(schema, documents, params, call))
+  const operations = createOperations(schema)
   const yoga = createYoga<GraphqlCall>({
-    schema,
     graphqlEndpoint: '/graphql',
     batching: { limit: limits.graphqlBatch },
     maskedErrors: false, // done by showError, which knows the request
@@ -60,72 +42,27 @@ export function createEngine(schema: GraphQLSchema): Engine {
         /* showError logs our own faults */
       },
     },
-    parserAndValidationCache: {
-      documentCache: {
-        get: (source) => documents.find(source),
-        set: () => {
-          /* documents are cached at admission */
-        },
-      },
-      errorCache: {
-        get: () => undefined,
-        set: () => {
-          /* invalid documents are rare, and parsed again */
-        },
-      },
-      validationCache: false /* valid ones are in documents */,
-    },
-    plugins: [gatewayPlugin(admit), checkOperations(documents)],
+    parserAndValidationCache: false, // it parses none
+    plugins: [handOver(operations)],
   })
-  return {
-    yoga,
-    admit,
-    answer: async (params, call, isPlain) =>
-      plainAnswer(await runSingle(schema, documents, params, call), call, isPlain),
-  }
+  return { yoga, operations }
 }
 
-/** Runs one operation through all checks. A refusal becomes an error in the result. */
-async function runSingle(
-  schema: GraphQLSchema,
-  documents: Documents,
-  params: SingleParams,
-  call: GraphqlCall,
-): Promise<ExecutionResult> {
-  try {
-    const document = await admitOperation(schema, documents, params, call)
-    if (!document) throw new BerthError('invalid_request', 'Send a document as "query".')
-    const findings = documents.validate(document, call.caller.kind !== 'nobody')
-    if (findings.length > 0) return { errors: findings }
-    return await runChecked(documents, {
-      schema,
-      document,
-      contextValue: call,
-      operationName: textOrNone(params.operationName),
-      variableValues: params.variables ?? undefined,
-    })
-  } catch (error) {
-    return { errors: [error as GraphQLError] } // whatever it is: showError reads it
-  }
-}
-
-/**
- * Executes an admitted operation of a valid document. Variables are checked first, because graphql's errors would quote
- * them.
- */
-function runChecked(documents: Documents, parts: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
-  const wrong = wrongVariable(parts)
-  return wrong ? { errors: [wrong] } : documents.run(parts)
-}
-
-function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
+/** What yoga does: it reads what came by HTTP, checks the members, and sends results. Operations are executed as everywhere. */
+function handOver(operations: Operations): Plugin<object, GraphqlCall> {
   return {
     // The body was parsed by the same strict parser as every other body.
     onRequestParse: ({ request, serverContext, setRequestParser, requestParser }) => {
       if (requestParser && request.method === 'POST') setRequestParser(() => readSent(serverContext.sent) as never) // yoga checks each member's shape next
       if (request.method === 'GET') setRequestParser(() => readQueryString(request.url) as never) // the same
     },
-    onParams: ({ params, context }) => admit(params as Params, context as unknown as GraphqlCall), // yoga's type of its own argument forgets the server's part
+    onParams: ({ params: sent, setParamsHandler }) => {
+      checkMembers(sent)
+      // Once yoga has checked the others. Its type of the context forgets the server's part.
+      setParamsHandler(({ params, context }) =>
+        operations.run(params as OperationParams, context as unknown as GraphqlCall),
+      )
+    },
     onResultProcess: async ({ request, result, setResult, setResultProcessor, serverContext }) => {
       if (Symbol.asyncIterator in result) {
         const form = multipartForm(request.headers.get('accept'))
@@ -134,7 +71,7 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
             (events) => multipartResponse(events as AsyncIterable<ExecutionResult>, form),
             'multipart/mixed',
           ) // the result just below
-        return setResult(yogaEvents(result as AsyncIterable<ExecutionResult>, serverContext.requestId))
+        return setResult(yogaEvents(result as AsyncIterable<ExecutionResult>, serverContext))
       }
       if (Array.isArray(result))
         return setResult(await Promise.all(result.map((one: ExecutionResult) => yogaAnswer(one, serverContext))))
@@ -143,20 +80,27 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
   }
 }
 
-/** Validation with a bounded number of errors, and execution as for every other operation. */
-function checkOperations(documents: Documents): Plugin<object, GraphqlCall> {
-  return {
-    onValidate: ({ params: { documentAST }, context, setResult }) => {
-      const { caller } = context as unknown as GraphqlCall // yoga's type forgets the server's part
-      setResult(documents.validate(documentAST as DocumentNode, caller.kind !== 'nobody') as GraphQLError[]) // yoga leaves its type open
-    },
-    onExecute: ({ setExecuteFn }) => setExecuteFn(((parts: ExecutionArgs) => runChecked(documents, parts)) as never), // yoga's types for the same things
-    onSubscribe: ({ args, setResultAndStopExecution }) => {
-      const wrong = wrongVariable(args as ExecutionArgs)
-      if (wrong) setResultAndStopExecution({ errors: [wrong] } as never) // as above
-    },
-  }
+/**
+ * What yoga does not check of a member, or in other words. A request with only the hash of a document is answered as
+ * Apollo's clients expect from a server without persisted queries: they then send the whole document. The code, the
+ * sentence and the status 200 are Apollo's.
+ * @throws BerthError invalid_request, GraphQLError.
+ */
+function checkMembers(sent: unknown): void {
+  if (typeof sent !== 'object' || sent === null)
+    throw new BerthError('invalid_request', 'Each member of a batch must be a JSON object with "query".')
+  const { query, operationName, extensions } = sent as Params
+  if (typeof (operationName ?? '') !== 'string')
+    throw new BerthError('invalid_request', 'Send "operationName" as a text, or leave it out.')
+  if ((query ?? '') !== '' || typeof extensions !== 'object' || extensions === null) return
+  if ('persistedQuery' in extensions && extensions.persistedQuery)
+    throw new GraphQLError('PersistedQueryNotSupported', {
+      extensions: { code: persistedQueryNotSupported, http: { status: 200 } },
+    })
 }
+
+/** The members of a request, not yet checked. */
+type Params = { query?: unknown; operationName?: unknown; variables?: unknown; extensions?: unknown }
 
 function readSent(sent: unknown): Params | Params[] {
   if (typeof sent !== 'object' || sent === null)

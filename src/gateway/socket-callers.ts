@@ -10,7 +10,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { beginStream } from '#src/platform/streams/open-streams.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
-import type { GraphqlCall } from './graphql-admission.ts'
+import type { GraphqlCall } from './graphql-operations.ts'
 import { showError } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
 

@@ -10,53 +10,32 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { beginStream } from '#src/platform/streams/open-streams.ts'
-import type { GraphqlCall } from './graphql-admission.ts'
+import type { GraphqlCall } from './graphql-operations.ts'
 import { showError } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
 import type { Operation, Peer, Socket } from './socket-callers.ts'
 
-type Enveloped = ReturnType<GraphqlParts['engine']['yoga']['getEnveloped']>
-
-/** Checks one operation and returns its execution arguments, or the errors that refuse it. */
+/** Admits one operation: what is to be executed, or the errors that refuse it. */
 export async function begin(
   socket: Socket,
   id: string,
   payload: SubscribePayload,
   parts: GraphqlParts,
-): Promise<readonly GraphQLError[] | { args: ExecutionArgs; enveloped: Enveloped }> {
+): Promise<readonly GraphQLError[] | ExecutionArgs> {
   const peer = socket.extra
-  const { engine } = parts
   const gone = new AbortController()
   const requestId = newId('request')
+  const refuse = (errors: readonly unknown[]): readonly GraphQLError[] => {
+    finish(peer, id)
+    return errors.map((error) => showError(error, requestId).error)
+  }
   try {
     const call = await enter(peer, id, { requestId, gone }, parts)
     if (call.caller.kind === 'nobody' && peer.credential !== undefined) throw call.caller.refusal
-    await engine.admit(payload, call)
-    const params = {
-      query: payload.query,
-      operationName: payload.operationName ?? undefined,
-      variables: payload.variables ?? undefined,
-    }
-    const enveloped = engine.yoga.getEnveloped({ ...call, params } as never) // yoga's type requires an HTTP request, which does not exist here
-    const document = enveloped.parse(payload.query)
-    const problems: readonly GraphQLError[] = enveloped.validate(enveloped.schema, document)
-    if (problems.length > 0) {
-      finish(peer, id)
-      return problems.map((problem) => showError(problem, requestId).error)
-    }
-    return {
-      args: {
-        schema: enveloped.schema,
-        document,
-        operationName: params.operationName,
-        variableValues: params.variables,
-        contextValue: await enveloped.contextFactory(),
-      },
-      enveloped,
-    }
+    const admitted = await parts.engine.operations.admit(payload, call)
+    return 'errors' in admitted ? refuse(admitted.errors) : admitted
   } catch (error) {
-    finish(peer, id)
-    return [showError(error, requestId).error]
+    return refuse([error])
   }
 }
 

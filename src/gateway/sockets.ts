@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import type { ExecutionArgs, ExecutionResult } from 'graphql'
+import type { ExecutionResult } from 'graphql'
 import { CloseCode, handleProtocols, makeServer, type ServerOptions } from 'graphql-ws'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { BerthError } from '#src/platform/errors.ts'
@@ -141,26 +141,15 @@ function readMessage(text: string): string | BerthError {
 }
 
 function protocolOptions(parts: GraphqlParts): ServerOptions<Init, Peer> {
-  const { engine } = parts
-  const running = new WeakMap<object, ReturnType<typeof engine.yoga.getEnveloped>>()
-  const enveloped = (args: ExecutionArgs): ReturnType<typeof engine.yoga.getEnveloped> => {
-    const found = running.get(args.contextValue as object)
-    if (!found) throw new Error('an operation is running that was not admitted')
-    return found
-  }
+  const { operations } = parts.engine
   const requestIdOf = (socket: Socket, id: string): string =>
     socket.extra.open.get(id)?.call.requestId ?? newId('request')
   return {
     connectionInitWaitTimeout: initWaitMs,
     onConnect: (socket) => connect(socket, parts),
-    async onSubscribe(socket, id, payload) {
-      const begun = await begin(socket, id, payload, parts)
-      if (!('args' in begun)) return begun
-      running.set(begun.args.contextValue as object, begun.enveloped)
-      return begun.args
-    },
-    execute: (args) => enveloped(args).execute(args),
-    subscribe: (args) => enveloped(args).subscribe(args),
+    onSubscribe: (socket, id, payload) => begin(socket, id, payload, parts),
+    execute: (admitted) => operations.execute(admitted),
+    subscribe: (admitted) => operations.execute(admitted),
     onOperation: (socket, id, _payload, _args, result) =>
       Symbol.asyncIterator in result
         ? abortable(result as AsyncGenerator<ExecutionResult>, socket.extra.open.get(id))

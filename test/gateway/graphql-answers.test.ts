@@ -2,7 +2,7 @@
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { eventText, plainAnswer } from '#src/gateway/graphql-answers.ts'
-import type { GraphqlCall } from '#src/gateway/graphql-admission.ts'
+import type { GraphqlCall } from '#src/gateway/graphql-operations.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
