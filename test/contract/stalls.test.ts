@@ -122,7 +122,7 @@ async function attackField(field: Field, pieces: readonly string[], bytes: numbe
 
 let turn = 0
 /** @param shapes how many of the shapes each field gets, in turn. */
-async function attackAll(fields: readonly Field[], shapes = attackPieces.length): Promise<string[]> {
+async function attackAll(fields: readonly Field[], shapes: number = attackPieces.length): Promise<string[]> {
   const faults: string[] = []
   await web.longestStallMs() // what was before; each field asks at its end
   for (const [which, field] of fields.entries()) {
