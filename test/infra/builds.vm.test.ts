@@ -44,8 +44,7 @@ let organization: string
 const password = 'canary-git-password'
 const buildLimitMs = 90_000
 const logLimitMs = 300_000
-/** A look at what is kept collects all garbage first. */
-const betweenLooksMs = 1000
+const betweenLooksMs = 1000 // a look at what is kept collects all garbage
 const over = ['succeeded', 'failed', 'cancelled']
 
 beforeAll(async () => {
@@ -132,10 +131,7 @@ async function artifact(id: string, name?: string): Promise<string> {
 const setSecret = (name: string, value: string) =>
   berth.ask(
     'mutation ($name: String!, $value: String!) { setBuildSecret(input: { name: $name, value: $value }) { buildSecret { name } } }',
-    {
-      token,
-      variables: { name, value },
-    },
+    { token, variables: { name, value } },
   )
 
 test(
