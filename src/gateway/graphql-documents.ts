@@ -25,6 +25,9 @@ const fieldWeight = 5
  */
 const runsBeforePlan = 1
 
+/** The fields of a plan that are kept: a document with more is executed by graphql, whose work depends only on the answer. */
+const planFieldsMax = 600
+
 type Known = { source: string; document: DocumentNode; valid: boolean; runs: number; plan: Plan | null; weight: number }
 
 /** The documents of one schema. */
@@ -69,13 +72,18 @@ export function createDocuments(schema: GraphQLSchema): Documents {
   }
   const planOf = (known: Known): Plan | null => {
     if (known.runs++ !== runsBeforePlan) return known.plan
-    known.plan = planOperation(schema, known.document)
-    const added = (known.plan?.size ?? 0) * fieldWeight
-    known.weight += added
-    if (bySource.get(known.source) === known) weight += added
-    makeRoom()
-    return known.plan
+    let fields = 0
+    const planned = planOperation(schema, known.document, (more) => {
+      fields += more
+      if (fields > planFieldsMax) known.plan = null
+      known.weight += more * fieldWeight
+      if (bySource.get(known.source) === known) weight += more * fieldWeight
+      makeRoom()
+    })
+    if (fields <= planFieldsMax) known.plan = planned
+    return planned
   }
+
   return {
     read(source) {
       const found = find(source)

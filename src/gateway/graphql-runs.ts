@@ -14,7 +14,7 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 import { inspect } from 'graphql/jsutils/inspect.js'
-import type { FieldPlan, Plan, Shape } from './graphql-plans.ts'
+import type { FieldPlan, Plan, Selection, Shape } from './graphql-plans.ts'
 
 type Path = GraphQLResolveInfo['path']
 type MaybePromise<Value> = Value | Promise<Value>
@@ -111,6 +111,8 @@ async function resolved(answer: Answer): Promise<Answer> {
 function runField(run: Run, field: FieldPlan, source: unknown, parent: Path | undefined): unknown {
   const { resolve, shape, typeName } = field
   if (typeName !== null) return typeName
+  const plain = resolve ? undefined : plainLeaf(shape, source, field.name)
+  if (plain !== undefined) return plain
   let path: Path | undefined
   const place = (): Path => (path ??= { prev: parent, key: field.key, typename: field.parent.name })
   try {
@@ -124,6 +126,19 @@ function runField(run: Run, field: FieldPlan, source: unknown, parent: Path | un
       : completed
   } catch (error) {
     return failedAt(run, field, shape, error, place())
+  }
+}
+
+/** The value of a leaf that a row simply has; undefined for everything else, and for what fails. */
+function plainLeaf({ serialize, required }: Shape, source: unknown, name: string): unknown {
+  if (!serialize || typeof source !== 'object' || source === null) return undefined
+  const value = (source as Record<string, unknown>)[name]
+  if (value === null || value === undefined) return required ? undefined : null
+  if (typeof value === 'object' || typeof value === 'function') return undefined
+  try {
+    return serialize(value) ?? undefined
+  } catch {
+    return undefined // tried once more, where the failure is told
   }
 }
 
@@ -166,20 +181,44 @@ function complete(run: Run, field: FieldPlan, shape: Shape, value: unknown, path
   if (value instanceof Error) throw value
   if (value === null || value === undefined) return nothing(field, shape)
   if (shape.items) return list(run, field, shape.items, value, path)
-  return shape.isTypeOf
-    ? checkedObject(run, field, shape, value, path)
-    : runFields(run, shape.fields ?? [], value, path)
+  return shape.selection ? object(run, field, shape.selection, value, path) : member(run, field, shape, value, path)
 }
 
-function checkedObject(run: Run, field: FieldPlan, shape: Shape, value: unknown, path: Path): MaybePromise<Answer> {
-  const go = (isOne: boolean | undefined): MaybePromise<Answer> => {
-    if (isOne) return runFields(run, shape.fields ?? [], value, path)
-    throw new GraphQLError(`Expected value of type "${String(shape.type)}" but got: ${inspect(value)}.`, {
-      nodes: field.nodes,
-    })
+/** A value of a union or an interface. */
+function member(run: Run, field: FieldPlan, shape: Shape, value: unknown, path: Path): MaybePromise<Answer> {
+  const go = (name: unknown): MaybePromise<Answer> => {
+    const selection = shape.member(name)
+    if (selection) return object(run, field, selection, value, path)
+    throw new GraphQLError(
+      `Abstract type "${String(shape.type)}" was resolved to ${inspect(name)}, which is none of its types, for field "${field.parent.name}.${field.name}".`,
+      { nodes: field.nodes },
+    )
   }
-  const isOne = shape.isTypeOf?.(value, run.context, infoOf(run, field, path))
+  const name: unknown = shape.typeOf?.(value, run.context, infoOf(run, field, placeOfField(path)), shape.type as never) // the type that it resolves
+  return isPromise(name) ? name.then(go) : go(name)
+}
+
+function object(
+  run: Run,
+  field: FieldPlan,
+  { type, fields }: Selection,
+  value: unknown,
+  path: Path,
+): MaybePromise<Answer> {
+  if (!type.isTypeOf) return runFields(run, fields(), value, path)
+  const go = (isOne: boolean | undefined): MaybePromise<Answer> => {
+    if (isOne) return runFields(run, fields(), value, path)
+    throw new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes: field.nodes })
+  }
+  const isOne = type.isTypeOf(value, run.context, infoOf(run, field, placeOfField(path)))
   return isPromise(isOne) ? isOne.then(go) : go(isOne)
+}
+
+/** The path of a field, from that of an item of its list. */
+function placeOfField(path: Path): Path {
+  let place = path
+  while (place.typename === undefined && place.prev) place = place.prev
+  return place
 }
 
 function nothing({ parent, name }: FieldPlan, { required }: Shape): null {
