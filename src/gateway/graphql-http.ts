@@ -80,8 +80,8 @@ async function answer(
   const single = singleOf(request)
   const key = request.method === 'POST' && caller.kind !== 'nobody' ? request.headers['idempotency-key'] : undefined
   if (single && key !== undefined && mayChange(single))
-    return answerOnce(request, reply, services, operations, caller, key, single)
-  if (single) return answerSingle(request, reply, services, operations, caller, single)
+    return answerOnce(request, reply, { services, operations }, { known: caller, key }, single)
+  if (single) return answerSingle(request, reply, { services, operations }, caller, single)
   if (key !== undefined)
     throw new BerthError(
       'invalid_request',

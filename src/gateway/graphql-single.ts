@@ -10,12 +10,13 @@ import type { Services } from '#src/platform/services.ts'
 import { plainAnswer, type PlainAnswer } from './graphql-answers.ts'
 import type { GraphqlCall, OperationParams, Operations } from './graphql-operations.ts'
 
+type Parts = { services: Services; operations: Operations }
+
 /** Answers one query or mutation without yoga's request and response objects, which cost more than most operations. */
 export async function answerSingle(
   request: FastifyRequest,
   reply: FastifyReply,
-  services: Services,
-  operations: Operations,
+  { services, operations }: Parts,
   caller: Caller,
   single: Single,
 ): Promise<FastifyReply> {
@@ -41,10 +42,8 @@ export async function answerSingle(
 export async function answerOnce(
   request: FastifyRequest,
   reply: FastifyReply,
-  services: Services,
-  operations: Operations,
-  known: Caller,
-  key: string | string[],
+  { services, operations }: Parts,
+  { known, key }: { known: Caller; key: string | string[] },
   single: Single,
 ): Promise<FastifyReply> {
   const { caller, grants } = noting(known)
