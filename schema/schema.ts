@@ -10,6 +10,7 @@ import {
 import { builder } from './builder.ts'
 import { withInputNames } from './input-names.ts'
 import { isNodeName, nodeIdEncoder } from './node-ids.ts'
+import { withOldNames } from './old-names.ts'
 import { withoutRestFields } from './rest-fields.ts'
 import { withoutVmTokens } from './vm-tokens.ts'
 import './error-codes.ts'
@@ -101,7 +102,7 @@ import './llm/models.ts'
 import './llm/usage.ts'
 
 /** The public schema, which /graphql serves. */
-export const schema: GraphQLSchema = withInputNames(withoutRestFields(built()))
+export const schema: GraphQLSchema = withOldNames(withInputNames(withoutRestFields(built())))
 
 /** The same schema for REST: enums return the stored word, which REST shows, instead of the GraphQL name. */
 export const wireSchema: GraphQLSchema = withWords(built())

@@ -28,9 +28,9 @@ function shown(route: Omit<Route, 'operation'>, operation: (fields: string) => s
   return { ...route, operation: operation(fields), forAnthropic: operation(fieldsForAnthropic) }
 }
 const changing =
-  (verb: string) =>
+  (name: string, verb = name) =>
   (shownFields: string): string =>
-    `mutation ${verb}Deployment ($input: ${(verb[0]?.toUpperCase() ?? '') + verb.slice(1)}DeploymentInput!) { ${verb}Deployment(input: $input) { body: deployment { ${shownFields} } } }`
+    `mutation ${name}Deployment ($input: ${(verb[0]?.toUpperCase() ?? '') + verb.slice(1)}DeploymentInput!) { ${verb}Deployment(input: $input) { body: deployment { ${shownFields} } } }`
 const neverNull = ['name', 'agent', 'kickoff', 'initial_events', 'status'] as const
 const updating = { status: 200, errors: [400, 404, 409], neverNull } as const
 
@@ -83,7 +83,7 @@ export const deploymentRoutes: Routes = {
   ),
   'POST /v1/deployments/{id}/unpause': shown(
     { status: 200, errors: [404, 409], additive: true, summary: 'Lets schedules and triggers start it again' },
-    changing('unpause'),
+    changing('unpause', 'resume'),
   ),
   'POST /v1/deployments/{id}/run': {
     status: 202,

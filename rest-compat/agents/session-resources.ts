@@ -52,6 +52,6 @@ export const sessionResourceRoutes: Routes = {
     deletes: 'session_resource',
     summary: 'Deletes a resource of a session; what is in a VM already stays there',
     into,
-    operation: `mutation deleteSessionResource ($input: DeleteSessionResourceInput!) { deleteSessionResource(input: $input) { deletedId } }`,
+    operation: `mutation deleteSessionResource ($input: RemoveSessionResourceInput!) { removeSessionResource(input: $input) { deletedId } }`,
   },
 }

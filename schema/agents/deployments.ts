@@ -20,7 +20,7 @@ import {
   pageDeployments,
   pageDeploymentsOfEach,
   pauseDeployment,
-  unpauseDeployment,
+  resumeDeployment,
   updateDeployment,
 } from '#src/resources/agents/deployments.ts'
 import { environmentOf } from '#src/resources/agents/deployments/rows.ts'
@@ -272,10 +272,10 @@ actionOn(
   pauseDeployment,
 )
 actionOn(
-  'unpauseDeployment',
+  'resumeDeployment',
   deployment,
   'Lets schedules and triggers start a deployment again; what they missed is not made up. Errors: NOT_FOUND, RESOURCE_ARCHIVED.',
-  unpauseDeployment,
+  resumeDeployment,
 )
 actionOn(
   'archiveDeployment',

@@ -159,8 +159,8 @@ mutationOf(
     updateSessionResource(call, session, id, { authorizationToken }),
 )
 deletionOf(
-  'deleteSessionResource',
-  'Deletes a resource of a session: its token opens nothing any more. What is in a VM already stays there. Errors: NOT_FOUND, SESSION_ARCHIVED.',
+  'removeSessionResource',
+  'Removes a resource of a session: its token opens nothing any more. What is in a VM already stays there. Errors: NOT_FOUND, SESSION_ARCHIVED.',
   (call, { sessionId: session, id }) => deleteSessionResource(call, session, id),
   whichOne,
 )

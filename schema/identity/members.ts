@@ -81,7 +81,7 @@ actionOn(
   removeMember,
 )
 mutationOf(
-  'changeRole',
+  'updateMember',
   { field: 'member', type: member },
   'Changes a member’s role. It applies within 5 s, also to the tokens they already have. Requires the admin role; for an owner, the owner role. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
   (t) => ({ ...idField(t), role: t.field({ type: roleType, required: true, description: 'The new role.' }) }),

@@ -168,9 +168,9 @@ builder.relayMutationField(
   { description: 'What `createWebhookEndpoint` answers.', outputFields: payload },
 )
 builder.relayMutationField(
-  'rotateWebhookSecret',
+  'rotateWebhookEndpointSecret',
   {
-    description: 'What `rotateWebhookSecret` takes.',
+    description: 'What `rotateWebhookEndpointSecret` takes.',
     inputFields: (t) => ({
       ...idField(t),
       previousSecretHours: t.int({
@@ -183,7 +183,7 @@ builder.relayMutationField(
       'Gives a webhook endpoint a new secret, and shows it. Requires the admin role. Errors: NOT_FOUND, INVALID_REQUEST.',
     resolve: (_, { input }, call) => rotateWebhookSecret(call, input.id, input.previousSecretHours),
   },
-  { description: 'What `rotateWebhookSecret` answers.', outputFields: payload },
+  { description: 'What `rotateWebhookEndpointSecret` answers.', outputFields: payload },
 )
 mutationOf(
   'updateWebhookEndpoint',

@@ -108,7 +108,7 @@ mutationOf(
   (call, input) => setOrganizationBudget(call, input.organizationId, input.monthlyUsd ?? null),
 )
 mutationOf(
-  'setKeyBudget',
+  'setApiKeyBudget',
   changed,
   'Sets what one of the organization’s API keys may spend on models in a month. Requires the admin role. Errors: FORBIDDEN, INVALID_REQUEST, NOT_FOUND, NOT_PERMITTED_FOR_ROLE.',
   (t) => ({

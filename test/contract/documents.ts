@@ -30,9 +30,12 @@ export function documentOf(rootField: string, args?: string): string {
   return `${operation} { ${name}${given ? `(${given})` : ''}${selectionOf(getNamedType(field.type), 1)} }`
 }
 
-/** `query vm` and so on for every root field of the schema. */
+/** `query vm` and so on for every root field of the schema, but for old names: these run what their successors run. */
 export function rootFields(): string[] {
-  const of = (operation: string, fields: object): string[] => Object.keys(fields).map((name) => `${operation} ${name}`)
+  const of = (operation: string, fields: Record<string, GraphQLField<unknown, unknown>>): string[] =>
+    Object.values(fields)
+      .filter(({ deprecationReason }) => !deprecationReason)
+      .map(({ name }) => `${operation} ${name}`)
   return [
     ...of('query', schema.getQueryType()?.getFields() ?? {}),
     ...of('mutation', schema.getMutationType()?.getFields() ?? {}),

@@ -274,7 +274,7 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query nodes': { outcomes: reads('200', '200'), args: 'ids: ["{vm}"]' },
   'query members': { outcomes: peopleRead('200'), args: 'first: 5' },
   'mutation removeMember': { outcomes: adminsWrite('200', absent), args: 'id: "{membership}"' },
-  'mutation changeRole': { outcomes: adminsWrite('200', absent), args: 'id: "{membership}", role: MEMBER' },
+  'mutation updateMember': { outcomes: adminsWrite('200', absent), args: 'id: "{membership}", role: MEMBER' },
   'query vm': { outcomes: reads('200', absent), args: vmArgument },
   'query vmByExternalRef': { outcomes: reads('200', absent), args: 'externalRef: "{ref}"' },
   'query vms': { outcomes: reads('200', '200'), args: 'first: 5' },
@@ -471,7 +471,7 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
     args: 'organizationId: "{org}", monthlyUsd: 5',
     foreignIs403: true,
   },
-  'mutation setKeyBudget': {
+  'mutation setApiKeyBudget': {
     outcomes: adminsWrite('200', foreign),
     args: 'organizationId: "{org}", keyId: "{apikey}", monthlyUsd: 5',
     foreignIs403: true,

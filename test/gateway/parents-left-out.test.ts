@@ -44,7 +44,7 @@ test('these are all that had to be named with their parents', () => {
     'mutation answerGroupApproval',
     'mutation answerGroupQuestion',
     'mutation archiveVaultCredential',
-    'mutation deleteSessionResource',
+    'mutation removeSessionResource',
     'mutation deleteSkillVersion',
     'mutation deleteVaultCredential',
     'mutation killVmProcess',

@@ -30,7 +30,7 @@ const codeOf = async (document: string, token: string): Promise<string | undefin
   (await berth.ask(document, { token })).body.errors?.[0]?.extensions.code
 const changeRole = (of: string, role: string, as: string): Promise<string | undefined> =>
   codeOf(
-    `mutation { changeRole(input: { id: "${membershipOf(of)}", role: ${role.toUpperCase()} }) { member { role } } }`,
+    `mutation { updateMember(input: { id: "${membershipOf(of)}", role: ${role.toUpperCase()} }) { member { role } } }`,
     as,
   )
 const removeMember = (of: string, as: string): Promise<string | undefined> =>

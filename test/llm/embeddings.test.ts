@@ -120,7 +120,7 @@ describe('a caller', () => {
     expect(await ledgerRow(owner)).toMatchObject({ inputTokens: 100, costUsd: '0.000200000', keyId })
     const { errors } = (
       await world.berth.ask(
-        `mutation { setKeyBudget(input: { organizationId: "${encodeId('organization', organizationId)}", keyId: "${keyId}", monthlyUsd: "0.0003" }) { credits { keyBudgets { keyId } } } }`,
+        `mutation { setApiKeyBudget(input: { organizationId: "${encodeId('organization', organizationId)}", keyId: "${keyId}", monthlyUsd: "0.0003" }) { credits { keyBudgets { keyId } } } }`,
         { token: owner },
       )
     ).body

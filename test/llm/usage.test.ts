@@ -201,10 +201,10 @@ describe('credits and budgets', () => {
     })
     expect(
       await data(
-        `mutation { setKeyBudget(input: { organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: "0.5" }) { credits { keyBudgets { keyId monthlyUsd spentThisMonthUsd } } } }`,
+        `mutation { setApiKeyBudget(input: { organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: "0.5" }) { credits { keyBudgets { keyId monthlyUsd spentThisMonthUsd } } } }`,
       ),
     ).toEqual({
-      setKeyBudget: {
+      setApiKeyBudget: {
         credits: {
           keyBudgets: [{ keyId: key.keyId, monthlyUsd: '0.500000000', spentThisMonthUsd: '0.000007000' }],
         },
@@ -227,15 +227,15 @@ describe('credits and budgets', () => {
     })
     expect(
       await data(
-        `mutation { setKeyBudget(input: { organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: null }) { credits { keyBudgets { keyId } } } }`,
+        `mutation { setApiKeyBudget(input: { organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: null }) { credits { keyBudgets { keyId } } } }`,
       ),
-    ).toEqual({ setKeyBudget: { credits: { keyBudgets: [] } } })
+    ).toEqual({ setApiKeyBudget: { credits: { keyBudgets: [] } } })
   })
 
   it('are for admins to set, of their own organization and its own keys', async () => {
     const set = `mutation { setOrganizationBudget(input: { organizationId: "${org}", monthlyUsd: 1 }) { credits { plan } } }`
     const setKey = (keyId: string): string =>
-      `mutation { setKeyBudget(input: { organizationId: "${org}", keyId: "${keyId}", monthlyUsd: 1 }) { credits { plan } } }`
+      `mutation { setApiKeyBudget(input: { organizationId: "${org}", keyId: "${keyId}", monthlyUsd: 1 }) { credits { plan } } }`
     const stranger = await app.token('mallory', 'evil', 'owner')
     const member = await app.token('martha', 'acme', 'member')
     for (const mutation of [set, setKey(key.keyId ?? '')]) {

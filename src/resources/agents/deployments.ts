@@ -190,7 +190,7 @@ export function pauseDeployment(call: Call, publicId: string): Promise<Deploymen
 }
 
 /** Lets schedules and triggers start it again; what they missed is not made up. @throws BerthError not_found, resource_archived. */
-export function unpauseDeployment(call: Call, publicId: string): Promise<Deployment> {
+export function resumeDeployment(call: Call, publicId: string): Promise<Deployment> {
   return updateDeployment(call, publicId, { status: 'active' })
 }
 

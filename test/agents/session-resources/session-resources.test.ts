@@ -327,7 +327,7 @@ test('in GraphQL they are below their session, with the file as an object', asyn
   const { id, resources } = (body.data as { createSession: { session: Session } }).createSession.session
   const added = await berth.ask(
     `mutation ($id: ID!, $gone: ID!, $first: ID!) { addSessionResource(input: {sessionId: $id, type: GITHUB_REPOSITORY, url: "https://example.com/a/b", checkout: {commit: {sha: "${'b'.repeat(40)}"}}}) { resource { mountPath } }
-      updateSessionResource(input: {sessionId: $id, id: $gone, authorizationToken: "x"}) { resource { id } } deleteSessionResource(input: {sessionId: $id, id: $first}) { deletedId } }`,
+      updateSessionResource(input: {sessionId: $id, id: $gone, authorizationToken: "x"}) { resource { id } } removeSessionResource(input: {sessionId: $id, id: $first}) { deletedId } }`,
     { token, variables: { id, gone: resources[1]?.id, first: resources[0]?.id } },
   )
   expect(added.body).toMatchObject({ data: { addSessionResource: { resource: { mountPath: '/workspace/b' } } } })

@@ -43,7 +43,7 @@ export const deploymentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   },
   'mutation updateDeployment': { outcomes: writes('200'), args: `${deployment}, name: "y"` },
   'mutation pauseDeployment': { outcomes: writes('200'), args: deployment },
-  'mutation unpauseDeployment': { outcomes: writes('200'), args: deployment },
+  'mutation resumeDeployment': { outcomes: writes('200'), args: deployment },
   'mutation runDeployment': { outcomes: writes('200'), args: deployment },
   'mutation archiveDeployment': { outcomes: writes('200'), args: deployment },
   'mutation deleteDeployment': { outcomes: writes('200'), args: deployment },

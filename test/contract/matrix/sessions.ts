@@ -76,7 +76,7 @@ export const sessionsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
     args: `${inSession}, type: GITHUB_REPOSITORY, url: "https://example.com/a/b"`,
   },
   'mutation updateSessionResource': { outcomes: writes('200'), args: `${resource}, authorizationToken: "x"` },
-  'mutation deleteSessionResource': { outcomes: writes('200'), args: resource },
+  'mutation removeSessionResource': { outcomes: writes('200'), args: resource },
   'mutation createRun': { outcomes: makes('200'), args: 'mode: CHAT' },
   'subscription sessionEvents': { outcomes: reads('200'), args: `${inSession}, after: "0"` },
   'subscription sessionState': { outcomes: reads('200'), args: session },

@@ -32,7 +32,7 @@ const rows: Readonly<Record<VmTokenAnswer, string>> = {
       group groups groupHistory groupRun groupSnapshot peerExchange peerExchanges
       deployment deployments deploymentRun deploymentRuns schedule schedules scheduleRuns
       trigger triggers triggerFire triggerFires
-    mutation: changeRole removeMember createApiKey revokeApiKey setKeyBudget setOrganizationBudget
+    mutation: updateMember removeMember createApiKey revokeApiKey setApiKeyBudget setOrganizationBudget
       setBuildSecret deleteBuildSecret syncVmSession removeVmSession
       createChatCompletion createEmbeddings
       createProject updateProject deleteProject createProxy deleteProxy
@@ -43,17 +43,17 @@ const rows: Readonly<Record<VmTokenAnswer, string>> = {
       enableDatabaseClientAccess disableDatabaseClientAccess createDatabaseAuthIssuer deleteDatabaseAuthIssuer
       createBackup deleteBackup restoreBackup createBackupSchedule updateBackupSchedule deleteBackupSchedule
       startCodeHostAuthorization connectCodeHost disconnectCodeHost createCodeHostRepository
-      createWebhookEndpoint updateWebhookEndpoint deleteWebhookEndpoint rotateWebhookSecret sendTestWebhookEvent
+      createWebhookEndpoint updateWebhookEndpoint deleteWebhookEndpoint rotateWebhookEndpointSecret sendTestWebhookEvent
       replayWebhookDelivery
       createEnvironment updateEnvironment archiveEnvironment deleteEnvironment createFile deleteFile
       createSkill deleteSkill createSkillVersion deleteSkillVersion
       createVault updateVault archiveVault deleteVault
       createVaultCredential updateVaultCredential validateVaultCredential archiveVaultCredential deleteVaultCredential
-      addSessionResource updateSessionResource deleteSessionResource
+      addSessionResource updateSessionResource removeSessionResource
       createMemory updateMemory deleteMemory updateMemorySettings
       startMcpSignIn completeMcpSignIn disconnectMcpService selectMcpTools
       createGroup updateGroup deleteGroup sendGroupMessage answerGroupApproval answerGroupQuestion stopGroupRun stopPeerExchange
-      createDeployment updateDeployment archiveDeployment deleteDeployment pauseDeployment unpauseDeployment runDeployment
+      createDeployment updateDeployment archiveDeployment deleteDeployment pauseDeployment resumeDeployment runDeployment
       createSchedule updateSchedule deleteSchedule createTrigger updateTrigger deleteTrigger tryTrigger
     subscription: backupEvents chatCompletionEvents databaseEvents databaseMetricsChanged databaseRestoreEvents
       deploymentRunEvents domainEvents environmentEvents functionEvents functionLog groupEvents groupRunChunks groupRunState

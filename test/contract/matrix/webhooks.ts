@@ -15,7 +15,7 @@ export const webhooksGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query webhookDelivery': { outcomes: admins(absent), args: 'id: "{delivery}"' },
   'mutation createWebhookEndpoint': { outcomes: admins('200'), args: 'url: "https://hooks.example/{fresh}"' },
   'mutation updateWebhookEndpoint': { outcomes: admins(absent), args: 'id: "{webhook}", enabled: false' },
-  'mutation rotateWebhookSecret': { outcomes: admins(absent), args: 'id: "{webhook}"' },
+  'mutation rotateWebhookEndpointSecret': { outcomes: admins(absent), args: 'id: "{webhook}"' },
   'mutation deleteWebhookEndpoint': { outcomes: admins(absent), args: 'id: "{webhook}"' },
   'mutation replayWebhookDelivery': { outcomes: admins(absent), args: 'id: "{delivery}"' },
   'mutation sendTestWebhookEvent': { outcomes: admins(absent), args: 'id: "{webhook}"' },

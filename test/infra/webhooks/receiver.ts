@@ -128,7 +128,7 @@ export function webhooksOf(berth: Berth, token: string) {
     rotate: async (input: object) =>
       (
         await done<{ made: { webhookEndpoint: ShownEndpoint; secret: string } }>(
-          `mutation ($input: RotateWebhookSecretInput!) { made: rotateWebhookSecret(input: $input) { secret webhookEndpoint { ${endpointFields} } } }`,
+          `mutation ($input: RotateWebhookEndpointSecretInput!) { made: rotateWebhookEndpointSecret(input: $input) { secret webhookEndpoint { ${endpointFields} } } }`,
           { input },
         )
       ).made,

@@ -1,0 +1,111 @@
+/**
+ * Names of the public graph that have got better ones: each stays for one minor version beside its successor, as `@deprecated`.
+ * It runs the successor's resolver, so that permissions, limits and costs are the same by both names. REST's documents use the
+ * successors, and never see these.
+ */
+import {
+  getNamedType,
+  getNullableType,
+  GraphQLInputObjectType,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLSchema,
+  isInputObjectType,
+  isNonNullType,
+  isObjectType,
+  type GraphQLArgument,
+  type GraphQLField,
+} from 'graphql'
+import { BerthError } from '#src/platform/errors.ts'
+
+const goesWith = '0.2'
+
+/** `Type.field` and `Type.field(argument)` as they were, and their successors; what stands inside another one comes first. */
+const oldNames: Readonly<Record<string, string>> = {
+  'Mutation.changeRole': 'updateMember',
+  'Mutation.deleteSessionResource': 'removeSessionResource',
+  'Mutation.rotateWebhookSecret': 'rotateWebhookEndpointSecret',
+  'Mutation.setKeyBudget': 'setApiKeyBudget',
+  'Mutation.unpauseDeployment': 'resumeDeployment',
+}
+
+/** Adds the old names to a schema whose resolvers are complete. */
+export function withOldNames(made: GraphQLSchema): GraphQLSchema {
+  for (const [at, successor] of Object.entries(oldNames)) {
+    const [, type = '', name = '', argument] = /^(\w+)\.(\w+)(?:\((\w+)\))?$/.exec(at) ?? []
+    const fields = fieldsOf(made, type)
+    if (argument !== undefined) keepArgument(known(fields[name], at), argument, successor)
+    else fields[name] = oldField(type, name, known(fields[successor], at))
+  }
+  return new GraphQLSchema({ ...made.toConfig(), types: Object.values(made.getTypeMap()) })
+}
+
+type Field = GraphQLField<unknown, unknown>
+type Given = Record<string, unknown>
+
+const reasonFor = (successor: string): string => `Use \`${successor}\`. Goes with ${goesWith}.`
+
+function known<Part>(part: Part | undefined, at: string): Part {
+  if (part === undefined) throw new Error(`the successor of ${at} is not in the schema`)
+  return part
+}
+
+function fieldsOf(made: GraphQLSchema, name: string): Record<string, Field> {
+  const type = made.getType(name)
+  if (!isObjectType(type)) throw new Error(`${name} is no object type`)
+  return type.getFields()
+}
+
+function oldField(typeName: string, name: string, successor: Field): Field {
+  const old = { ...successor, name, deprecationReason: reasonFor(successor.name) }
+  // A field without a resolver answers the property of its own name.
+  if (!old.resolve && !old.subscribe) old.resolve = (source) => (source as Given)[successor.name] // rows are objects
+  return typeName === 'Mutation' ? withOwnTypes(old, successor.name) : old
+}
+
+/** A mutation with an input and a payload of its own name, as clients wrote them into their documents. */
+function withOwnTypes(field: Field, successor: string): Field {
+  const name = field.name.charAt(0).toUpperCase() + field.name.slice(1)
+  const [argument] = field.args
+  const input = argument && getNamedType(argument.type)
+  const payload = getNamedType(field.type)
+  if (!isInputObjectType(input) || !isObjectType(payload)) throw new Error(`${successor} is no mutation of ours`)
+  const described = ({ description }: { description?: string | null | undefined }) =>
+    (description ?? '').replace(`\`${successor}\``, `\`${field.name}\``)
+  const ownInput = new GraphQLInputObjectType({
+    ...input.toConfig(),
+    name: `${name}Input`,
+    description: described(input),
+  })
+  return {
+    ...field,
+    args: [{ ...argument, type: new GraphQLNonNull(ownInput) } as GraphQLArgument], // it has the name of the one before
+    type: new GraphQLObjectType({ ...payload.toConfig(), name: `${name}Payload`, description: described(payload) }),
+  }
+}
+
+/** Gives a field an argument by its old name, too. Where one is needed, exactly one of both must be given. */
+function keepArgument(field: Field, old: string, successor: string): void {
+  const argument = known(
+    field.args.find(({ name }) => name === successor),
+    `${field.name}(${old})`,
+  )
+  const isRequired = isNonNullType(argument.type)
+  const type = getNullableType(argument.type)
+  field.args = [
+    ...field.args.map((one) => (one === argument ? { ...one, type } : one)),
+    { ...argument, name: old, type, deprecationReason: reasonFor(successor) },
+  ]
+  const read = (given: Given): Given => {
+    const { [old]: before, ...rest } = given
+    const isGiven = rest[successor] !== undefined && rest[successor] !== null
+    const isGivenBefore = before !== undefined && before !== null
+    if (isGiven && isGivenBefore) throw wrong(`Give either ${successor} or ${old}, not both: ${old} is its old name.`)
+    if (isRequired && !isGiven && !isGivenBefore) throw wrong(`Give ${successor}.`)
+    return isGivenBefore ? { ...rest, [successor]: before } : rest
+  }
+  const wrong = (sentence: string): BerthError => new BerthError('invalid_request', sentence, { field: successor })
+  const { resolve, subscribe } = field
+  if (subscribe) field.subscribe = (source, given: Given, call, info) => subscribe(source, read(given), call, info)
+  else if (resolve) field.resolve = (source, given: Given, call, info) => resolve(source, read(given), call, info)
+}

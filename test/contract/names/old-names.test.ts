@@ -1,0 +1,72 @@
+/** Old names of the graph: they answer as their successors do, to everybody. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { schema } from '#schema/schema.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { signVmToken } from '#src/resources/identity/access-tokens.ts'
+import { identityOf } from '#src/resources/identity/memberships.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { idsOf } from '../../support/makers.ts'
+import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers } from '../callers.ts'
+import { documentOf } from '../documents.ts'
+import { graphqlRows } from '../matrix.ts'
+
+let berth: Berth
+let callers: Callers
+let node: string
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } })
+  callers = await makeCallers(berth)
+  node = await makeRefusingNode(berth)
+})
+afterAll(() => berth.stop())
+
+const successorOf = (reason: string): string => /^Use `(\w+)`/.exec(reason)?.[1] ?? reason
+
+type Old = { operation: 'query' | 'mutation'; name: string; successor: string }
+const oldFields: Old[] = (['query', 'mutation'] as const).flatMap((operation) => {
+  const root = operation === 'query' ? schema.getQueryType() : schema.getMutationType()
+  return Object.values(root?.getFields() ?? {}).flatMap(({ name, deprecationReason }) =>
+    deprecationReason ? [{ operation, name, successor: successorOf(deprecationReason) }] : [],
+  )
+})
+
+/** What a caller is told: the code of the error, or `done`. */
+async function told(document: string, token: string): Promise<string> {
+  const { body } = await berth.ask(document, { token })
+  return body.errors?.[0]?.extensions.code ?? 'done'
+}
+
+/** The token inside the VM of a target. */
+async function tokenInside(vm: string): Promise<string> {
+  const { organizationId, userId } = idsOf(callers.owner)
+  const identity = await identityOf(berth.services.db, userId, organizationId)
+  return (await signVmToken(berth.services, identity, decodeId('vm', vm) ?? '', 900)).token
+}
+
+test.each(oldFields)(
+  '$operation $name tells everybody what $successor tells',
+  async ({ operation, name, successor }) => {
+    const args = graphqlRows[`${operation} ${successor}`]?.args
+    const answers: Record<string, string[]> = {}
+    for (const field of [name, successor]) {
+      const target = await makeTarget(berth, callers.owner, node)
+      const document = documentOf(`${operation} ${field}`, args && fill(args, target))
+      const tokens = [callers.stranger, callers.viewer ?? '', await tokenInside(target.vm), callers.owner]
+      answers[field] = []
+      for (const token of tokens) answers[field].push(await told(document, token))
+    }
+    expect(answers[name]).toEqual(answers[successor])
+    expect(new Set(answers[name]).size).toBeGreaterThan(1)
+  },
+)
+
+describe('an old field', () => {
+  test('answers in its own types, which clients have named in their documents', async () => {
+    const target = await makeTarget(berth, callers.owner, node)
+    const asked = `mutation ($input: UnpauseDeploymentInput!) { unpauseDeployment(input: $input) { ...Shown } } fragment Shown on UnpauseDeploymentPayload { __typename deployment { id } }`
+    const { body } = await berth.ask(asked, { token: callers.owner, variables: { input: { id: target.deployment } } })
+    expect(body.data).toEqual({
+      unpauseDeployment: { __typename: 'UnpauseDeploymentPayload', deployment: { id: target.deployment } },
+    })
+  })
+})
