@@ -22,6 +22,25 @@ const goesWith = '0.2'
 
 /** `Type.field` and `Type.field(argument)` as they were, and their successors; what stands inside another one comes first. */
 const oldNames: Readonly<Record<string, string>> = {
+  'AddSessionResourcePayload.resource': 'sessionResource',
+  'AnswerGroupApprovalPayload.run': 'groupRun',
+  'AnswerGroupQuestionPayload.run': 'groupRun',
+  'ArchiveVaultCredentialPayload.credential': 'vaultCredential',
+  'CompleteMcpSignInPayload.service': 'mcpService',
+  'ConnectCodeHostPayload.account': 'codeHostAccount',
+  'CreateChatCompletionPayload.completion': 'chatCompletion',
+  'CreateCodeHostRepositoryPayload.repository': 'codeHostRepository',
+  'CreateVaultCredentialPayload.credential': 'vaultCredential',
+  'RestoreBackupPayload.restore': 'databaseRestore',
+  'RunDeploymentPayload.run': 'deploymentRun',
+  'SelectMcpToolsPayload.service': 'mcpService',
+  'SendGroupMessagePayload.message': 'groupMessage',
+  'SendGroupMessagePayload.runs': 'groupRuns',
+  'SendSessionEventsPayload.events': 'sessionEvents',
+  'StopGroupRunPayload.run': 'groupRun',
+  'UpdateSessionResourcePayload.resource': 'sessionResource',
+  'UpdateVaultCredentialPayload.credential': 'vaultCredential',
+
   'Mutation.changeRole': 'updateMember',
   'Mutation.deleteSessionResource': 'removeSessionResource',
   'Mutation.rotateWebhookSecret': 'rotateWebhookEndpointSecret',

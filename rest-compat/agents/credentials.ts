@@ -12,7 +12,7 @@ const auth = `auth { ... on StaticBearerAuth { type mcp_server_url: mcpServerUrl
 const credential = `id type vault_id: vaultId display_name: displayName ${auth} metadata created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
 const answer = 'status_code: statusCode content_type: contentType body body_truncated: bodyTruncated'
 const update = `mutation updateVaultCredential ($input: UpdateVaultCredentialInput!) {
-  updateVaultCredential(input: $input) { body: credential { ${credential} } } }`
+  updateVaultCredential(input: $input) { body: vaultCredential { ${credential} } } }`
 const into = { id: 'vaultId', cid: 'id' }
 
 /** Credentials. */
@@ -32,7 +32,7 @@ export const credentialRoutes: Routes = {
     summary: 'Adds a credential',
     into: { id: 'vaultId' },
     operation: `mutation createVaultCredential ($input: CreateVaultCredentialInput!) {
-      createVaultCredential(input: $input) { body: credential { ${credential} } } }`,
+      createVaultCredential(input: $input) { body: vaultCredential { ${credential} } } }`,
   },
   'GET /v1/vaults/{id}/credentials/{cid}': {
     status: 200,
@@ -70,7 +70,7 @@ export const credentialRoutes: Routes = {
     summary: 'Archives a credential and purges its secrets',
     into,
     operation: `mutation archiveVaultCredential ($input: ArchiveVaultCredentialInput!) {
-      archiveVaultCredential(input: $input) { body: credential { ${credential} } } }`,
+      archiveVaultCredential(input: $input) { body: vaultCredential { ${credential} } } }`,
   },
   'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate': {
     status: 200,

@@ -90,7 +90,7 @@ export const deploymentRoutes: Routes = {
     errors: [402, 404, 409, 429],
     summary: 'Starts a session on behalf of the caller; Anthropic’s client gets the record of the run',
     operation: `mutation runDeployment ($input: RunDeploymentInput!) { runDeployment(input: $input) { body: session { ...Session } } } ${sessionFragment}`,
-    forAnthropic: `mutation runDeployment ($input: RunDeploymentInput!) { runDeployment(input: $input) { body: run { ${run} } } }`,
+    forAnthropic: `mutation runDeployment ($input: RunDeploymentInput!) { runDeployment(input: $input) { body: deploymentRun { ${run} } } }`,
   },
   'GET /v1/deployments/{id}/runs': {
     status: 200,

@@ -67,7 +67,7 @@ export const groupRoutes: Routes = {
     errors: [400, 404],
     into: { id: 'groupId' },
     summary: 'Says something; each member that is to answer gets a run',
-    operation: `mutation sendGroupMessage ($input: SendGroupMessageInput!) { body: sendGroupMessage(input: $input) { message { ${message} } runs { ${run} } } }`,
+    operation: `mutation sendGroupMessage ($input: SendGroupMessageInput!) { body: sendGroupMessage(input: $input) { message: groupMessage { ${message} } runs: groupRuns { ${run} } } }`,
   },
   'GET /v1/groups/{id}/runs/{run_id}': {
     status: 200,
@@ -80,20 +80,20 @@ export const groupRoutes: Routes = {
     errors: [404],
     into: { id: 'groupId', run_id: 'id' },
     summary: 'Stops a run; one that has ended stays as it is',
-    operation: 'mutation stopGroupRun ($input: StopGroupRunInput!) { stopGroupRun(input: $input) { run { id } } }',
+    operation: 'mutation stopGroupRun ($input: StopGroupRunInput!) { stopGroupRun(input: $input) { groupRun { id } } }',
   },
   'POST /v1/groups/{id}/runs/{run_id}/approvals/{approval_id}': {
     status: 200,
     errors: [400, 404, 409],
     into: { id: 'groupId' },
     summary: 'Approves or denies a tool use that a run waits with',
-    operation: `mutation answerGroupApproval ($input: AnswerGroupApprovalInput!) { answerGroupApproval(input: $input) { body: run { ${run} } } }`,
+    operation: `mutation answerGroupApproval ($input: AnswerGroupApprovalInput!) { answerGroupApproval(input: $input) { body: groupRun { ${run} } } }`,
   },
   'POST /v1/groups/{id}/runs/{run_id}/questions/{tool_call_id}': {
     status: 200,
     errors: [400, 404, 409],
     into: { id: 'groupId' },
     summary: 'Answers a question that a run waits with',
-    operation: `mutation answerGroupQuestion ($input: AnswerGroupQuestionInput!) { answerGroupQuestion(input: $input) { body: run { ${run} } } }`,
+    operation: `mutation answerGroupQuestion ($input: AnswerGroupQuestionInput!) { answerGroupQuestion(input: $input) { body: groupRun { ${run} } } }`,
   },
 }

@@ -27,7 +27,7 @@ const routes: Routes = {
     errors: [400, 503, 504],
     summary: 'Connects the service for which this state was made',
     operation: `mutation completeMcpSignIn ($input: CompleteMcpSignInInput!) {
-      completeMcpSignIn(input: $input) { body: service { id connected } } }`,
+      completeMcpSignIn(input: $input) { body: mcpService { id connected } } }`,
   },
   'DELETE /v1/mcp-services/{id}/connection': {
     status: 204,
@@ -49,7 +49,7 @@ const routes: Routes = {
     neverNull: ['disabled_tools'],
     summary: 'Chooses which tools of a service the caller’s agents are not offered',
     operation: `mutation selectMcpTools ($input: SelectMcpToolsInput!) {
-      selectMcpTools(input: $input) { body: service { id disabled_tools: disabledTools } } }`,
+      selectMcpTools(input: $input) { body: mcpService { id disabled_tools: disabledTools } } }`,
   },
 }
 

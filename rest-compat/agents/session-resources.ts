@@ -27,7 +27,7 @@ export const sessionResourceRoutes: Routes = {
     summary: 'Adds a resource to a session; it is in the VM from the agent’s next command on',
     into: { id: 'sessionId' },
     operation: `mutation addSessionResource ($input: AddSessionResourceInput!) {
-      addSessionResource(input: $input) { body: resource ${resourceParts} } }`,
+      addSessionResource(input: $input) { body: sessionResource ${resourceParts} } }`,
   },
   'GET /v1/sessions/{id}/resources/{rid}': {
     status: 200,
@@ -43,7 +43,7 @@ export const sessionResourceRoutes: Routes = {
     summary: 'Replaces the token of a repository, from git’s next request on',
     into,
     operation: `mutation updateSessionResource ($input: UpdateSessionResourceInput!) {
-      updateSessionResource(input: $input) { body: resource ${resourceParts} } }`,
+      updateSessionResource(input: $input) { body: sessionResource ${resourceParts} } }`,
   },
   'DELETE /v1/sessions/{id}/resources/{rid}': {
     status: 204,

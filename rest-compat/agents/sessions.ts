@@ -108,7 +108,7 @@ export const sessionRoutes: Routes = {
     into: { id: 'sessionId' },
     entriesBy: 'wire',
     operation:
-      'mutation sendSessionEvents ($input: SendSessionEventsInput!) { body: sendSessionEvents(input: $input) { data: events { wire } } }',
+      'mutation sendSessionEvents ($input: SendSessionEventsInput!) { body: sendSessionEvents(input: $input) { data: sessionEvents { wire } } }',
   },
   'GET /v1/sessions/{id}/events/stream': {
     status: 200,

@@ -33,7 +33,7 @@ const routes: Routes = {
     errors: [400, 401, 500],
     summary: 'Creates a repository of the connected account',
     operation: `mutation createCodeHostRepository ($input: CreateCodeHostRepositoryInput!) { createCodeHostRepository(input: $input) {
-      body: repository { id name html_url: url } } }`,
+      body: codeHostRepository { id name html_url: url } } }`,
   },
   'POST /api/v1/codehost/save-token': {
     status: 200,

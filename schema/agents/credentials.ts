@@ -212,7 +212,7 @@ builder.objectField(vaultType, 'credentials', (t) =>
   }),
 )
 
-const credential = { field: 'credential', type: credentialType }
+const credential = { field: 'vaultCredential', type: credentialType }
 const name = { description: '1 to 255 characters, or null.' }
 const whichOne = (t: Parameters<typeof idField>[0]) => ({
   vaultId: t.id(vaultIfGiven),

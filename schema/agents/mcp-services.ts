@@ -213,7 +213,7 @@ builder.relayMutationField(
   {
     description: 'What `completeMcpSignIn` answers.',
     outputFields: (t) => ({
-      service: t.field({ type: mcpServiceType, description: 'The service.', resolve: ({ service }) => service }),
+      mcpService: t.field({ type: mcpServiceType, description: 'The service.', resolve: ({ service }) => service }),
     }),
   },
 )
@@ -258,7 +258,7 @@ builder.relayMutationField(
   {
     description: 'What `selectMcpTools` answers.',
     outputFields: (t) => ({
-      service: t.field({ type: mcpServiceType, description: 'The service.', resolve: ({ service }) => service }),
+      mcpService: t.field({ type: mcpServiceType, description: 'The service.', resolve: ({ service }) => service }),
     }),
   },
 )

@@ -99,7 +99,11 @@ builder.relayMutationField(
   {
     description: 'What `sendSessionEvents` answers.',
     outputFields: (t) => ({
-      events: t.field({ type: [sessionEvent], description: 'The stored events.', resolve: ({ events }) => events }),
+      sessionEvents: t.field({
+        type: [sessionEvent],
+        description: 'The stored events.',
+        resolve: ({ events }) => events,
+      }),
     }),
   },
 )

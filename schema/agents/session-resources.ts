@@ -118,7 +118,7 @@ builder.queryFields((t) => ({
   }),
 }))
 
-const resource = { field: 'resource', type: sessionResource }
+const resource = { field: 'sessionResource', type: sessionResource }
 mutationOf(
   'addSessionResource',
   resource,

@@ -228,7 +228,7 @@ builder.relayMutationField(
   {
     description: 'What `connectCodeHost` answers.',
     outputFields: (t) => ({
-      account: t.field({ type: accountType, description: 'The connected account.', resolve: (link) => link }),
+      codeHostAccount: t.field({ type: accountType, description: 'The connected account.', resolve: (link) => link }),
       message: t.string({
         description: 'What happened, as a sentence.',
         ...forRest,
@@ -268,7 +268,7 @@ builder.relayMutationField(
 )
 mutationOf(
   'createCodeHostRepository',
-  { field: 'repository', type: repositoryType, description: 'The repository.' },
+  { field: 'codeHostRepository', type: repositoryType, description: 'The repository.' },
   'Creates an empty repository of the caller’s account. Errors: PROVIDER_NOT_CONNECTED, PROVIDER_TOKEN_INVALID, INVALID_REQUEST, UPSTREAM_ERROR, TIMEOUT.',
   (t) => ({
     name: t.string({

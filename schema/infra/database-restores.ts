@@ -191,7 +191,7 @@ builder.relayMutationField(
   {
     description: 'What `restoreBackup` answers.',
     outputFields: (t) => ({
-      restore: t.field({
+      databaseRestore: t.field({
         type: restoreType,
         description: 'The restore.',
         resolve: ({ restore }) => restore,

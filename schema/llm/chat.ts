@@ -168,7 +168,7 @@ const errors =
 
 mutationOf(
   'createChatCompletion',
-  { field: 'completion', type: completionType, description: 'The whole answer.' },
+  { field: 'chatCompletion', type: completionType, description: 'The whole answer.' },
   `Sends a chat to a model and waits for the whole answer. Disconnecting ends the request. Tools and reasoning are not available here: use the subscription for them. ${errors}`,
   commonFields,
   (call: Context, input) => wholeAnswer(call, chatBody(input, false)),

@@ -1,4 +1,5 @@
 /** The names of the graph: one word for one idea, so that who knows one noun can guess the next. Old names are exempt. */
+import { getNamedType, isInterfaceType, isObjectType } from 'graphql'
 import { expect, test } from 'vitest'
 import { schema } from '#schema/schema.ts'
 
@@ -23,3 +24,21 @@ test('a mutation begins with one of the verbs there are', () => {
   expect(mutations.length).toBeGreaterThan(100)
   expect(verbs).not.toContain('unpause')
 })
+
+test('a payload names what has an id by its type: `vaultCredential`, `groupRuns`', () => {
+  const named = mutations.flatMap(({ type: payload }) => {
+    const type = getNamedType(payload)
+    return (isObjectType(type) ? current(Object.values(type.getFields())) : []).flatMap((field) => {
+      const inside = getNamedType(field.type)
+      const isNoun = (isObjectType(inside) || isInterfaceType(inside)) && 'id' in inside.getFields()
+      return isNoun ? [{ at: `${type.name}.${field.name}`, field: field.name, noun: inside.name }] : []
+    })
+  })
+  const wrong = named.filter(({ field, noun }) => ![noun, `${noun}s`].includes(upperFirst(field)))
+  expect(wrong.map(({ at }) => at)).toEqual([])
+  expect(named.length).toBeGreaterThan(60)
+})
+
+function upperFirst(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1)
+}

@@ -16,7 +16,12 @@ builder.relayMutationField(
   {
     description: 'What `runDeployment` answers.',
     outputFields: (t) => ({
-      run: t.field({ type: deploymentRunType, nullable: true, description: 'Its record.', resolve: ({ run }) => run }),
+      deploymentRun: t.field({
+        type: deploymentRunType,
+        nullable: true,
+        description: 'Its record.',
+        resolve: ({ run }) => run,
+      }),
       session: t.field({
         type: sessionType,
         nullable: true,

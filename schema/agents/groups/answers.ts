@@ -8,7 +8,7 @@ import { confirmationResult } from '../sessions/inputs.ts'
 import { groupRunType } from './run-type.ts'
 import { groupIfGiven } from './runs.ts'
 
-const run = { field: 'run', type: groupRunType }
+const run = { field: 'groupRun', type: groupRunType }
 type Fields = InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>
 const ofGroup = (t: Fields) => ({ groupId: t.id(groupIfGiven) })
 const ofRun = (t: Fields) => ({ ...ofGroup(t), runId: t.id({ required: true, description: 'The run.' }) })

@@ -27,8 +27,8 @@ builder.relayMutationField(
   {
     description: 'What `sendGroupMessage` answers.',
     outputFields: (t) => ({
-      message: t.field({ type: groupMessageType, description: 'The message.', resolve: (sent) => sent.message }),
-      runs: t.field({
+      groupMessage: t.field({ type: groupMessageType, description: 'The message.', resolve: (sent) => sent.message }),
+      groupRuns: t.field({
         type: [groupRunType],
         description: 'The runs of those who are to answer, in the order of the members.',
         resolve: (sent) => sent.runs,
