@@ -20,7 +20,7 @@ const openToVmTokens: Readonly<Record<'Query' | 'Mutation' | 'Subscription', rea
     createBuild cancelBuild createUpload
     createAgent updateAgent archiveAgent deleteAgent
     createSession createRun updateSession sendSessionEvents markSessionSeen setSessionSharing archiveSession deleteSession`),
-  Subscription: namesIn('vmEvents vmProcessOutput buildEvents buildLog sessionEvents sessionState'),
+  Subscription: namesIn('vmEvents vmProcessOutputEvents buildEvents buildLogEvents sessionEvents sessionStateChanged'),
 }
 
 function namesIn(text: string): string[] {

@@ -69,7 +69,7 @@ export const agentRoutes: Routes = {
     errors: [404],
     summary: 'The tools that the agent’s tool servers offer now',
     operation:
-      'query listAgentMcpTools ($id: ID!) { data: agentMcpTools(id: $id) { server_name: serverName url status error tools { name description input_schema: inputSchema } } }',
+      'query listAgentMcpTools ($id: ID!) { data: agentMcpTools(agentId: $id) { server_name: serverName url status error tools { name description input_schema: inputSchema } } }',
   },
   'GET /v1/agents/{id}/versions': {
     status: 200,

@@ -22,7 +22,7 @@ export const groupStreamRoutes: Routes = {
     headers: uiStreamHeaders,
     summary: 'The run’s reply while it is written, as a UI message stream: from its first chunk, or from after a chunk',
     operation: `subscription followGroupRun ($id: ID!, $run_id: ID!, $after: String) {
-      body: groupRunChunks(groupId: $id, id: $run_id, after: $after) { ... on GroupRunChunk { id: cursor chunk: wire } } }`,
+      body: groupRunChunkEvents(groupId: $id, groupRunId: $run_id, after: $after) { ... on GroupRunChunk { id: cursor chunk: wire } } }`,
   },
 }
 

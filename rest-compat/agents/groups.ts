@@ -37,7 +37,7 @@ export const groupRoutes: Routes = {
     large: true,
     errors: [404],
     summary: 'A group as it is now, with its newest messages and its runs',
-    operation: `query getGroup ($id: ID!) { body: groupSnapshot(id: $id) {
+    operation: `query getGroup ($id: ID!) { body: groupSnapshot(groupId: $id) {
       group { ${group} } revision transcript { ${message} } runs { ${run} } has_more: hasMore } }`,
   },
   'PATCH /v1/groups/{id}': {
@@ -60,7 +60,7 @@ export const groupRoutes: Routes = {
     errors: [400, 404],
     summary: 'The messages before one of them, oldest first',
     operation: `query getGroupHistory ($id: ID!, $before_sequence: Int) {
-      body: groupHistory(id: $id, beforeSequence: $before_sequence) { data: messages { ${message} } has_more: hasMore } }`,
+      body: groupHistory(groupId: $id, beforeSequence: $before_sequence) { data: messages { ${message} } has_more: hasMore } }`,
   },
   'POST /v1/groups/{id}/messages': {
     status: 202,

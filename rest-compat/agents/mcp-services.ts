@@ -41,7 +41,7 @@ const routes: Routes = {
     errors: [400, 404, 503],
     summary: 'The tools of a connected service now, and those that the caller’s agents are not offered',
     operation: `query listMcpServiceTools ($id: ID!) {
-      body: mcpServiceTools(id: $id) { data: tools { name description input_schema: inputSchema } disabled_tools: disabledTools error } }`,
+      body: mcpServiceTools(mcpServiceId: $id) { data: tools { name description input_schema: inputSchema } disabled_tools: disabledTools error } }`,
   },
   'PUT /v1/mcp-services/{id}/tool-selection': {
     status: 200,

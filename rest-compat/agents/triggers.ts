@@ -43,6 +43,6 @@ export const triggerRoutes: Routes = {
     summary: 'The fires of a trigger, newest first: what became of each event',
     list: { shape: 'page', most: limits.agentsListMax, usual: limits.agentsListMax },
     operation: `query listTriggerFires ($id: ID!, $first: Int, $after: String) {
-      body: triggerFires(id: $id, first: $first, after: $after) { nodes { ${fireFields} } ${pageInfo} } }`,
+      body: triggerFires(triggerId: $id, first: $first, after: $after) { nodes { ${fireFields} } ${pageInfo} } }`,
   },
 }

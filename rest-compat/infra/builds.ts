@@ -49,6 +49,6 @@ export const buildRoutes: Routes = {
     tokenInQuery: true,
     sameForAll: true,
     summary: 'The log, live; 204 when resumed after its last entry',
-    operation: `subscription followBuildLog ($id: ID!, $from: String) { body: buildLog(buildId: $id, after: $from) { ... on BuildLogEntry { id output done } } }`,
+    operation: `subscription followBuildLog ($id: ID!, $from: String) { body: buildLogEvents(buildId: $id, after: $from) { ... on BuildLogEntry { id output done } } }`,
   },
 }

@@ -34,7 +34,7 @@ export const domainRoutes: Routes = {
     status: 200,
     errors: [400, 401, 403, 404, 500],
     summary: 'One domain, by its name or its id',
-    operation: `query getDomain ($domain: ID!) { body: domain(domain: $domain) { ...DomainStatusBody } }
+    operation: `query getDomain ($domain: ID!) { body: domain(id: $domain) { ...DomainStatusBody } }
       fragment DomainStatusBody on Domain { ${domain} a_record_ip: aRecordIp }`,
   },
   'DELETE /api/v1/domains/{domain}': {

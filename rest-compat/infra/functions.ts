@@ -87,7 +87,7 @@ export const functionRoutes: Routes = {
     tokenInQuery: true,
     summary: 'What the programs of a function print, live; `after=0` is from the beginning',
     operation: `subscription followFunctionLog ($function_id: ID!, $after: String) {
-      body: functionLog(id: $function_id, after: $after) { ... on FunctionLogEntry { id: cursor output version_number: versionNumber at done } } }`,
+      body: functionLogEvents(functionId: $function_id, after: $after) { ... on FunctionLogEntry { id: cursor output version_number: versionNumber at done } } }`,
   },
   'GET /api/v1/functions/{function_id}/events': {
     status: 200,
@@ -97,6 +97,6 @@ export const functionRoutes: Routes = {
     tokenInQuery: true,
     summary: 'The events of a function, live',
     operation: `subscription followFunction ($function_id: ID!, $after: String) {
-      body: functionEvents(id: $function_id, after: $after) { ... on FunctionEvent { id: cursor status status_reason: statusReason version_number: versionNumber at } } }`,
+      body: functionEvents(functionId: $function_id, after: $after) { ... on FunctionEvent { id: cursor status status_reason: statusReason version_number: versionNumber at } } }`,
   },
 }

@@ -43,6 +43,6 @@ export const vmCommandRoutes: Routes = {
     tokenInQuery: true,
     summary: 'The output of a background process, live',
     operation: `subscription followVmProcess ($vm_id: ID!, $process_id: ID!, $after: String) {
-      body: vmProcessOutput(vmId: $vm_id, processId: $process_id, after: $after) { ... on ProcessOutputEvent { id: cursor stream output: text done: ended exit_code: exitCode } } }`,
+      body: vmProcessOutputEvents(vmId: $vm_id, processId: $process_id, after: $after) { ... on ProcessOutputEvent { id: cursor stream output: text done: ended exit_code: exitCode } } }`,
   },
 }

@@ -80,6 +80,6 @@ export const vmRoutes: Routes = {
     additive: true,
     cursor: 'after',
     tokenInQuery: true,
-    operation: `subscription followVm ($vm_id: ID!, $after: String) { body: vmEvents(id: $vm_id, after: $after) { ... on VmEvent { id: cursor vm_id: vmId status status_reason: statusReason at } } }`,
+    operation: `subscription followVm ($vm_id: ID!, $after: String) { body: vmEvents(vmId: $vm_id, after: $after) { ... on VmEvent { id: cursor vm_id: vmId status status_reason: statusReason at } } }`,
   },
 }

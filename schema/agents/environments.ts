@@ -206,8 +206,12 @@ builder.subscriptionFields((t) => ({
     type: environmentEventOrHeartbeat,
     description:
       'An environment’s events: those after the cursor (without a cursor, its current state), then live ones, until it is archived or deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followEnvironment(call, id, after)),
+    args: {
+      environmentId: t.arg.id({ required: true, description: 'The environment.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { environmentId, after }, call) =>
+      withHeartbeats(await followEnvironment(call, environmentId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

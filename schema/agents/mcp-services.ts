@@ -161,8 +161,8 @@ builder.queryFields((t) => ({
     type: serviceTools,
     description:
       'Asks a connector for its tools, within 10 s. Errors: NOT_FOUND, PROVIDER_NOT_CONNECTED, SERVICE_UNAVAILABLE.',
-    args: idArguments,
-    resolve: (_, { id }, call) => listToolsOfService(call, id),
+    args: { mcpServiceId: t.arg.id({ required: true, description: 'The connector.' }) },
+    resolve: (_, { mcpServiceId }, call) => listToolsOfService(call, mcpServiceId),
   }),
 }))
 

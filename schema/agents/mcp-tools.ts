@@ -45,7 +45,7 @@ builder.queryFields((t) => ({
     type: [mcpServerTools],
     description:
       'Asks every tool server and connector of an agent for its tools, with a time limit of 10 s each. Errors: NOT_FOUND.',
-    args: { id: t.arg.id({ required: true, description: 'The agent.' }) },
-    resolve: (_, { id }, call) => listMcpTools(call, id),
+    args: { agentId: t.arg.id({ required: true, description: 'The agent.' }) },
+    resolve: (_, { agentId }, call) => listMcpTools(call, agentId),
   }),
 }))

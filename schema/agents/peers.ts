@@ -245,8 +245,12 @@ builder.subscriptionFields((t) => ({
     type: peerExchangeEventOrHeartbeat,
     description:
       'The states of an exchange: those after the cursor (without a cursor, the current one), then live ones, until it ends. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followPeerExchange(call, id, after)),
+    args: {
+      peerExchangeId: t.arg.id({ required: true, description: 'The exchange.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { peerExchangeId, after }, call) =>
+      withHeartbeats(await followPeerExchange(call, peerExchangeId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

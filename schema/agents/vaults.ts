@@ -164,8 +164,11 @@ builder.subscriptionFields((t) => ({
     type: vaultEventOrHeartbeat,
     description:
       'The events of a vault and its credentials: those after the cursor (without a cursor, the latest), then live ones, until it is deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followVault(call, id, after)),
+    args: {
+      vaultId: t.arg.id({ required: true, description: 'The vault.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { vaultId, after }, call) => withHeartbeats(await followVault(call, vaultId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

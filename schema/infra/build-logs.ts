@@ -111,7 +111,7 @@ builder.relayMutationField(
 )
 
 builder.subscriptionFields((t) => ({
-  buildLog: t.field({
+  buildLogEvents: t.field({
     type: entryOrHeartbeat,
     description:
       'A build’s log, live, until its last entry. Errors: NOT_FOUND, FORBIDDEN, and LOG_OVER when nothing follows the cursor.',

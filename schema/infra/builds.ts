@@ -263,8 +263,11 @@ builder.subscriptionFields((t) => ({
     type: buildEventOrHeartbeat,
     description:
       'A build’s events: those after the cursor (without a cursor, its current state), then live ones, until it ends. Errors: NOT_FOUND, FORBIDDEN.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followBuild(call, id, after)),
+    args: {
+      buildId: t.arg.id({ required: true, description: 'The build.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { buildId, after }, call) => withHeartbeats(await followBuild(call, buildId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -247,8 +247,11 @@ builder.subscriptionFields((t) => ({
     type: backupEventOrHeartbeat,
     description:
       'A backup’s events, with its progress: those after the cursor (without a cursor, its current state), then live ones, until it has failed or is deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followBackup(call, id, after)),
+    args: {
+      backupId: t.arg.id({ required: true, description: 'The backup.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { backupId, after }, call) => withHeartbeats(await followBackup(call, backupId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -206,8 +206,12 @@ builder.subscriptionFields((t) => ({
     type: restoreEventOrHeartbeat,
     description:
       'A restore’s events, with its progress: those after the cursor (without a cursor, its current state), then live ones, until it ends. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followRestore(call, id, after)),
+    args: {
+      databaseRestoreId: t.arg.id({ required: true, description: 'The restore.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { databaseRestoreId, after }, call) =>
+      withHeartbeats(await followRestore(call, databaseRestoreId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

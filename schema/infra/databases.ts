@@ -268,8 +268,11 @@ builder.subscriptionFields((t) => ({
     type: databaseEventOrHeartbeat,
     description:
       'A database’s events: those after the cursor (without a cursor, its current status), then live ones, until it is deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followDatabase(call, id, after)),
+    args: {
+      databaseId: t.arg.id({ required: true, description: 'The database.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { databaseId, after }, call) => withHeartbeats(await followDatabase(call, databaseId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -4,7 +4,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followDomain } from '#src/resources/infra/domains/events.ts'
 import type { DomainEvent } from '#src/resources/infra/domains/rows.ts'
-import { domainStatus, domainType, whichDomain } from './domains.ts'
+import { domainStatus, domainType } from './domains.ts'
 
 const domainEvent = builder.objectRef<DomainEvent>('DomainEvent').implement({
   description: 'The state of a domain after a change.',
@@ -45,8 +45,11 @@ builder.subscriptionFields((t) => ({
     type: domainEventOrHeartbeat,
     description:
       'A domain’s events: those after the cursor (without a cursor, its current state), then live ones, until it is deleted. Errors: INVALID_DOMAIN, NOT_FOUND, FORBIDDEN.',
-    args: { ...whichDomain, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { domain, after }, call) => withHeartbeats(await followDomain(call, domain, after)),
+    args: {
+      domainId: t.arg.id({ required: true, description: 'Its name or its id.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { domainId, after }, call) => withHeartbeats(await followDomain(call, domainId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

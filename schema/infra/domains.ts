@@ -213,17 +213,12 @@ const domainArguments = {
     offset: t.int({ description: 'How many to skip.', ...forRest }),
   })),
 }
-/** Names one domain. */
-export const whichDomain = builder.args((t) => ({
-  domain: t.id({ required: true, description: 'Its name or its id.' }),
-}))
-
 builder.queryFields((t) => ({
   domain: t.field({
     type: domainType,
     description: 'One domain. Errors: INVALID_DOMAIN, NOT_FOUND, FORBIDDEN.',
-    args: whichDomain,
-    resolve: (_, { domain }, call) => getDomain(call, domain),
+    args: { id: t.arg.id({ required: true, description: 'Its name or its id.' }) },
+    resolve: (_, { id }, call) => getDomain(call, id),
   }),
   domains: t.field({
     type: domainConnection,

@@ -214,7 +214,7 @@ mutationOf(
 )
 
 builder.subscriptionFields((t) => ({
-  vmProcessOutput: t.field({
+  vmProcessOutputEvents: t.field({
     type: processEventOrHeartbeat,
     description:
       'The output of a background process: from after the cursor (without a cursor, from its start), then live, until it ends. Errors: NOT_FOUND.',

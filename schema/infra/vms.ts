@@ -276,8 +276,11 @@ builder.subscriptionFields((t) => ({
     type: vmEventOrHeartbeat,
     description:
       'A VM’s events: those after the cursor (without a cursor, its current status), then live ones, until it is deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followVm(call, id, after)),
+    args: {
+      vmId: t.arg.id({ required: true, description: 'The VM.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { vmId, after }, call) => withHeartbeats(await followVm(call, vmId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -63,7 +63,7 @@ mutation Build {
 `,
   `# The log of the newest build.
 subscription BuildLog {
-  buildLog(buildId: "bld_latest", after: "0") {
+  buildLogEvents(buildId: "bld_latest", after: "0") {
     ... on BuildLogEntry { output done }
   }
 }

@@ -39,6 +39,20 @@ test('a payload names what has an id by its type: `vaultCredential`, `groupRuns`
   expect(named.length).toBeGreaterThan(60)
 })
 
+test('an argument `id` is that of what the field answers; any other says whose it is', () => {
+  const roots = [schema.getQueryType(), schema.getSubscriptionType()]
+  const fields = roots.flatMap((root) => current(Object.values(root?.getFields() ?? {})))
+  const named = fields.filter(({ args }) => current(args).some(({ name }) => name === 'id'))
+  const wrong = named.filter(({ name, type }) => upperFirst(name) !== String(type))
+  expect(wrong.map(({ name }) => name)).toEqual([])
+  expect(named.length).toBeGreaterThan(30)
+})
+
+test('a subscription is called after its noun: `…Events`, or `…Changed` where each value takes the place of the one before', () => {
+  const fields = current(Object.values(schema.getSubscriptionType()?.getFields() ?? {}))
+  expect(fields.map(({ name }) => name).filter((name) => !/(Events|Changed)$/.test(name))).toEqual([])
+})
+
 function upperFirst(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1)
 }

@@ -105,7 +105,7 @@ describe('the page at /graphql', () => {
     await sent('SessionLog', 'sessionEvents(')
     await play('Build')
     await result.getByText('"QUEUED"').waitFor()
-    await sent('BuildLog', 'buildLog(')
+    await sent('BuildLog', 'buildLogEvents(')
     await play('Welcome')
     await result.getByText('"acme"').waitFor()
     expect(problems).toEqual([])

@@ -123,8 +123,11 @@ builder.subscriptionFields((t) => ({
     type: runEventOrHeartbeat,
     description:
       'The runs of a deployment as they start: those after the cursor (without a cursor, only new ones), until it is deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followRuns(call, id, after)),
+    args: {
+      deploymentId: t.arg.id({ required: true, description: 'The deployment.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { deploymentId, after }, call) => withHeartbeats(await followRuns(call, deploymentId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -1,5 +1,4 @@
 /** What happens in groups, in GraphQL, followed. */
-import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
@@ -9,7 +8,7 @@ import type { GroupRun } from '#src/resources/agents/groups/rows.ts'
 import { groupType } from '../groups.ts'
 import { groupMessageType } from './messages.ts'
 import { groupRunType } from './run-type.ts'
-import { groupRunStatus, runArguments } from './runs.ts'
+import { groupIfGiven, groupRunStatus } from './runs.ts'
 
 const groupEvent = builder.objectRef<GroupEvent>('GroupEvent').implement({
   description: 'Something that happened in a group.',
@@ -74,19 +73,23 @@ builder.subscriptionFields((t) => ({
     description:
       'What happens in a group after the cursor (without one, from now on), until it is deleted: messages, changes of runs and of the group. Its end is the only sign of that. Errors: NOT_FOUND, INVALID_REQUEST, REPLAY_RETENTION_EXCEEDED.',
     args: {
-      ...idArguments,
+      groupId: t.arg.id({ required: true, description: 'The group.' }),
       after: t.arg.string({ description: 'The cursor of the last event seen.' }),
     },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followGroup(call, id, after)),
+    subscribe: async (_, { groupId, after }, call) => withHeartbeats(await followGroup(call, groupId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
-  groupRunState: t.field({
+  groupRunStateChanged: t.field({
     type: stateOrHeartbeat,
     description:
       'A run of a group at every change: first as it is now, unless it has not changed since the cursor, then live, until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: { ...runArguments, after: t.arg.string({ description: 'The cursor of the last state seen.' }) },
-    subscribe: async (_, { groupId, id, after }, call) =>
-      withHeartbeats(await followGroupRun(call, { groupId, runId: id }, after)),
+    args: {
+      groupRunId: t.arg.id({ required: true, description: 'The run.' }),
+      groupId: t.arg.id(groupIfGiven),
+      after: t.arg.string({ description: 'The cursor of the last state seen.' }),
+    },
+    subscribe: async (_, { groupId, groupRunId: runId, after }, call) =>
+      withHeartbeats(await followGroupRun(call, { groupId, runId }, after)),
     resolve: (event) => event as never, // as above
   }),
 }))

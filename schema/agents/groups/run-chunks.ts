@@ -1,5 +1,4 @@
 /** The reply of a run while it is written, in GraphQL. */
-import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { linkTo } from '../../nodes.ts'
@@ -46,17 +45,17 @@ const chunkOrHeartbeat = builder.unionType('GroupRunChunkOrHeartbeat', {
 })
 
 builder.subscriptionFields((t) => ({
-  groupRunChunks: t.field({
+  groupRunChunkEvents: t.field({
     type: chunkOrHeartbeat,
     description:
       'A run’s reply while it is written: from its beginning or from after a cursor, until its last chunk, `FINISH` or `ABORT`. Errors: NOT_FOUND, INVALID_REQUEST, REPLAY_RETENTION_EXCEEDED, and LOG_OVER when nothing follows.',
     args: {
-      ...idArguments,
+      groupRunId: t.arg.id({ required: true, description: 'The run.' }),
       groupId: t.arg.id(groupIfGiven),
       after: t.arg.string({ description: 'The cursor of the last chunk seen.' }),
     },
-    subscribe: async (_, { id, groupId, after }, call) =>
-      withHeartbeats(await followGroupRun(call, groupId, id, after)),
+    subscribe: async (_, { groupRunId, groupId, after }, call) =>
+      withHeartbeats(await followGroupRun(call, groupId, groupRunId, after)),
     resolve: (chunk) => chunk as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -1,4 +1,5 @@
 /** The runs of groups' members in GraphQL. */
+import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { linkTo } from '../../nodes.ts'
@@ -145,17 +146,11 @@ builder.objectType(groupRunType, {
 /** Of a group's id where that of the run says which one it is. */
 export const groupIfGiven = { description: 'Its group. If given, a run of another group is not found.' }
 
-/** Names a run of a group. */
-export const runArguments = builder.args((t) => ({
-  groupId: t.id(groupIfGiven),
-  id: t.id({ required: true, description: 'Its id.' }),
-}))
-
 builder.queryFields((t) => ({
   groupRun: t.field({
     type: groupRunType,
     description: 'One run of a group. Errors: NOT_FOUND.',
-    args: runArguments,
+    args: { groupId: t.arg.id(groupIfGiven), ...idArguments },
     resolve: (_, { groupId, id }, call) => getGroupRun(call, { groupId, runId: id }),
   }),
 }))

@@ -1,5 +1,4 @@
 /** A group as it was at one moment, and its history, in GraphQL. */
-import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { groupLimits } from '#src/platform/limits/groups.ts'
 import {
@@ -49,16 +48,16 @@ builder.queryFields((t) => ({
   groupSnapshot: t.field({
     type: snapshot,
     description: 'A group as it is now, with its newest messages and its runs. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => getGroupSnapshot(call, id),
+    args: { groupId: t.arg.id({ required: true, description: 'The group.' }) },
+    resolve: (_, { groupId }, call) => getGroupSnapshot(call, groupId),
   }),
   groupHistory: t.field({
     type: history,
     description: 'The messages of a group before one of them. Errors: NOT_FOUND, INVALID_REQUEST.',
     args: {
-      ...idArguments,
+      groupId: t.arg.id({ required: true, description: 'The group.' }),
       beforeSequence: t.arg.int({ description: 'The sequence number of a message; the newest messages without it.' }),
     },
-    resolve: (_, { id, beforeSequence }, call) => getGroupHistory(call, id, beforeSequence),
+    resolve: (_, { groupId, beforeSequence }, call) => getGroupHistory(call, groupId, beforeSequence),
   }),
 }))

@@ -1,5 +1,4 @@
 /** Runs of schedules in GraphQL. */
-import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
@@ -134,8 +133,12 @@ builder.subscriptionFields((t) => ({
     type: scheduleEventOrHeartbeat,
     description:
       'The runs of a schedule: those after the cursor (without a cursor, the latest), then live ones, until it is deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followScheduleRuns(call, id, after)),
+    args: {
+      scheduleId: t.arg.id({ required: true, description: 'The schedule.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { scheduleId, after }, call) =>
+      withHeartbeats(await followScheduleRuns(call, scheduleId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

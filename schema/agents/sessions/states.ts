@@ -1,5 +1,4 @@
 /** The state of a session in GraphQL, followed. */
-import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
 import { sessionType } from '../sessions.ts'
@@ -22,12 +21,16 @@ const stateOrHeartbeat = builder.unionType('SessionStateOrHeartbeat', {
 })
 
 builder.subscriptionFields((t) => ({
-  sessionState: t.field({
+  sessionStateChanged: t.field({
     type: stateOrHeartbeat,
     description:
       'A session’s state at every change: first the current one, unless nothing has happened since the cursor, then live ones, until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last state or event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followSessionState(call, id, after)),
+    args: {
+      sessionId: t.arg.id({ required: true, description: 'The session.' }),
+      after: t.arg.string({ description: 'The cursor of the last state or event seen.' }),
+    },
+    subscribe: async (_, { sessionId, after }, call) =>
+      withHeartbeats(await followSessionState(call, sessionId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -128,8 +128,8 @@ builder.queryFields((t) => ({
   triggerFires: t.field({
     type: fireConnection,
     description: 'The fires of a trigger, newest first. Errors: NOT_FOUND.',
-    args: { ...idArguments, ...pageArguments },
-    resolve: (_, { id, ...window }, call) => pageFires(call, id, window),
+    args: { triggerId: t.arg.id({ required: true, description: 'The trigger.' }), ...pageArguments },
+    resolve: (_, { triggerId, ...window }, call) => pageFires(call, triggerId, window),
   }),
 }))
 
@@ -165,8 +165,11 @@ builder.subscriptionFields((t) => ({
     type: fireEventOrHeartbeat,
     description:
       'The fires of a trigger as they are decided: those after the cursor (without a cursor, the latest), then live ones, until the trigger is deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last fire seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followFires(call, id, after)),
+    args: {
+      triggerId: t.arg.id({ required: true, description: 'The trigger.' }),
+      after: t.arg.string({ description: 'The cursor of the last fire seen.' }),
+    },
+    subscribe: async (_, { triggerId, after }, call) => withHeartbeats(await followFires(call, triggerId, after)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -1,5 +1,4 @@
 /** Metrics of databases in GraphQL. */
-import { idArguments } from '#schema/arguments.ts'
 import { builder } from '#schema/builder.ts'
 import { heartbeat, withHeartbeats } from '#schema/heartbeats.ts'
 import { linkTo } from '#schema/nodes.ts'
@@ -54,8 +53,8 @@ builder.subscriptionFields((t) => ({
     type: metricsOrHeartbeat,
     description:
       'The metrics of a database: the last ones, then new ones every few seconds while it is awake. Watching does not wake it. Errors: NOT_FOUND.',
-    args: idArguments,
-    subscribe: async (_, { id }, call) => withHeartbeats(await followMetrics(call, id)),
+    args: { databaseId: t.arg.id({ required: true, description: 'The database.' }) },
+    subscribe: async (_, { databaseId }, call) => withHeartbeats(await followMetrics(call, databaseId)),
     resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -1,5 +1,4 @@
 /** The logs and events of functions in GraphQL. */
-import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
 import { callIn } from '../../identity/organizations.ts'
@@ -87,24 +86,28 @@ const eventOrHeartbeat = builder.unionType('FunctionEventOrHeartbeat', {
 })
 
 builder.subscriptionFields((t) => ({
-  functionLog: t.field({
+  functionLogEvents: t.field({
     type: entryOrHeartbeat,
     description: 'A function’s log, live, until it is deleted. Errors: NOT_FOUND.',
     args: {
-      ...idArguments,
+      functionId: t.arg.id({ required: true, description: 'The function.' }),
       after: t.arg.string({
         description: 'The cursor of the last entry seen; `0` for the beginning; by default only what is new.',
       }),
     },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followFunctionLog(call, id, after)),
+    subscribe: async (_, { functionId, after }, call) =>
+      withHeartbeats(await followFunctionLog(call, functionId, after)),
     resolve: (entry) => entry as never, // isTypeOf of the union's members tells them apart
   }),
   functionEvents: t.field({
     type: eventOrHeartbeat,
     description:
       'A function’s events: those after the cursor (without a cursor, its current status), then live ones, until it is deleted. Errors: NOT_FOUND.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followFunction(call, id, after)),
+    args: {
+      functionId: t.arg.id({ required: true, description: 'The function.' }),
+      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
+    },
+    subscribe: async (_, { functionId, after }, call) => withHeartbeats(await followFunction(call, functionId, after)),
     resolve: (event) => event as never, // as above
   }),
 }))

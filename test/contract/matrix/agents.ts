@@ -89,7 +89,7 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...peersGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },
   'query agents': { outcomes: listsDefinitions('200'), args: 'first: 2' },
-  'query agentMcpTools': { outcomes: reads('200'), args: agent },
+  'query agentMcpTools': { outcomes: reads('200'), args: 'agentId: "{agent}"' },
   'query builtInTools': { outcomes: lists('200') },
   'query environment': { outcomes: reads('200'), args: environment },
   'query environments': { outcomes: lists('200'), args: 'first: 5' },
@@ -105,5 +105,5 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query files': { outcomes: lists('200'), args: 'first: 5' },
   'mutation createFile': { outcomes: makes('400 invalid_request'), args: 'binaryUrl: "https://example.com/x"' },
   'mutation deleteFile': { outcomes: writes('200'), args: file },
-  'subscription environmentEvents': { outcomes: reads('200'), args: environment },
+  'subscription environmentEvents': { outcomes: reads('200'), args: 'environmentId: "{environment}"' },
 }

@@ -50,7 +50,7 @@ const connector = 'id: "linear"' // as in the target
 export const connectorsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query mcpService': { outcomes: lists('200'), args: connector },
   'query mcpServices': { outcomes: lists('200'), args: 'first: 2' },
-  'query mcpServiceTools': { outcomes: lists('400 provider_not_connected'), args: connector },
+  'query mcpServiceTools': { outcomes: lists('400 provider_not_connected'), args: 'mcpServiceId: "linear"' },
   'mutation startMcpSignIn': {
     outcomes: makes('400 invalid_request'),
     args: `${connector}, returnUrl: "https://elsewhere.example.com/"`,

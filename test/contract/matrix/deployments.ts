@@ -47,5 +47,5 @@ export const deploymentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation runDeployment': { outcomes: writes('200'), args: deployment },
   'mutation archiveDeployment': { outcomes: writes('200'), args: deployment },
   'mutation deleteDeployment': { outcomes: writes('200'), args: deployment },
-  'subscription deploymentRunEvents': { outcomes: reads('200'), args: `${deployment}, after: "0"` },
+  'subscription deploymentRunEvents': { outcomes: reads('200'), args: 'deploymentId: "{deployment}", after: "0"' },
 }

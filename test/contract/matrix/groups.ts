@@ -41,8 +41,8 @@ const ofRun = 'groupId: "{group}", runId: "{groupRun}"'
 export const groupsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query group': { outcomes: reads('200'), args: group },
   'query groups': { outcomes: lists, args: 'organizationId: "{org}", first: 5', foreignIs403: true },
-  'query groupSnapshot': { outcomes: reads('200'), args: group },
-  'query groupHistory': { outcomes: reads('200'), args: group },
+  'query groupSnapshot': { outcomes: reads('200'), args: 'groupId: "{group}"' },
+  'query groupHistory': { outcomes: reads('200'), args: 'groupId: "{group}"' },
   'query groupRun': { outcomes: reads('200'), args: named },
   'mutation createGroup': {
     outcomes: makes('200'),
@@ -61,7 +61,7 @@ export const groupsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
     outcomes: writes('200'),
     args: `${ofRun}, toolCallId: "{tool_call_id}", answer: "x"`,
   },
-  'subscription groupEvents': { outcomes: reads('200'), args: `${group}, after: "2"` },
-  'subscription groupRunChunks': { outcomes: reads('200'), args: named },
-  'subscription groupRunState': { outcomes: reads('200'), args: named },
+  'subscription groupEvents': { outcomes: reads('200'), args: 'groupId: "{group}", after: "2"' },
+  'subscription groupRunChunkEvents': { outcomes: reads('200'), args: 'groupId: "{group}", groupRunId: "{groupRun}"' },
+  'subscription groupRunStateChanged': { outcomes: reads('200'), args: 'groupId: "{group}", groupRunId: "{groupRun}"' },
 }

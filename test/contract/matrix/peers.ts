@@ -22,5 +22,5 @@ export const peersGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query peerExchange': { outcomes: reads('200'), args: exchange },
   'query peerExchanges': { outcomes: lists('200'), args: 'first: 5' },
   'mutation stopPeerExchange': { outcomes: writes('200'), args: exchange },
-  'subscription peerExchangeEvents': { outcomes: reads('200'), args: exchange },
+  'subscription peerExchangeEvents': { outcomes: reads('200'), args: 'peerExchangeId: "{exchange}"' },
 }

@@ -32,5 +32,5 @@ export const schedulesGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   },
   'mutation updateSchedule': { outcomes: writes('200'), args: `${schedule}, enabled: false` },
   'mutation deleteSchedule': { outcomes: writes('200'), args: schedule },
-  'subscription scheduleEvents': { outcomes: reads('200'), args: schedule },
+  'subscription scheduleEvents': { outcomes: reads('200'), args: 'scheduleId: "{agent_schedule}"' },
 }

@@ -79,5 +79,5 @@ export const sessionsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation removeSessionResource': { outcomes: writes('200'), args: resource },
   'mutation createRun': { outcomes: makes('200'), args: 'mode: CHAT' },
   'subscription sessionEvents': { outcomes: reads('200'), args: `${inSession}, after: "0"` },
-  'subscription sessionState': { outcomes: reads('200'), args: session },
+  'subscription sessionStateChanged': { outcomes: reads('200'), args: 'sessionId: "{session}"' },
 }

@@ -36,7 +36,7 @@ export const triggersGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query trigger': { outcomes: reads('200'), args: trigger },
   'query triggers': { outcomes: lists('200'), args: 'first: 5' },
   'query triggerFire': { outcomes: reads('200'), args: 'id: "{fire}"' },
-  'query triggerFires': { outcomes: reads('200'), args: `${trigger}, first: 5` },
+  'query triggerFires': { outcomes: reads('200'), args: 'triggerId: "{trigger}", first: 5' },
   'mutation createTrigger': {
     outcomes: writes('200'),
     args: 'agent: {agent: {id: "{agent}"}}, repo: "octocat/{fresh}", events: [PUSH]',
@@ -44,5 +44,5 @@ export const triggersGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation updateTrigger': { outcomes: writes('200'), args: `${trigger}, enabled: false` },
   'mutation tryTrigger': { outcomes: writes('200'), args: `${trigger}, event: "push", payload: {}` },
   'mutation deleteTrigger': { outcomes: writes('200'), args: trigger },
-  'subscription triggerFireEvents': { outcomes: reads('200'), args: trigger },
+  'subscription triggerFireEvents': { outcomes: reads('200'), args: 'triggerId: "{trigger}"' },
 }

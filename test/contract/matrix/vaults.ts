@@ -55,5 +55,5 @@ export const vaultsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation archiveVaultCredential': { outcomes: writes('200'), args: credential },
   'mutation deleteVaultCredential': { outcomes: writes('200'), args: credential },
   'mutation validateVaultCredential': { outcomes: writes('200'), args: credential },
-  'subscription vaultEvents': { outcomes: reads('200'), args: vault },
+  'subscription vaultEvents': { outcomes: reads('200'), args: 'vaultId: "{vault}"' },
 }

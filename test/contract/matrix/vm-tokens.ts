@@ -17,7 +17,7 @@ const rows: Readonly<Record<VmTokenAnswer, string>> = {
     mutation: createVm runSandbox updateVm deleteVm startVm resumeVm stopVm pauseVm execInVm killVmProcess deleteFolder setVmEnv
       replaceVmEnv deleteVmEnvVariable refreshVmSystemEnv writeVmFile createVmFileUrl removeVmPath createBuild cancelBuild
       createUpload createAgent createSession createRun
-    subscription: vmEvents vmProcessOutput buildEvents buildLog sessionEvents sessionState`,
+    subscription: vmEvents vmProcessOutputEvents buildEvents buildLogEvents sessionEvents sessionStateChanged`,
   'unless secret': `
     mutation: updateSession sendSessionEvents markSessionSeen setSessionSharing archiveSession deleteSession`,
   'unless started': 'mutation: updateAgent archiveAgent deleteAgent',
@@ -56,7 +56,7 @@ const rows: Readonly<Record<VmTokenAnswer, string>> = {
       createDeployment updateDeployment archiveDeployment deleteDeployment pauseDeployment resumeDeployment runDeployment
       createSchedule updateSchedule deleteSchedule createTrigger updateTrigger deleteTrigger tryTrigger
     subscription: backupEvents chatCompletionEvents databaseEvents databaseMetricsChanged databaseRestoreEvents
-      deploymentRunEvents domainEvents environmentEvents functionEvents functionLog groupEvents groupRunChunks groupRunState
+      deploymentRunEvents domainEvents environmentEvents functionEvents functionLogEvents groupEvents groupRunChunkEvents groupRunStateChanged
       inferenceRequestEvents mcpServiceEvents memoryEvents peerExchangeEvents scheduleEvents triggerFireEvents vaultEvents
       webhookDeliveryEvents`,
 }

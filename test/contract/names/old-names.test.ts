@@ -60,6 +60,25 @@ test.each(oldFields)(
   },
 )
 
+test('an old argument names the same, and only one of both is to be given', async () => {
+  const { deployment, group } = await makeTarget(berth, callers.owner, node)
+  const ask = async (given: string) => {
+    const { body } = await berth.ask(`{ groupSnapshot${given} { group { id } } }`, { token: callers.owner })
+    return body.errors?.[0] ?? body.data
+  }
+  expect(await ask(`(id: "${group}")`)).toEqual(await ask(`(groupId: "${group}")`))
+  expect(await ask(`(groupId: "${group}", id: null)`)).toEqual({ groupSnapshot: { group: { id: group } } })
+  expect(await ask(`(groupId: "${group}", id: "${group}")`)).toMatchObject({
+    message: 'Give either groupId or id, not both: id is its old name.',
+    extensions: { code: 'INVALID_REQUEST', field: 'groupId' },
+  })
+  for (const none of ['', '(id: null)', '(groupId: null)'])
+    expect(await ask(none)).toMatchObject({ message: 'Give groupId.', extensions: { code: 'INVALID_REQUEST' } })
+  const runs = `subscription ($id: ID!) { deploymentRunEvents(id: $id, after: "x") { __typename } }`
+  const { body } = await berth.ask(runs, { token: callers.owner, variables: { id: deployment } })
+  expect(body.errors?.[0]?.extensions.code).toBe('INVALID_REQUEST')
+})
+
 describe('an old field', () => {
   test('answers in its own types, which clients have named in their documents', async () => {
     const target = await makeTarget(berth, callers.owner, node)
