@@ -8,7 +8,7 @@ export const catalogRoutes: Routes = {
     status: 200,
     errors: [],
     summary: 'The built-in tools that agents may have',
-    operation: `query listTools { data: builtInTools { type name toolset description input_schema: inputSchema requires_environment: requiresEnvironment default_permission_policy: defaultPermissionPolicy { type } } }`,
+    operation: `query listTools { data: builtInTools { type name toolset description input_schema: inputSchema requires_environment: isEnvironmentRequired default_permission_policy: defaultPermissionPolicy { type } } }`,
   },
   ...modelRoutes,
 }

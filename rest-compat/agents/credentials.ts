@@ -8,9 +8,9 @@ const networking =
 const auth = `auth { ... on StaticBearerAuth { type mcp_server_url: mcpServerUrl }
   ... on McpOauthAuth { type mcp_server_url: mcpServerUrl expires_at: expiresAt refresh { client_id: clientId token_endpoint: tokenEndpoint
     token_endpoint_auth: tokenEndpointAuth { type } scope resource } }
-  ... on EnvironmentVariableAuth { type secret_name: secretName ${networking} injection_location: injectionLocation { header body } } }`
+  ... on EnvironmentVariableAuth { type secret_name: secretName ${networking} injection_location: injectionLocation { header: isInHeader body: isInBody } } }`
 const credential = `id type vault_id: vaultId display_name: displayName ${auth} metadata created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
-const answer = 'status_code: statusCode content_type: contentType body body_truncated: bodyTruncated'
+const answer = 'status_code: statusCode content_type: contentType body body_truncated: isBodyTruncated'
 const update = `mutation updateVaultCredential ($input: UpdateVaultCredentialInput!) {
   updateVaultCredential(input: $input) { body: vaultCredential { ${credential} } } }`
 const into = { id: 'vaultId', cid: 'id' }

@@ -12,7 +12,7 @@ import { admitted, attach, attached, refuseIdempotencyKey } from './byte-streams
 import { readFileForm } from './file-forms.ts'
 
 const fields =
-  'id type filename mime_type: mimeType size_bytes: sizeBytes downloadable created_at: createdAt expires_at: expiresAt'
+  'id type filename mime_type: mimeType size_bytes: sizeBytes downloadable: isDownloadable created_at: createdAt expires_at: expiresAt'
 
 /** Lists, reads and deletes files. */
 export const fileRoutes: Routes = {

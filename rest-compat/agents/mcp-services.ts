@@ -4,7 +4,7 @@ import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 
 const service =
-  'id type name description icon_url: iconUrl url auth connected connected_at: connectedAt tools_count: toolsCount'
+  'id type name description icon_url: iconUrl url auth connected: isConnected connected_at: connectedAt tools_count: toolsCount'
 
 const routes: Routes = {
   'GET /v1/mcp-services': {
@@ -27,7 +27,7 @@ const routes: Routes = {
     errors: [400, 503, 504],
     summary: 'Connects the service for which this state was made',
     operation: `mutation completeMcpSignIn ($input: CompleteMcpSignInInput!) {
-      completeMcpSignIn(input: $input) { body: mcpService { id connected } } }`,
+      completeMcpSignIn(input: $input) { body: mcpService { id connected: isConnected } } }`,
   },
   'DELETE /v1/mcp-services/{id}/connection': {
     status: 204,

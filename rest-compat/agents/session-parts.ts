@@ -5,7 +5,7 @@ const money = '{ amount currency }'
 /** The parts, each as the selection of its type. */
 export const sessionParts = {
   activity: `{ last_event_id: lastEventId last_event_at: lastEventAt last_read_event_id: lastReadEventId unread_count: unreadCount
-    requires_action: requiresAction }`,
+    requires_action: isActionRequired }`,
   budget: `{ type max_list_cost: maxListCost ${money} }`,
   modelUsage: `{ input_tokens: inputTokens output_tokens: outputTokens cache_read_input_tokens: cacheReadInputTokens
     cache_creation_input_tokens: cacheCreationInputTokens }`,

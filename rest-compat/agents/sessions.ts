@@ -11,7 +11,7 @@ const { activity, budget, outcome, stopReason, usage } = sessionParts
 export const sessionFragment = `fragment Session on Session { id type title agent: wireAgent agent_id: agentId environment_id: environmentId deployment_id: deploymentId kind source: sourceKind status
   stop_reason: stopReason ${stopReason} vault_ids: vaultIds metadata resources ${resourceParts} outcome_evaluations: outcomeEvaluations ${outcome}
   budget ${budget} usage ${usage} stats { active_seconds: activeSeconds duration_seconds: durationSeconds }
-  shared shared_at: sharedAt activity ${activity} created_at: createdAt updated_at: updatedAt archived_at: archivedAt }`
+  shared: isShared shared_at: sharedAt activity ${activity} created_at: createdAt updated_at: updatedAt archived_at: archivedAt }`
 
 /** Sessions, their logs and transcripts. */
 export const sessionRoutes: Routes = {

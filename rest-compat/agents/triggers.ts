@@ -4,7 +4,7 @@ import { pageInfo } from '../lists.ts'
 import { usualRoutes } from '../nouns.ts'
 import type { Routes } from '../routes.ts'
 
-const fields = `id type agent: agentReference { type id version } deployment_id: deploymentId repo events enabled
+const fields = `id type agent: agentReference { type id version } deployment_id: deploymentId repo events enabled: isEnabled
   filters { branches paths labels comment_prefix: commentPrefix allow_forks: allowForks allow_bots: allowBots author_associations: authorAssociations }
   last_fired_at: lastFiredAt created_at: createdAt updated_at: updatedAt`
 const fireFields = `id type trigger_id: triggerId delivery_id: deliveryId event action repo ref sha number sender { login type }

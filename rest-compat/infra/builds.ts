@@ -1,7 +1,7 @@
 /** Build jobs, their logs and their outputs. */
 import type { Routes } from '../routes.ts'
 
-const job = `id organization_id: organizationId status repo_url: repoUrl git_ref: gitRef commit_sha: commitSha error queued_at: queuedAt started_at: startedAt finished_at: finishedAt cancel_requested: cancelRequested exit_code: exitCode`
+const job = `id organization_id: organizationId status repo_url: repoUrl git_ref: gitRef commit_sha: commitSha error queued_at: queuedAt started_at: startedAt finished_at: finishedAt cancel_requested: isCancelRequested exit_code: exitCode`
 /** A spec of 256 KiB as a list of numbers takes four times as much. */
 const bodyBytes = 2 * 1024 * 1024
 
@@ -39,7 +39,7 @@ export const buildRoutes: Routes = {
     status: 200,
     errors: [403, 404],
     summary: 'The most recent entries of the log, oldest first',
-    operation: `query getBuildLog ($id: ID!, $limit: Int) { body: build(id: $id) { logs: log(limit: $limit) { id output done } } }`,
+    operation: `query getBuildLog ($id: ID!, $limit: Int) { body: build(id: $id) { logs: log(limit: $limit) { id output done: isDone } } }`,
   },
   'GET /api/v1/build/jobs/{id}/logs/stream': {
     status: 200,
@@ -49,6 +49,6 @@ export const buildRoutes: Routes = {
     tokenInQuery: true,
     sameForAll: true,
     summary: 'The log, live; 204 when resumed after its last entry',
-    operation: `subscription followBuildLog ($id: ID!, $from: String) { body: buildLogEvents(buildId: $id, after: $from) { ... on BuildLogEntry { id output done } } }`,
+    operation: `subscription followBuildLog ($id: ID!, $from: String) { body: buildLogEvents(buildId: $id, after: $from) { ... on BuildLogEntry { id output done: isDone } } }`,
   },
 }

@@ -26,7 +26,7 @@ const routes: Routes = {
     errors: [400, 401, 500],
     summary: 'The branches of a repository',
     operation: `query listCodeHostBranches ($owner: String!, $repo: String!) { body: codeHostBranches(owner: $owner, repo: $repo) {
-      owner repo branches: nodes { name protected } } }`,
+      owner repo branches: nodes { name protected: isProtected } } }`,
   },
   'POST /api/v1/codehost/repositories/create': {
     status: 201,
@@ -45,7 +45,7 @@ const routes: Routes = {
     status: 200,
     errors: [401, 500],
     summary: 'Whether an account is connected, and whether the app is installed',
-    operation: `query getCodeHostStatus { body: codeHostStatus { connected installed username } }`,
+    operation: `query getCodeHostStatus { body: codeHostStatus { connected: isConnected installed: isInstalled username } }`,
   },
   'GET /api/v1/codehost/token-info': {
     status: 200,

@@ -3,7 +3,7 @@ import { limits } from '#src/platform/limits.ts'
 import type { Routes } from '../routes.ts'
 
 const database =
-  'id name organization_id: organizationId function_id: functionId host pg_database: pgDatabase pg_user: pgUser status client_mode_enabled: clientModeEnabled created_at: createdAt project_id: projectId network_name: networkName native_credential_generation: nativeCredentialGeneration'
+  'id name organization_id: organizationId function_id: functionId host pg_database: pgDatabase pg_user: pgUser status client_mode_enabled: isClientModeEnabled created_at: createdAt project_id: projectId network_name: networkName native_credential_generation: nativeCredentialGeneration'
 
 /** Databases. */
 export const databaseRoutes: Routes = {
@@ -21,7 +21,7 @@ export const databaseRoutes: Routes = {
     summary:
       'Creates a database; answers when it is active, or after 25 s with the status creating. The token is shown only this once; rotateDatabaseToken in GraphQL makes a new one',
     operation: `mutation createDatabase ($input: CreateDatabaseInput!) { createDatabase(input: $input) { body: credentials {
-      id: databaseId name organization_id: organizationId host status client_mode_enabled: clientModeEnabled token } } }`,
+      id: databaseId name organization_id: organizationId host status client_mode_enabled: isClientModeEnabled token } } }`,
   },
   'GET /api/v1/databases/{db_id}': {
     status: 200,

@@ -87,7 +87,7 @@ export const functionRoutes: Routes = {
     tokenInQuery: true,
     summary: 'What the programs of a function print, live; `after=0` is from the beginning',
     operation: `subscription followFunctionLog ($function_id: ID!, $after: String) {
-      body: functionLogEvents(functionId: $function_id, after: $after) { ... on FunctionLogEntry { id: cursor output version_number: versionNumber at done } } }`,
+      body: functionLogEvents(functionId: $function_id, after: $after) { ... on FunctionLogEntry { id: cursor output version_number: versionNumber at done: isDone } } }`,
   },
   'GET /api/v1/functions/{function_id}/events': {
     status: 200,

@@ -11,7 +11,7 @@ export const vmCommandRoutes: Routes = {
     errors: [400, 401, 403, 404, 429, 502, 504],
     summary: 'Runs a command in the VM',
     operation: `mutation execInVm ($input: ExecInVmInput!) { execInVm(input: $input) { body: result {
-      stdout stderr exit_code: exitCode duration timeout: timedOut background process_id: processId error } } }`,
+      stdout stderr exit_code: exitCode duration timeout: hasTimedOut background: isBackground process_id: processId error } } }`,
   },
   'GET /api/v1/vms/{vm_id}/envd/processes': {
     status: 200,
@@ -43,6 +43,6 @@ export const vmCommandRoutes: Routes = {
     tokenInQuery: true,
     summary: 'The output of a background process, live',
     operation: `subscription followVmProcess ($vm_id: ID!, $process_id: ID!, $after: String) {
-      body: vmProcessOutputEvents(vmId: $vm_id, processId: $process_id, after: $after) { ... on ProcessOutputEvent { id: cursor stream output: text done: ended exit_code: exitCode } } }`,
+      body: vmProcessOutputEvents(vmId: $vm_id, processId: $process_id, after: $after) { ... on ProcessOutputEvent { id: cursor stream output: text done: hasEnded exit_code: exitCode } } }`,
   },
 }

@@ -13,7 +13,7 @@ const capabilities = `tools vision pdf streaming batch ${support} citations ${su
 
 const modelFragment = `fragment Model on Model { id object type kind created created_at: createdAt owned_by: ownedBy display_name: displayName
   context_window: contextWindow max_input_tokens: maxInputTokens max_tokens: maxTokens
-  dimensions flexible_dimensions: flexibleDimensions
+  dimensions flexible_dimensions: hasFlexibleDimensions
   reasoning_levels: reasoningLevels default_reasoning_level: defaultReasoningLevel reasoning_replay: reasoningReplay
   lifecycle deprecated_at: deprecatedAt retires_at: retiresAt line allowed_fallback_models: allowedFallbackModels
   capabilities: wireCapabilities { ${capabilities} }

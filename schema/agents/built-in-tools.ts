@@ -18,7 +18,7 @@ const builtInTool = builder.objectRef<BuiltInTool>('BuiltInTool').implement({
       description: 'JSON Schema of its input.',
       resolve: (tool) => tool.inputSchema,
     }),
-    requiresEnvironment: t.exposeBoolean('requiresEnvironment', {
+    isEnvironmentRequired: t.exposeBoolean('requiresEnvironment', {
       description: 'Whether it runs inside the session’s VM.',
     }),
     defaultPermissionPolicy: t.field({

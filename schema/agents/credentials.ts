@@ -68,7 +68,7 @@ const capturedAnswer = builder.objectRef<CapturedAnswer>('CapturedHttpResponse')
     statusCode: t.exposeInt('statusCode', { description: 'The HTTP status.' }),
     contentType: t.exposeString('contentType', { description: 'The header `content-type`.' }),
     body: t.exposeString('body', { description: 'The beginning of the body, with secrets masked as `***`.' }),
-    bodyTruncated: t.exposeBoolean('bodyTruncated', { description: 'Whether the body was longer.' }),
+    isBodyTruncated: t.exposeBoolean('bodyTruncated', { description: 'Whether the body was longer.' }),
   }),
 })
 

@@ -20,7 +20,10 @@ builder.objectType(fileType, {
     mimeType: t.exposeString('mimeType', { description: 'Its media type, such as `application/pdf`.' }),
     sizeBytes: t.field({ type: 'BigInt', description: 'Its size.', resolve: ({ sizeBytes }) => sizeBytes }),
     sha256: t.exposeString('sha256', { description: 'The SHA-256 of its bytes, in hexadecimal digits.' }),
-    downloadable: t.boolean({ description: 'Always true: whoever sees a file may download it.', resolve: () => true }),
+    isDownloadable: t.boolean({
+      description: 'Always true: whoever sees a file may download it.',
+      resolve: () => true,
+    }),
     ...linkTo(t, 'organization', {
       type: organizationType,
       description: 'The organization that it counts for.',

@@ -103,7 +103,7 @@ mcpServiceType.implement({
       description: 'Whether people sign in to it.',
       resolve: ({ auth }) => auth,
     }),
-    connected: t.exposeBoolean('connected', {
+    isConnected: t.exposeBoolean('connected', {
       description: 'Whether the caller’s agents can use it; true for one that needs no sign-in.',
     }),
     connectedAt: t.field({

@@ -42,7 +42,7 @@ builder.objectType(scheduleType, {
     type: t.string(always('schedule')),
     cron: t.exposeString('cron', { description: 'Minute, hour, day of the month, month, day of the week.' }),
     timezone: t.exposeString('timezone', { description: 'The time zone of these, such as `Europe/Rome`.' }),
-    enabled: t.exposeBoolean('enabled', { description: 'Whether it fires.' }),
+    isEnabled: t.exposeBoolean('enabled', { description: 'Whether it fires.' }),
     ...linkTo(t, 'ownAgent', {
       type: agentType,
       nullable: true,

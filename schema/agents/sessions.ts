@@ -114,7 +114,7 @@ builder.objectType(sessionType, {
     budget: t.field({ type: budget, nullable: true, description: 'Its spending limit.', resolve: budgetOf }),
     usage: t.field({ type: sessionUsage, description: 'What it has used so far.', resolve: usageOf }),
     stats: t.field({ type: sessionStats, description: 'How long it has existed and worked.', resolve: statsOf }),
-    shared: t.boolean({
+    isShared: t.boolean({
       description: 'Whether anyone with the link may read its transcript.',
       resolve: ({ sharedAt }) => sharedAt !== null,
     }),

@@ -113,7 +113,7 @@ builder.objectType(triggerType, {
       description: 'The events that it is for.',
       resolve: ({ events }) => events,
     }),
-    enabled: t.exposeBoolean('enabled', { description: 'Whether it starts anything.' }),
+    isEnabled: t.exposeBoolean('enabled', { description: 'Whether it starts anything.' }),
     filters: t.field({
       type: filtersType,
       description: 'Which of the events start something, with every default filled in.',

@@ -45,7 +45,7 @@ builder.objectType(scheduleType, {
     }),
     cron: t.exposeString('cron', { description: 'Minute, hour, day of the month, month, day of the week.' }),
     timezone: t.exposeString('timezone', { description: 'The time zone of these, such as `Europe/Berlin`.' }),
-    enabled: t.exposeBoolean('enabled', { description: 'Whether it makes backups.' }),
+    isEnabled: t.exposeBoolean('enabled', { description: 'Whether it makes backups.' }),
     keepCount: t.exposeInt('keepCount', {
       nullable: true,
       description: 'How many of its completed backups are kept, the newest; null for any number.',

@@ -25,7 +25,7 @@ const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
     output: t.exposeString('output', {
       description: 'The output as it was printed, 16 KiB at most; secrets are masked as `***`.',
     }),
-    done: t.exposeBoolean('done', { description: 'True for the last entry, which has no output.' }),
+    isDone: t.exposeBoolean('done', { description: 'True for the last entry, which has no output.' }),
   }),
 })
 const entryOrHeartbeat = builder.unionType('BuildLogEntryOrHeartbeat', {

@@ -112,7 +112,7 @@ builder.objectType(buildType, {
       nullable: true,
       description: 'The position of the command that ended the build, counted from 1.',
     }),
-    cancelRequested: t.exposeBoolean('cancelRequested', {
+    isCancelRequested: t.exposeBoolean('cancelRequested', {
       description: 'Whether it was asked to stop while it was running.',
     }),
     output: t.field({
@@ -162,7 +162,7 @@ const buildEvent = builder.objectRef<BuildEvent>('BuildEvent').implement({
       description: 'Its status after this event.',
       resolve: (event) => event.status,
     }),
-    cancelRequested: t.exposeBoolean('cancelRequested', { description: 'Whether it has been asked to stop.' }),
+    isCancelRequested: t.exposeBoolean('cancelRequested', { description: 'Whether it has been asked to stop.' }),
     error: t.exposeString('error', { nullable: true, description: 'Why it failed.' }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
   }),

@@ -44,8 +44,8 @@ const app = builder.objectRef<CodeHostAppInfo>('CodeHostApp').implement({
 const status = builder.objectRef<CodeHostStatus>('CodeHostStatus').implement({
   description: 'Whether the caller has connected an account at the code host.',
   fields: (t) => ({
-    connected: t.exposeBoolean('connected', { description: 'Whether there is one.' }),
-    installed: t.exposeBoolean('installed', {
+    isConnected: t.exposeBoolean('connected', { description: 'Whether there is one.' }),
+    isInstalled: t.exposeBoolean('installed', {
       description:
         'Whether the app is installed on an account that it sees; as last seen while the code host does not answer.',
     }),
@@ -62,7 +62,7 @@ const repositoryType = builder.objectRef<CodeHostRepository>('CodeHostRepository
     fullName: t.exposeString('fullName', { description: 'Its owner and its name: `owner/name`.' }),
     url: t.exposeString('url', { description: 'Its page at the code host.' }),
     cloneUrl: t.exposeString('cloneUrl', { description: 'Where git clones it from.' }),
-    private: t.exposeBoolean('isPrivate', { description: 'Whether only some people see it.' }),
+    isPrivate: t.exposeBoolean('isPrivate', { description: 'Whether only some people see it.' }),
     defaultBranch: t.exposeString('defaultBranch', {
       nullable: true,
       description: 'Its default branch, as the code host says.',
@@ -85,7 +85,7 @@ const branchType = builder.objectRef<CodeHostBranch>('CodeHostBranch').implement
   description: 'A branch of a repository at the code host.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name.' }),
-    protected: t.exposeBoolean('isProtected', { description: 'Whether the code host protects it.' }),
+    isProtected: t.exposeBoolean('isProtected', { description: 'Whether the code host protects it.' }),
     commitSha: t.exposeString('commitSha', { description: 'Its latest commit.' }),
   }),
 })
@@ -118,7 +118,7 @@ builder.objectType(accountType, {
     tokenPreview: t.exposeString('tokenPreview', {
       description: 'The first four characters of the token, and the last four.',
     }),
-    installed: t.exposeBoolean('installed', {
+    isInstalled: t.exposeBoolean('installed', {
       description: 'Whether the app was installed on an account that it sees, when that was looked up last.',
     }),
     expiresAt: t.expose('expiresAt', {

@@ -45,7 +45,7 @@ const credentials = builder.objectRef<DatabaseWithToken>('DatabaseCredentials').
       resolve: (made) => made.database.pgDatabase,
     }),
     pgUser: t.string({ description: 'The user whose password the token is.', resolve: (made) => made.database.pgUser }),
-    clientModeEnabled: t.boolean({
+    isClientModeEnabled: t.boolean({
       description: 'Whether clients get in with a JWT or anonymously.',
       resolve: (made) => made.database.clientModeEnabled,
     }),

@@ -93,7 +93,7 @@ builder.objectType(databaseType, {
     }),
     pgDatabase: t.exposeString('pgDatabase', { description: 'The name of the database in Postgres.' }),
     pgUser: t.exposeString('pgUser', { description: 'The user of its token, who owns everything in it.' }),
-    clientModeEnabled: t.exposeBoolean('clientModeEnabled', {
+    isClientModeEnabled: t.exposeBoolean('clientModeEnabled', {
       description: 'Whether clients get in with a JWT or anonymously; otherwise only with its token.',
     }),
     vmId: t.id({

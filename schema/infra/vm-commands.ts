@@ -66,8 +66,8 @@ const commandResult = builder.objectRef<CommandResult>('CommandResult').implemen
     duration: t.exposeString('duration', {
       description: 'How long it took, as Go writes durations, in milliseconds precision: `1.204s`.',
     }),
-    timedOut: t.exposeBoolean('timeout', { description: 'Whether it timed out.' }),
-    background: t.exposeBoolean('background', { description: 'Whether it runs on in the background.' }),
+    hasTimedOut: t.exposeBoolean('timeout', { description: 'Whether it timed out.' }),
+    isBackground: t.exposeBoolean('background', { description: 'Whether it runs on in the background.' }),
     processId: t.exposeID('processId', { nullable: true, description: 'With `background`: `prc_…`.' }),
     process: t.field({
       type: processType,
@@ -104,7 +104,7 @@ const processEvent = builder.objectRef<ProcessEvent>('ProcessOutputEvent').imple
       resolve: (event) => event.stream,
     }),
     text: t.exposeString('text', { description: 'The text as it was printed.' }),
-    ended: t.exposeBoolean('ended', { description: 'Whether the process has ended; nothing follows.' }),
+    hasEnded: t.exposeBoolean('ended', { description: 'Whether the process has ended; nothing follows.' }),
     exitCode: t.exposeInt('exitCode', { nullable: true, description: 'The exit code, in the last piece.' }),
   }),
 })

@@ -130,7 +130,7 @@ builder.objectType(vmType, {
       description: 'What becomes of it then.',
       resolve: (vm) => vm.idleAction,
     }),
-    sleeps: t.exposeBoolean('sleeps', {
+    isAsleep: t.exposeBoolean('sleeps', {
       description:
         'Whether it rests because nobody used it: then whoever comes wakes it. One that its user paused or stopped stays so.',
     }),

@@ -59,7 +59,7 @@ builder.objectType(endpointType, {
       description: 'What it wants to be told of; null for everything, also what comes with later versions of Berth.',
       resolve: (endpoint) => endpoint.eventTypes,
     }),
-    enabled: t.exposeBoolean('enabled', { description: 'Whether it is told of anything.' }),
+    isEnabled: t.exposeBoolean('enabled', { description: 'Whether it is told of anything.' }),
     disabledReason: t.field({
       type: disabledReason,
       nullable: true,

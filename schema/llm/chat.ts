@@ -45,7 +45,7 @@ const reasoningType = builder.objectRef<ReasoningBlock>('ChatReasoning').impleme
       nullable: true,
       description: 'OpenAI’s encrypted content, which it wants back.',
     }),
-    redacted: t.exposeBoolean('redacted', { description: 'Whether its provider hid the text.' }),
+    isRedacted: t.exposeBoolean('redacted', { description: 'Whether its provider hid the text.' }),
   }),
 })
 

@@ -9,11 +9,11 @@ import type { Support, WireCapabilities } from '#src/resources/llm/models/wire.t
 export const modelCapabilities = builder.objectRef<Model['capabilities']>('ModelCapabilities').implement({
   description: 'What a model can do.',
   fields: (t) => ({
-    tools: t.exposeBoolean('tools', { description: 'Call tools.' }),
-    vision: t.exposeBoolean('vision', { description: 'See images.' }),
-    pdf: t.exposeBoolean('pdf', { description: 'Read PDF files.' }),
-    structuredOutputs: t.exposeBoolean('structuredOutputs', { description: 'Answer in JSON of a given schema.' }),
-    streaming: t.exposeBoolean('streaming', { description: 'Answer piece by piece.' }),
+    canUseTools: t.exposeBoolean('tools', { description: 'Call tools.' }),
+    canReadImages: t.exposeBoolean('vision', { description: 'See images.' }),
+    canReadPdf: t.exposeBoolean('pdf', { description: 'Read PDF files.' }),
+    canStructureOutput: t.exposeBoolean('structuredOutputs', { description: 'Answer in JSON of a given schema.' }),
+    canStream: t.exposeBoolean('streaming', { description: 'Answer piece by piece.' }),
   }),
 })
 

@@ -97,7 +97,7 @@ builder.objectType(modelType, {
       nullable: true,
       description: 'How many numbers its embeddings have; null for a model that chats.',
     }),
-    flexibleDimensions: t.exposeBoolean('flexibleDimensions', {
+    hasFlexibleDimensions: t.exposeBoolean('flexibleDimensions', {
       description: 'Whether a request may want embeddings of fewer numbers.',
     }),
     reasoningLevels: t.field({

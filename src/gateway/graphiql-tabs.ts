@@ -64,7 +64,7 @@ mutation Build {
   `# The log of the newest build.
 subscription BuildLog {
   buildLogEvents(buildId: "bld_latest", after: "0") {
-    ... on BuildLogEntry { output done }
+    ... on BuildLogEntry { output isDone }
   }
 }
 `,

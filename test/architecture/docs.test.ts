@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, posix } from 'node:path'
-import { buildSchema, parse, validate } from 'graphql'
+import { buildSchema, NoDeprecatedCustomRule, parse, specifiedRules, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { errorStatuses } from '#src/platform/errors.ts'
 import { root } from './sources.ts'
@@ -159,7 +159,7 @@ test('the table of error codes has every code that the code answers, beside its 
 describe('GraphQL in a document', () => {
   const schema = buildSchema(readFileSync(`${root}/schema/schema.graphql`, 'utf8'))
 
-  test('fits the schema', () => {
+  test('fits the schema, and has no name that goes', () => {
     // In a shell an operation stands inside JSON, inside quotes of either kind.
     const inShell = [...blocks('sh'), ...texts.filter(({ path }) => /^examples\/.*\.sh$/.test(path))].flatMap(
       ({ path, text }) =>
@@ -172,7 +172,7 @@ describe('GraphQL in a document', () => {
     const isSql = /^(?:select|insert|update|delete|create) /i // what POST /sql takes
     const operations = [...blocks('graphql'), ...inShell.filter(({ text }) => !isSql.test(text))]
     const problems = operations.flatMap(({ path, text }) =>
-      validate(schema, parse(text)).map(({ message }) => `${path}: ${message}`),
+      validate(schema, parse(text), [...specifiedRules, NoDeprecatedCustomRule]).map(({ message }) => `${path}: ${message}`),
     )
     expect(problems).toEqual([])
   })

@@ -1,5 +1,5 @@
 /** The names of the graph: one word for one idea, so that who knows one noun can guess the next. Old names are exempt. */
-import { getNamedType, isInterfaceType, isObjectType } from 'graphql'
+import { getNamedType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql'
 import { expect, test } from 'vitest'
 import { schema } from '#schema/schema.ts'
 
@@ -51,6 +51,24 @@ test('an argument `id` is that of what the field answers; any other says whose i
 test('a subscription is called after its noun: `…Events`, or `…Changed` where each value takes the place of the one before', () => {
   const fields = current(Object.values(schema.getSubscriptionType()?.getFields() ?? {}))
   expect(fields.map(({ name }) => name).filter((name) => !/(Events|Changed)$/.test(name))).toEqual([])
+})
+
+/** Settings as they are given: what Berth is told to do has the name of its order. */
+const orders = /^(allow|use|verify|wake)[A-Z]/
+
+test('a boolean of an object says `is…`, `has…` or `can…`, or is an order that an input spells the same', () => {
+  const all = Object.values(schema.getTypeMap())
+  const given = new Set(all.filter(isInputObjectType).flatMap((type) => Object.keys(type.getFields())))
+  const booleans = all
+    .filter((type) => isObjectType(type) || isInterfaceType(type))
+    .filter((type) => !type.name.startsWith('__'))
+    .flatMap((type) => current(Object.values(type.getFields())).map((field) => ({ type, field })))
+    .filter(({ field }) => getNamedType(field.type).name === 'Boolean')
+  const wrong = booleans.filter(
+    ({ field: { name } }) => !/^(is|has|can)[A-Z]/.test(name) && !(orders.test(name) && given.has(name)),
+  )
+  expect(wrong.map(({ type, field }) => `${type.name}.${field.name}`)).toEqual([])
+  expect(booleans.length).toBeGreaterThan(50)
 })
 
 function upperFirst(name: string): string {

@@ -1,5 +1,5 @@
 import type { Browser, Locator, Page } from 'playwright-core'
-import { Kind, parse, validate } from 'graphql'
+import { Kind, NoDeprecatedCustomRule, parse, specifiedRules, validate } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schema } from '#schema/schema.ts'
 import { tabs } from '#src/gateway/graphiql-tabs.ts'
@@ -234,7 +234,7 @@ describe('the prepared tabs', () => {
     expect(tabs).toHaveLength(7)
     for (const tab of tabs) {
       const document = parse(tab)
-      expect([tab, validate(schema, document).map((problem) => problem.message)]).toEqual([tab, []])
+      expect([tab, validate(schema, document, [...specifiedRules, NoDeprecatedCustomRule]).map((problem) => problem.message)]).toEqual([tab, []])
       for (const operation of document.definitions) {
         if (operation.kind !== Kind.OPERATION_DEFINITION) throw new Error('a tab has operations only')
         refuseLarge(measureOperation(schema, document, operation, {}))

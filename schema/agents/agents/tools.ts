@@ -29,7 +29,7 @@ export const permissionPolicy = builder.objectRef<PermissionPolicy>('PermissionP
 const setting = builder.objectRef<ToolSetting>('ToolSetting').implement({
   description: 'The settings of a tool.',
   fields: (t) => ({
-    enabled: t.exposeBoolean('enabled', { description: 'Whether the agent has it.' }),
+    isEnabled: t.exposeBoolean('enabled', { description: 'Whether the agent has it.' }),
     permissionPolicy: t.field({
       type: permissionPolicy,
       description: 'Whether it runs immediately or waits for approval.',
@@ -42,7 +42,7 @@ const config = builder.objectRef<ToolConfig>('ToolConfig').implement({
   description: 'The settings of one tool in a toolset.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The tool.' }),
-    enabled: t.exposeBoolean('enabled', { description: 'Whether the agent has it.' }),
+    isEnabled: t.exposeBoolean('enabled', { description: 'Whether the agent has it.' }),
     permissionPolicy: t.field({
       type: permissionPolicy,
       description: 'Whether it runs immediately or waits for approval.',

@@ -103,8 +103,8 @@ const injectionLocation = builder
   .implement({
     description: 'Which parts of a request carry the secret instead of its placeholder.',
     fields: (t) => ({
-      header: t.exposeBoolean('header', { description: 'In headers.' }),
-      body: t.exposeBoolean('body', { description: 'In the body.' }),
+      isInHeader: t.exposeBoolean('header', { description: 'In headers.' }),
+      isInBody: t.exposeBoolean('body', { description: 'In the body.' }),
     }),
   })
 

@@ -215,7 +215,7 @@ export const sessionActivity = builder.objectRef<Activity>('SessionActivity').im
     unreadCount: t.exposeInt('unreadCount', {
       description: 'How many events followed it, not counting the owner’s own; 100 at most.',
     }),
-    requiresAction: t.exposeBoolean('requiresAction', {
+    isActionRequired: t.exposeBoolean('requiresAction', {
       description: 'Whether it is waiting for an answer from the owner.',
     }),
   }),

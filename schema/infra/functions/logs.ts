@@ -27,7 +27,7 @@ const logEntry = builder.objectRef<FunctionLogEntry>('FunctionLogEntry').impleme
       description: 'The number of the version that printed it; null for a line of Berth’s own.',
     }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it was stored.' }),
-    done: t.exposeBoolean('done', {
+    isDone: t.exposeBoolean('done', {
       description: 'True for the last entry, which has no output: the function is deleted.',
     }),
   }),
