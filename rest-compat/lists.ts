@@ -23,7 +23,7 @@ export type RestList = {
 }
 
 /** The variables of a document that a list fills. */
-export const listVariables: ReadonlySet<string> = new Set(['first', 'after', 'last', 'before', 'orderBy'])
+export const listVariables: ReadonlySet<string> = new Set(['first', 'after', 'last', 'before', 'order'])
 
 /** What every document of a list selects of the connection besides its nodes. */
 export const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
@@ -42,7 +42,7 @@ export function listParameters({ shape, order }: RestList): string[] {
 export function readList(list: RestList, query: Readonly<Record<string, string | string[]>>): Variables {
   const { order } = query
   return list.order && order !== undefined
-    ? { ...readWindow(list, query), orderBy: { field: 'CREATED_AT', direction: directionOf(order) } } // as orderOf makes it
+    ? { ...readWindow(list, query), order: directionOf(order) }
     : readWindow(list, query)
 }
 

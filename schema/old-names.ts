@@ -6,6 +6,7 @@
 import {
   getNamedType,
   getNullableType,
+  GraphQLEnumType,
   GraphQLInputObjectType,
   GraphQLNonNull,
   GraphQLObjectType,
@@ -15,6 +16,7 @@ import {
   isObjectType,
   type GraphQLArgument,
   type GraphQLField,
+  type GraphQLInputType,
 } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
 
@@ -125,6 +127,9 @@ export function withOldNames(made: GraphQLSchema): GraphQLSchema {
     if (argument !== undefined) keepArgument(known(fields[name], at), argument, successor)
     else fields[name] = oldField(type, name, known(fields[successor], at))
   }
+  const orders: Orders = new Map()
+  for (const type of Object.values(made.getTypeMap()))
+    for (const field of isObjectType(type) ? Object.values(type.getFields()) : []) keepOrderBy(field, orders)
   return new GraphQLSchema({ ...made.toConfig(), types: Object.values(made.getTypeMap()) })
 }
 
@@ -170,6 +175,41 @@ function withOwnTypes(field: Field, successor: string): Field {
     args: [{ ...argument, type: new GraphQLNonNull(ownInput) } as GraphQLArgument], // it has the name of the one before
     type: new GraphQLObjectType({ ...payload.toConfig(), name: `${name}Payload`, description: described(payload) }),
   }
+}
+
+/** The old inputs of orders, by their nouns. */
+type Orders = Map<string, GraphQLInputObjectType>
+
+/** `orderBy: {field: CREATED_AT, direction: DESC}` of a list that takes `order: DESC`, with an input and an enum for each noun. */
+function keepOrderBy(field: Field, orders: Orders): void {
+  const order = field.args.find(({ name, type }) => name === 'order' && getNamedType(type).name === 'OrderDirection')
+  const { resolve } = field
+  if (!order || !resolve) return
+  const noun = getNamedType(field.type).name.replace(/Connection$/, '')
+  const type = orders.get(noun) ?? orderInput(noun, order.type)
+  orders.set(noun, type)
+  const rest = { defaultValue: undefined, deprecationReason: reasonFor('order'), extensions: {}, astNode: null }
+  field.args = [...field.args, { name: 'orderBy', description: 'The order of the list.', type, ...rest }]
+  field.resolve = (source, { orderBy, ...given }: Given, call, info) => {
+    const before = orderBy as { direction: string } | null | undefined // of the type above
+    return resolve(source, before ? { ...given, order: before.direction } : given, call, info)
+  }
+}
+
+function orderInput(noun: string, direction: GraphQLInputType): GraphQLInputObjectType {
+  const field = new GraphQLEnumType({
+    name: `${noun}OrderField`,
+    description: `The fields by which a list of type ${noun} can be ordered.`,
+    values: { CREATED_AT: { description: 'When it was created.' } },
+  })
+  return new GraphQLInputObjectType({
+    name: `${noun}Order`,
+    description: `The order of a list of type ${noun}.`,
+    fields: {
+      field: { type: new GraphQLNonNull(field), description: 'By what.' },
+      direction: { type: direction, description: 'The direction.' },
+    },
+  })
 }
 
 /** Gives a field an argument by its old name, too. Where one is needed, exactly one of both must be given. */

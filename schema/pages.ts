@@ -1,5 +1,5 @@
 /** Relay connections: one shape for every paged list. */
-import type { InputObjectRef, InterfaceRef, ObjectRef } from '@pothos/core'
+import type { InterfaceRef, ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
 import { enumOf } from './enums.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -59,28 +59,24 @@ export function connectionOf<Node>(
   }) as never // one ref type for every name
 }
 
-/** Ascending or descending. */
-export const orderDirection = enumOf('OrderDirection', 'The direction of an order.', {
+const orderDirection = enumOf('OrderDirection', 'The direction of an order.', {
   asc: 'Oldest first.',
   desc: 'Newest first.',
 })
 
-/** Makes `<Name>Order` for a list that can be ordered by creation time, ascending or descending. */
-export function orderOf(name: string): InputObjectRef<Types, { field: 'created_at'; direction: 'asc' | 'desc' }> {
-  const field = enumOf(`${name}OrderField`, `The fields by which a list of type ${name} can be ordered.`, {
-    created_at: 'When it was created.',
-  })
-  return builder.inputType(`${name}Order`, {
-    description: `The order of a list of type ${name}.`,
-    fields: (t) => ({
-      field: t.field({ type: field, required: true, description: 'By what.' }),
-      direction: t.field({ type: orderDirection, required: true, description: 'The direction.' }),
-    }),
-  }) as never // Pothos cannot resolve a generic type
-}
+/** The argument `order` of a list whose newest nodes come first by default: `order: t.arg(newestFirst)`. */
+export const newestFirst = {
+  type: orderDirection,
+  required: true,
+  defaultValue: 'desc',
+  description: 'By the time of creation.',
+} as const
 
-/** The argument `orderBy` of such a list. */
-export type OrderGiven = { orderBy?: { direction: Direction } | null }
+/** The same of a list whose oldest nodes come first by default. */
+export const oldestFirst = { ...newestFirst, defaultValue: 'asc' } as const
+
+/** What such a list is given. */
+export type OrderGiven = { order: Direction }
 
 /** The arguments of a connection whose pages have at most so many nodes. */
 export const pageArgumentsUpTo = (most: number) =>

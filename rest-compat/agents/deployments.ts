@@ -98,7 +98,7 @@ export const deploymentRoutes: Routes = {
     summary: 'The sessions that a deployment started, newest last',
     list,
     operation: `query listSessionsOfDeployment ($id: ID!, $first: Int, $after: String) {
-      deployment(id: $id) { body: sessions(first: $first, after: $after, orderBy: {field: CREATED_AT, direction: ASC}) { nodes { ...Session } ${pageInfo} } } } ${sessionFragment}`,
+      deployment(id: $id) { body: sessions(first: $first, after: $after, order: ASC) { nodes { ...Session } ${pageInfo} } } } ${sessionFragment}`,
   },
   'GET /v1/deployment_runs': {
     status: 200,

@@ -29,8 +29,8 @@ export const sessionRoutes: Routes = {
       'statuses[]': 'statuses',
       ...createdFilter,
     },
-    operation: `query listSessions ($first: Int, $after: String, $last: Int, $before: String, $filter: SessionFilter, $orderBy: SessionOrder) {
-      body: sessions(first: $first, after: $after, last: $last, before: $before, filter: $filter, orderBy: $orderBy) { nodes { ...Session } ${pageInfo} } } ${sessionFragment}`,
+    operation: `query listSessions ($first: Int, $after: String, $last: Int, $before: String, $filter: SessionFilter, $order: OrderDirection) {
+      body: sessions(first: $first, after: $after, last: $last, before: $before, filter: $filter, order: $order) { nodes { ...Session } ${pageInfo} } } ${sessionFragment}`,
   },
   'POST /v1/sessions': {
     status: 201,
@@ -96,8 +96,8 @@ export const sessionRoutes: Routes = {
     list: { shape: 'page', most: limits.eventListMax, usual: limits.eventListDefault, order: true },
     filter: { 'types[]': 'types', ...createdFilter },
     entriesBy: 'wire',
-    operation: `query listSessionEvents ($id: ID!, $first: Int, $after: String, $filter: SessionEventFilter, $orderBy: SessionEventOrder) {
-      body: sessionEvents(sessionId: $id, first: $first, after: $after, filter: $filter, orderBy: $orderBy) { nodes { wire } ${pageInfo} } }`,
+    operation: `query listSessionEvents ($id: ID!, $first: Int, $after: String, $filter: SessionEventFilter, $order: OrderDirection) {
+      body: sessionEvents(sessionId: $id, first: $first, after: $after, filter: $filter, order: $order) { nodes { wire } ${pageInfo} } }`,
   },
   'POST /v1/sessions/{id}/events': {
     status: 200,

@@ -7,7 +7,7 @@ import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { definitionFields, effort, modelInput, speed, skillType } from './agents/inputs.ts'
 import { agentTool } from './agents/tools.ts'
@@ -182,7 +182,6 @@ const agentFilter = builder.inputType('AgentFilter', {
   }),
 })
 const agentConnection = connectionOf('Agent', agentType)
-const agentOrder = orderOf('Agent')
 
 builder.queryFields((t) => ({
   agent: t.field({
@@ -197,9 +196,9 @@ builder.queryFields((t) => ({
     args: {
       ...pageArguments,
       filter: t.arg({ type: agentFilter, description: 'Narrows the list.' }),
-      orderBy: t.arg({ type: agentOrder, description: 'Newest first by default.' }),
+      order: t.arg(newestFirst),
     },
-    resolve: (_, { filter, orderBy, ...window }, call) => pageAgents(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageAgents(call, window, filter, order),
   }),
 }))
 
@@ -217,15 +216,13 @@ builder.objectField(agentType, 'versions', (t) =>
 )
 
 type AgentsGiven = Parameters<typeof pageAgents>[1] & OrderGiven
-const agentsOf = listOfOrganizations((call, { orderBy, ...window }: AgentsGiven) =>
-  pageAgents(call, window, null, orderBy?.direction),
-)
+const agentsOf = listOfOrganizations((call, { order, ...window }: AgentsGiven) => pageAgents(call, window, null, order))
 builder.objectField(organizationType, 'agents', (t) =>
   t.field({
     type: agentConnection,
     nullable: true,
     description: 'The caller’s agents in it, and its own, newest first.',
-    args: { ...pageArguments, orderBy: t.arg({ type: agentOrder, description: 'Newest first by default.' }) },
+    args: { ...pageArguments, order: t.arg(newestFirst) },
     resolve: ({ id }, given, call) => agentsOf(call, id, given),
   }),
 )

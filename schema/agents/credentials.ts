@@ -6,7 +6,7 @@ import { enumOf } from '../enums.ts'
 import { callIn } from '../identity/organizations.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { credentialAuth, credentialAuthChangeInput, credentialAuthInput } from './credentials/auth.ts'
 import { vaultEvent, vaultType } from './vaults.ts'
@@ -164,10 +164,9 @@ const credentialFilter = builder.inputType('VaultCredentialFilter', {
   }),
 })
 const credentialConnection = connectionOf('VaultCredential', credentialType)
-const credentialOrder = orderOf('VaultCredential')
 const listArguments = builder.args((t) => ({
   filter: t.field({ type: credentialFilter, description: 'Narrows the list.' }),
-  orderBy: t.field({ type: credentialOrder, description: 'Newest first by default.' }),
+  order: t.field(newestFirst),
 }))
 const ofVault = builder.args((t) => ({ vaultId: t.id({ required: true, description: 'Its vault’s id.' }) }))
 
@@ -184,8 +183,7 @@ builder.queryFields((t) => ({
     type: credentialConnection,
     description: 'A vault’s credentials, newest first. Errors: NOT_FOUND.',
     args: { ...ofVault, ...pageArguments, ...listArguments },
-    resolve: (_, { vaultId, filter, orderBy, ...window }, call) =>
-      pageCredentials(call, vaultId, window, filter, orderBy?.direction),
+    resolve: (_, { vaultId, filter, order, ...window }, call) => pageCredentials(call, vaultId, window, filter, order),
   }),
 }))
 
@@ -199,8 +197,8 @@ builder.objectFields(vaultEvent, (t) =>
 )
 type CredentialsGiven = Parameters<typeof pageCredentialsOfEach>[2] &
   OrderGiven & { filter?: Parameters<typeof pageCredentialsOfEach>[3]; organizationId: string }
-const credentialsOf = pagesOfEach((call, vaultIds, { organizationId, filter, orderBy, ...window }: CredentialsGiven) =>
-  pageCredentialsOfEach(callIn(call, { id: organizationId }), vaultIds, window, filter, orderBy?.direction),
+const credentialsOf = pagesOfEach((call, vaultIds, { organizationId, filter, order, ...window }: CredentialsGiven) =>
+  pageCredentialsOfEach(callIn(call, { id: organizationId }), vaultIds, window, filter, order),
 )
 
 builder.objectField(vaultType, 'credentials', (t) =>

@@ -6,7 +6,7 @@ import { callIn, listOfOrganizations, organizationType } from '../identity/organ
 import { userType } from '../identity/users.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -40,7 +40,7 @@ import {
 import { sessionColumns } from './sessions/columns.ts'
 import { budgetInput, sessionEventInput } from './sessions/inputs.ts'
 import { budget } from './sessions/parts.ts'
-import { sessionConnection, sessionOrder } from './sessions.ts'
+import { sessionConnection } from './sessions.ts'
 import { vaultType } from './vaults.ts'
 
 /** A deployment. */
@@ -145,7 +145,7 @@ const deploymentArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: deploymentFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Deployment'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -160,14 +160,14 @@ builder.queryFields((t) => ({
     type: deploymentConnection,
     description: 'The caller’s deployments, newest first. Errors: INVALID_REQUEST.',
     args: deploymentArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageDeployments(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageDeployments(call, window, filter, order),
   }),
 }))
 
 type DeploymentsGiven = Parameters<typeof pageDeployments>[1] &
   OrderGiven & { filter?: Parameters<typeof pageDeployments>[2] }
-const deploymentsOfOrganization = listOfOrganizations((call, { filter, orderBy, ...window }: DeploymentsGiven) =>
-  pageDeployments(call, window, filter, orderBy?.direction),
+const deploymentsOfOrganization = listOfOrganizations((call, { filter, order, ...window }: DeploymentsGiven) =>
+  pageDeployments(call, window, filter, order),
 )
 builder.objectField(organizationType, 'deployments', (t) =>
   t.field({
@@ -196,9 +196,9 @@ builder.objectField(agentType, 'deployments', (t) =>
 type SessionsGiven = Parameters<typeof pageSessionsOfEach>[3] &
   OrderGiven &
   Pick<SessionReading, 'columns'> & { organizationId: string }
-const sessionsOfDeployment = pagesOfEach((call, ids, { organizationId, orderBy, columns, ...window }: SessionsGiven) =>
+const sessionsOfDeployment = pagesOfEach((call, ids, { organizationId, order, columns, ...window }: SessionsGiven) =>
   pageSessionsOfEach(callIn(call, { id: organizationId }), 'deployment', ids, window, {
-    direction: orderBy?.direction,
+    direction: order,
     columns,
   }),
 )
@@ -207,7 +207,7 @@ builder.objectField(deploymentType, 'sessions', (t) =>
     type: sessionConnection,
     nullable: true,
     description: 'The sessions that it started, including archived ones, newest first by default.',
-    args: { ...pageArguments, orderBy: t.arg({ type: sessionOrder, description: 'Newest first by default.' }) },
+    args: { ...pageArguments, order: t.arg(newestFirst) },
     resolve: ({ id, organizationId }, given, call, info) =>
       sessionsOfDeployment(call, id, { ...given, organizationId, columns: nodeColumns(info, sessionColumns) }),
   }),

@@ -9,7 +9,7 @@ import { listOfOrganizations, organizationType } from '../identity/organizations
 import { userType } from '../identity/users.ts'
 import { vmType } from '../infra/vms.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { environmentConfig, environmentConfigInput } from './environments/configs.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followEnvironment } from '#src/resources/agents/environments/events.ts'
@@ -129,7 +129,7 @@ const environmentArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: environmentFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Environment'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -144,14 +144,14 @@ builder.queryFields((t) => ({
     type: environmentConnection,
     description: 'The caller’s environments, newest first.',
     args: environmentArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageEnvironments(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageEnvironments(call, window, filter, order),
   }),
 }))
 
 type EnvironmentsGiven = Parameters<typeof pageEnvironments>[1] &
   OrderGiven & { filter?: Parameters<typeof pageEnvironments>[2] }
-const environmentsOf = listOfOrganizations((call, { filter, orderBy, ...window }: EnvironmentsGiven) =>
-  pageEnvironments(call, window, filter, orderBy?.direction),
+const environmentsOf = listOfOrganizations((call, { filter, order, ...window }: EnvironmentsGiven) =>
+  pageEnvironments(call, window, filter, order),
 )
 builder.objectField(organizationType, 'environments', (t) =>
   t.field({

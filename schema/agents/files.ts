@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { deletionOf, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { always } from '../words.ts'
 import { createFile, deleteFile, findFiles, getFile, pageFiles } from '#src/resources/agents/files.ts'
 
@@ -49,7 +49,7 @@ const fileArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: fileFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('File'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -64,13 +64,13 @@ builder.queryFields((t) => ({
     type: fileConnection,
     description: 'The caller’s files, newest first.',
     args: fileArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageFiles(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageFiles(call, window, filter, order),
   }),
 }))
 
 type FilesGiven = Parameters<typeof pageFiles>[1] & OrderGiven & { filter?: Parameters<typeof pageFiles>[2] }
-const filesOf = listOfOrganizations((call, { filter, orderBy, ...window }: FilesGiven) =>
-  pageFiles(call, window, filter, orderBy?.direction),
+const filesOf = listOfOrganizations((call, { filter, order, ...window }: FilesGiven) =>
+  pageFiles(call, window, filter, order),
 )
 builder.objectField(organizationType, 'files', (t) =>
   t.field({

@@ -6,7 +6,7 @@ import { callIn, listOfOrganizations, organizationType } from '../identity/organ
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { rowsOfEach } from '../rows-of-each.ts'
 import { always } from '../words.ts'
@@ -113,7 +113,7 @@ const groupConnection = connectionOf('Group', groupType)
 const groupArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    orderBy: t.field({ type: orderOf('Group'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -131,14 +131,13 @@ builder.queryFields((t) => ({
       ...organizationArguments,
       ...groupArguments,
     },
-    resolve: (_, { organizationId, orderBy, ...window }, call) =>
-      pageGroups(call, organizationId, window, orderBy?.direction),
+    resolve: (_, { organizationId, order, ...window }, call) => pageGroups(call, organizationId, window, order),
   }),
 }))
 
 type GroupsGiven = Parameters<typeof pageGroups>[2] & OrderGiven
-const groupsOfOrganization = listOfOrganizations((call, { orderBy, ...window }: GroupsGiven, organizationId) =>
-  pageGroups(call, encodeId('organization', organizationId), window, orderBy?.direction),
+const groupsOfOrganization = listOfOrganizations((call, { order, ...window }: GroupsGiven, organizationId) =>
+  pageGroups(call, encodeId('organization', organizationId), window, order),
 )
 builder.objectField(organizationType, 'groups', (t) =>
   t.field({

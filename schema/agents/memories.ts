@@ -7,7 +7,7 @@ import { listOfOrganizations, organizationType } from '../identity/organizations
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { always } from '../words.ts'
 import { agentType } from './agents.ts'
 import { sessionType } from './sessions.ts'
@@ -115,9 +115,8 @@ const sharedMemoryFilter = builder.inputType('SharedMemoryFilter', {
 })
 
 const memoryConnection = connectionOf('Memory', memoryType)
-const memoryOrder = orderOf('Memory')
 const ordered = builder.args((t) => ({
-  orderBy: t.field({ type: memoryOrder, description: 'Newest first by default.' }),
+  order: t.field(newestFirst),
 }))
 
 const memorySettings = builder.objectRef<MemorySettings>('MemorySettings').implement({
@@ -144,7 +143,7 @@ builder.queryFields((t) => ({
       ...ordered,
       filter: t.arg({ type: memoryFilter, description: 'Narrows the list.' }),
     },
-    resolve: (_, { filter, orderBy, ...window }, call) => pageMemories(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageMemories(call, window, filter, order),
   }),
   memorySettings: t.field({
     type: memorySettings,
@@ -155,13 +154,8 @@ builder.queryFields((t) => ({
 
 type MemoriesGiven = Parameters<typeof pageMemories>[1] &
   OrderGiven & { filter?: Omit<NonNullable<Parameters<typeof pageMemories>[2]>, 'organizationId'> | null }
-const memoriesOf = listOfOrganizations((call, { filter, orderBy, ...window }: MemoriesGiven, organizationId) =>
-  pageMemories(
-    call,
-    window,
-    { ...filter, organizationId: encodeId('organization', organizationId) },
-    orderBy?.direction,
-  ),
+const memoriesOf = listOfOrganizations((call, { filter, order, ...window }: MemoriesGiven, organizationId) =>
+  pageMemories(call, window, { ...filter, organizationId: encodeId('organization', organizationId) }, order),
 )
 builder.objectField(organizationType, 'memories', (t) =>
   t.field({

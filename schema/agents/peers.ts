@@ -6,7 +6,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { rowsOfEach } from '../rows-of-each.ts'
 import { always } from '../words.ts'
@@ -142,7 +142,7 @@ const listArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: peerExchangeFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('PeerExchange'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -157,13 +157,13 @@ builder.queryFields((t) => ({
     type: peerExchangeConnection,
     description: 'The exchanges between the caller’s agents, newest first.',
     args: listArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pagePeerExchanges(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pagePeerExchanges(call, window, filter, order),
   }),
 }))
 
 type ListGiven = PageWindow & OrderGiven & { filter?: Parameters<typeof pagePeerExchanges>[2] }
-const exchangesOf = listOfOrganizations((call, { filter, orderBy, ...window }: ListGiven) =>
-  pagePeerExchanges(call, window, filter, orderBy?.direction),
+const exchangesOf = listOfOrganizations((call, { filter, order, ...window }: ListGiven) =>
+  pagePeerExchanges(call, window, filter, order),
 )
 builder.objectField(organizationType, 'peerExchanges', (t) =>
   t.field({

@@ -6,7 +6,7 @@ import { callIn, listOfOrganizations, organizationType } from '../identity/organ
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'
 import { agentType } from './agents.ts'
@@ -121,8 +121,8 @@ const scheduleFilter = builder.inputType('ScheduleFilter', {
   }),
 })
 const scheduleConnection = connectionOf('Schedule', scheduleType)
-const orderBy = builder.args((t) => ({
-  orderBy: t.field({ type: orderOf('Schedule'), description: 'Newest first by default.' }),
+const order = builder.args((t) => ({
+  order: t.field(newestFirst),
 }))
 
 builder.queryFields((t) => ({
@@ -138,49 +138,49 @@ builder.queryFields((t) => ({
     args: {
       ...pageArguments,
       filter: t.arg({ type: scheduleFilter, description: 'Narrows the list.' }),
-      ...orderBy,
+      ...order,
     },
-    resolve: (_, { filter, orderBy: order, ...window }, call) => pageSchedules(call, window, filter, order?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageSchedules(call, window, filter, order),
   }),
 }))
 
 type SchedulesGiven = Parameters<typeof pageSchedules>[1] & OrderGiven
-const schedulesOf = listOfOrganizations((call, { orderBy: order, ...window }: SchedulesGiven) =>
-  pageSchedules(call, window, null, order?.direction),
+const schedulesOf = listOfOrganizations((call, { order, ...window }: SchedulesGiven) =>
+  pageSchedules(call, window, null, order),
 )
 builder.objectField(organizationType, 'schedules', (t) =>
   t.field({
     type: scheduleConnection,
     nullable: true,
     description: 'The caller’s schedules in it, newest first. Not available to API keys.',
-    args: { ...pageArguments, ...orderBy },
+    args: { ...pageArguments, ...order },
     resolve: ({ id }, given, call) => schedulesOf(call, id, given),
   }),
 )
 
 type OfEachGiven = SchedulesGiven & { organizationId: string }
-const schedulesOfAgent = pagesOfEach((call, ids, { organizationId, orderBy: order, ...window }: OfEachGiven) =>
-  pageSchedulesOfEach(callIn(call, { id: organizationId }), 'agent', ids, window, order?.direction),
+const schedulesOfAgent = pagesOfEach((call, ids, { organizationId, order, ...window }: OfEachGiven) =>
+  pageSchedulesOfEach(callIn(call, { id: organizationId }), 'agent', ids, window, order),
 )
 builder.objectField(agentType, 'schedules', (t) =>
   t.field({
     type: scheduleConnection,
     nullable: true,
     description: 'The caller’s schedules that start it, newest first. Not available to API keys.',
-    args: { ...pageArguments, ...orderBy },
+    args: { ...pageArguments, ...order },
     resolve: ({ id, organizationId }, given, call) => schedulesOfAgent(call, id, { ...given, organizationId }),
   }),
 )
 
-const schedulesOfDeployment = pagesOfEach((call, ids, { organizationId, orderBy: order, ...window }: OfEachGiven) =>
-  pageSchedulesOfEach(callIn(call, { id: organizationId }), 'deployment', ids, window, order?.direction),
+const schedulesOfDeployment = pagesOfEach((call, ids, { organizationId, order, ...window }: OfEachGiven) =>
+  pageSchedulesOfEach(callIn(call, { id: organizationId }), 'deployment', ids, window, order),
 )
 builder.objectField(deploymentType, 'schedules', (t) =>
   t.field({
     type: scheduleConnection,
     nullable: true,
     description: 'The schedules that run it, newest first.',
-    args: { ...pageArguments, ...orderBy },
+    args: { ...pageArguments, ...order },
     resolve: ({ id, organizationId }, given, call) => schedulesOfDeployment(call, id, { ...given, organizationId }),
   }),
 )

@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { readInTurn } from '../large-reads.ts'
-import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { connectionOf, oldestFirst, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { callIn } from '../identity/organizations.ts'
 import { wiredInput } from '../mutations.ts'
@@ -28,18 +28,17 @@ const eventFilter = builder.inputType('SessionEventFilter', {
   }),
 })
 const eventConnection = connectionOf('SessionEvent', sessionEvent)
-const eventOrder = orderOf('SessionEvent')
 const sessionIdArgument = { required: true, description: 'The session.' } as const
 const listDescription = `oldest first by default; a page has at most ${limits.eventPageBytes / 1024 ** 2} MiB of events. Errors: NOT_FOUND, INVALID_REQUEST.`
 
 type EventsGiven = Parameters<typeof pageEventsOfEach>[2] &
   OrderGiven &
   Pick<LogReading, 'filter'> & { organizationId: string }
-const eventsOf = pagesOfEach((call, sessionIds, { organizationId, filter, orderBy, ...window }: EventsGiven, info) =>
+const eventsOf = pagesOfEach((call, sessionIds, { organizationId, filter, order, ...window }: EventsGiven, info) =>
   readInTurn(call, info, (bytesMax) =>
     pageEventsOfEach(callIn(call, { id: organizationId }), sessionIds, window, {
       filter,
-      direction: orderBy?.direction,
+      direction: order,
       bytesMax,
     }),
   ),
@@ -52,7 +51,7 @@ builder.objectField(sessionType, 'events', (t) =>
     args: {
       ...pageArgumentsUpTo(limits.eventListMax),
       filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
-      orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
+      order: t.arg(oldestFirst),
     },
     resolve: ({ id, organizationId }, given, call, info) => eventsOf(call, id, { ...given, organizationId }, info),
   }),
@@ -66,12 +65,10 @@ builder.queryFields((t) => ({
       sessionId: t.arg.id(sessionIdArgument),
       ...pageArgumentsUpTo(limits.eventListMax),
       filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
-      orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
+      order: t.arg(oldestFirst),
     },
-    resolve: (_, { sessionId, filter, orderBy, ...window }, call, info) =>
-      readInTurn(call, info, (bytesMax) =>
-        pageEvents(call, sessionId, window, { filter, direction: orderBy?.direction, bytesMax }),
-      ),
+    resolve: (_, { sessionId, filter, order, ...window }, call, info) =>
+      readInTurn(call, info, (bytesMax) => pageEvents(call, sessionId, window, { filter, direction: order, bytesMax })),
   }),
 }))
 

@@ -2,7 +2,7 @@
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, oldestFirst, pageArguments } from '../pages.ts'
 import { rowsOfEach } from '../rows-of-each.ts'
 import { always } from '../words.ts'
 import { fileType } from './files.ts'
@@ -111,10 +111,9 @@ builder.queryFields((t) => ({
     args: {
       sessionId: t.arg.id(sessionId),
       ...pageArguments,
-      orderBy: t.arg({ type: orderOf('SessionResource'), description: 'Oldest first by default.' }),
+      order: t.arg(oldestFirst),
     },
-    resolve: (_, { sessionId: session, orderBy, ...window }, call) =>
-      pageSessionResources(call, session, window, orderBy?.direction),
+    resolve: (_, { sessionId: session, order, ...window }, call) => pageSessionResources(call, session, window, order),
   }),
 }))
 

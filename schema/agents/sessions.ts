@@ -7,7 +7,7 @@ import { enumOf } from '../enums.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { agentType } from './agents.ts'
 import { environmentType } from './environments.ts'
@@ -154,20 +154,18 @@ const sessionFilter = builder.inputType('SessionFilter', {
 
 /** A page of sessions. */
 export const sessionConnection = connectionOf('Session', sessionType)
-/** The order of sessions. */
-export const sessionOrder = orderOf('Session')
 const sessionArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: sessionFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: sessionOrder, description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 type SessionsGiven = Parameters<typeof pageSessions>[1] &
   OrderGiven &
   Pick<SessionReading, 'columns'> & { filter?: Parameters<typeof pageSessions>[2] }
-const readSessions = (call: Context, { filter, orderBy, columns, ...window }: SessionsGiven) =>
-  pageSessions(call, window, filter, { direction: orderBy?.direction, columns })
+const readSessions = (call: Context, { filter, order, columns, ...window }: SessionsGiven) =>
+  pageSessions(call, window, filter, { direction: order, columns })
 const sessionsOfOrganization = listOfOrganizations(readSessions)
 builder.objectField(organizationType, 'sessions', (t) =>
   t.field({

@@ -5,7 +5,7 @@ import { enumOf } from '../enums.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'
 import type { PageWindow } from '#src/platform/pages.ts'
@@ -117,13 +117,13 @@ const skillArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: skillFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Skill'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 const versionArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    orderBy: t.field({ type: orderOf('SkillVersion'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 const skillIfGiven = { description: 'Its skill. If given, a version of another skill is not found.' }
@@ -140,7 +140,7 @@ builder.queryFields((t) => ({
     type: skillConnection,
     description: 'The caller’s skills, newest first.',
     args: skillArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageSkills(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageSkills(call, window, filter, order),
   }),
   skillVersion: t.field({
     type: skillVersionType,
@@ -152,13 +152,13 @@ builder.queryFields((t) => ({
     type: versionConnection,
     description: 'A skill’s versions, newest first. Errors: NOT_FOUND.',
     args: { ...ofSkill, ...versionArguments },
-    resolve: (_, { skillId, orderBy, ...window }, call) => pageSkillVersions(call, skillId, window, orderBy?.direction),
+    resolve: (_, { skillId, order, ...window }, call) => pageSkillVersions(call, skillId, window, order),
   }),
 }))
 
 type SkillsGiven = PageWindow & OrderGiven & { filter?: Parameters<typeof pageSkills>[2] }
-const skillsOf = listOfOrganizations((call, { filter, orderBy, ...window }: SkillsGiven) =>
-  pageSkills(call, window, filter, orderBy?.direction),
+const skillsOf = listOfOrganizations((call, { filter, order, ...window }: SkillsGiven) =>
+  pageSkills(call, window, filter, order),
 )
 builder.objectField(organizationType, 'skills', (t) =>
   t.field({
@@ -169,8 +169,8 @@ builder.objectField(organizationType, 'skills', (t) =>
     resolve: ({ id }, given, call) => skillsOf(call, id, given),
   }),
 )
-const versionsOf = pagesOfEach((call, ids, { orderBy, ...window }: PageWindow & OrderGiven) =>
-  pageSkillVersionsOfEach(call, ids, window, orderBy?.direction),
+const versionsOf = pagesOfEach((call, ids, { order, ...window }: PageWindow & OrderGiven) =>
+  pageSkillVersionsOfEach(call, ids, window, order),
 )
 builder.objectField(skillType, 'versions', (t) =>
   t.field({

@@ -6,7 +6,7 @@ import { listOfOrganizations, organizationType } from '../identity/organizations
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'
 import { agentType } from './agents.ts'
@@ -155,7 +155,7 @@ const triggerArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: triggerFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Trigger'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -170,13 +170,13 @@ builder.queryFields((t) => ({
     type: triggerConnection,
     description: 'The caller’s triggers, newest first.',
     args: triggerArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageTriggers(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageTriggers(call, window, filter, order),
   }),
 }))
 
 type TriggersGiven = Parameters<typeof pageTriggers>[1] & OrderGiven & { filter?: Parameters<typeof pageTriggers>[2] }
-const triggersOf = listOfOrganizations((call, { filter, orderBy, ...window }: TriggersGiven) =>
-  pageTriggers(call, window, filter, orderBy?.direction),
+const triggersOf = listOfOrganizations((call, { filter, order, ...window }: TriggersGiven) =>
+  pageTriggers(call, window, filter, order),
 )
 builder.objectField(organizationType, 'triggers', (t) =>
   t.field({

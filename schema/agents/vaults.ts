@@ -7,7 +7,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followVault, type VaultEvent, type VaultEventType } from '#src/resources/agents/vaults/events.ts'
 import {
@@ -96,7 +96,7 @@ const vaultArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: vaultFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Vault'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -111,13 +111,13 @@ builder.queryFields((t) => ({
     type: vaultConnection,
     description: 'The caller’s vaults, newest first.',
     args: vaultArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageVaults(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageVaults(call, window, filter, order),
   }),
 }))
 
 type VaultsGiven = Parameters<typeof pageVaults>[1] & OrderGiven & { filter?: Parameters<typeof pageVaults>[2] }
-const vaultsOf = listOfOrganizations((call, { filter, orderBy, ...window }: VaultsGiven) =>
-  pageVaults(call, window, filter, orderBy?.direction),
+const vaultsOf = listOfOrganizations((call, { filter, order, ...window }: VaultsGiven) =>
+  pageVaults(call, window, filter, order),
 )
 builder.objectField(organizationType, 'vaults', (t) =>
   t.field({

@@ -4,7 +4,7 @@ import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import {
   createBackupSchedule,
@@ -97,8 +97,8 @@ builder.queryFields((t) => ({
 }))
 
 type SchedulesGiven = Parameters<typeof pageBackupSchedulesOfEach>[2] & OrderGiven
-const schedulesOf = pagesOfEach((call, ids, { orderBy, ...window }: SchedulesGiven) =>
-  pageBackupSchedulesOfEach(call, ids, window, orderBy?.direction),
+const schedulesOf = pagesOfEach((call, ids, { order, ...window }: SchedulesGiven) =>
+  pageBackupSchedulesOfEach(call, ids, window, order),
 )
 
 builder.objectField(databaseType, 'backupSchedules', (t) =>
@@ -109,7 +109,7 @@ builder.objectField(databaseType, 'backupSchedules', (t) =>
     args: {
       ...pageArguments,
       ...builder.args((arg) => ({
-        orderBy: arg.field({ type: orderOf('BackupSchedule'), description: 'Newest first by default.' }),
+        order: arg.field(newestFirst),
       })),
     },
     resolve: ({ id }, given, call) => schedulesOf(call, id, given),

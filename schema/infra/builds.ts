@@ -5,7 +5,7 @@ import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { followBuild } from '#src/resources/infra/builds/events.ts'
@@ -184,7 +184,7 @@ const buildArguments = {
   ...builder.args((t) => ({
     offset: t.int({ description: 'How many to skip.', ...forRest }),
     filter: t.field({ type: buildFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Build'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -199,12 +199,12 @@ builder.queryFields((t) => ({
     type: buildConnection,
     description: 'The active organization’s builds, newest first.',
     args: buildArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageBuilds(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageBuilds(call, window, filter, order),
   }),
 }))
 type BuildsGiven = Parameters<typeof pageBuilds>[1] & OrderGiven & { filter?: Parameters<typeof pageBuilds>[2] }
-const buildsOf = listOfOrganizations((call, { filter, orderBy, ...window }: BuildsGiven) =>
-  pageBuilds(call, window, filter, orderBy?.direction),
+const buildsOf = listOfOrganizations((call, { filter, order, ...window }: BuildsGiven) =>
+  pageBuilds(call, window, filter, order),
 )
 builder.objectField(organizationType, 'builds', (t) =>
   t.field({

@@ -5,7 +5,7 @@ import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { deletionWithMessage, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -191,8 +191,8 @@ builder.queryFields((t) => ({
 }))
 
 type BackupsGiven = Parameters<typeof pageBackupsOfEach>[2] & OrderGiven & { filter: BackupFilter | null }
-const backupsOf = pagesOfEach((call, ids, { filter, orderBy, ...window }: BackupsGiven) =>
-  pageBackupsOfEach(call, ids, window, { filter, direction: orderBy?.direction }),
+const backupsOf = pagesOfEach((call, ids, { filter, order, ...window }: BackupsGiven) =>
+  pageBackupsOfEach(call, ids, window, { filter, direction: order }),
 )
 
 builder.objectFields(databaseType, (t) => ({
@@ -212,13 +212,13 @@ builder.objectFields(databaseType, (t) => ({
       ...builder.args((arg) => ({
         offset: arg.int({ description: 'How many to skip.', ...forRest }),
         filter: arg.field({ type: backupFilter, description: 'Narrows the list.' }),
-        orderBy: arg.field({ type: orderOf('Backup'), description: 'Newest first by default.' }),
+        order: arg.field(newestFirst),
       })),
     },
-    resolve: ({ id }, { offset, filter, orderBy, ...window }, call) =>
+    resolve: ({ id }, { offset, filter, order, ...window }, call) =>
       offset
-        ? pageBackups(call, id, { ...window, offset }, { filter: filter ?? null, direction: orderBy?.direction })
-        : backupsOf(call, id, { ...window, filter: filter ?? null, orderBy: orderBy ?? null }),
+        ? pageBackups(call, id, { ...window, offset }, { filter: filter ?? null, direction: order })
+        : backupsOf(call, id, { ...window, filter: filter ?? null, order }),
   }),
 }))
 

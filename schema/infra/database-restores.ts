@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { createRestore, findRestores, getRestore, pageRestoresOfEach } from '#src/resources/infra/database-restores.ts'
@@ -149,8 +149,8 @@ builder.queryFields((t) => ({
 }))
 
 type RestoresGiven = Parameters<typeof pageRestoresOfEach>[2] & OrderGiven
-const restoresOf = pagesOfEach((call, ids, { orderBy, ...window }: RestoresGiven) =>
-  pageRestoresOfEach(call, ids, window, orderBy?.direction),
+const restoresOf = pagesOfEach((call, ids, { order, ...window }: RestoresGiven) =>
+  pageRestoresOfEach(call, ids, window, order),
 )
 
 builder.objectField(databaseType, 'restores', (t) =>
@@ -161,7 +161,7 @@ builder.objectField(databaseType, 'restores', (t) =>
     args: {
       ...pageArguments,
       ...builder.args((arg) => ({
-        orderBy: arg.field({ type: orderOf('DatabaseRestore'), description: 'Newest first by default.' }),
+        order: arg.field(newestFirst),
       })),
     },
     resolve: ({ id }, given, call) => restoresOf(call, id, given),

@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, pageArgumentsUpTo } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { rowsOfEach } from '../rows-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -158,10 +158,9 @@ const databaseFilter = builder.inputType('DatabaseFilter', {
     projectId: t.id({ description: 'Only those of this project.' }),
   }),
 })
-const databaseOrder = orderOf('Database')
 const listArguments = builder.args((t) => ({
   filter: t.field({ type: databaseFilter, description: 'Narrows the list.' }),
-  orderBy: t.field({ type: databaseOrder, description: 'Newest first by default.' }),
+  order: t.field(newestFirst),
 }))
 const databaseArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
@@ -170,14 +169,14 @@ const databaseArguments = {
     offset: t.int({ description: 'How many to skip.', ...forRest }),
   })),
 }
-type OrderAndFilter = { filter?: DatabaseFilter | null; orderBy?: { direction: 'asc' | 'desc' } | null }
+type OrderAndFilter = OrderGiven & { filter?: DatabaseFilter | null }
 type DatabasesGiven = Parameters<typeof pageDatabases>[1] & OrderAndFilter
-const databasesOf = listOfOrganizations((call, { filter, orderBy, ...window }: DatabasesGiven) =>
-  pageDatabases(call, window, filter, orderBy?.direction),
+const databasesOf = listOfOrganizations((call, { filter, order, ...window }: DatabasesGiven) =>
+  pageDatabases(call, window, filter, order),
 )
 type OfEachGiven = Parameters<typeof pageDatabasesOfEach>[2] & OrderAndFilter & { organizationId: string }
-const databasesOfProjects = pagesOfEach((call, ids, { organizationId, filter, orderBy, ...window }: OfEachGiven) =>
-  pageDatabasesOfEach(callIn(call, { id: organizationId }), ids, window, filter, orderBy?.direction),
+const databasesOfProjects = pagesOfEach((call, ids, { organizationId, filter, order, ...window }: OfEachGiven) =>
+  pageDatabasesOfEach(callIn(call, { id: organizationId }), ids, window, filter, order),
 )
 
 builder.queryFields((t) => ({
@@ -194,8 +193,8 @@ builder.queryFields((t) => ({
       organizationId: t.arg.id({ description: 'As a check: the active organization. Any other is an error.' }),
       ...databaseArguments,
     },
-    resolve: (_, { organizationId, filter, orderBy, ...window }, call) =>
-      pageDatabases(call, window, filter, orderBy?.direction, organizationId),
+    resolve: (_, { organizationId, filter, order, ...window }, call) =>
+      pageDatabases(call, window, filter, order, organizationId),
   }),
 }))
 builder.objectField(organizationType, 'databases', (t) =>

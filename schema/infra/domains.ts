@@ -5,7 +5,7 @@ import { listOfOrganizations, organizationType } from '../identity/organizations
 import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
-import { connectionOf, orderOf, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { instructionsFor, recordsOf, txtNameOf, txtValueOf } from '#src/resources/infra/domains/records.ts'
@@ -204,7 +204,7 @@ const domainFilter = builder.inputType('DomainFilter', {
 })
 const listArguments = builder.args((t) => ({
   filter: t.field({ type: domainFilter, description: 'Narrows the list.' }),
-  orderBy: t.field({ type: orderOf('Domain'), description: 'Newest first by default.' }),
+  order: t.field(newestFirst),
 }))
 const domainArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
@@ -224,12 +224,12 @@ builder.queryFields((t) => ({
     type: domainConnection,
     description: 'The active organization’s domains, newest first.',
     args: domainArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageDomains(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageDomains(call, window, filter, order),
   }),
 }))
 type DomainsGiven = Parameters<typeof pageDomains>[1] & OrderGiven & { filter?: Parameters<typeof pageDomains>[2] }
-const domainsOf = listOfOrganizations((call, { filter, orderBy, ...window }: DomainsGiven) =>
-  pageDomains(call, window, filter, orderBy?.direction),
+const domainsOf = listOfOrganizations((call, { filter, order, ...window }: DomainsGiven) =>
+  pageDomains(call, window, filter, order),
 )
 builder.objectField(organizationType, 'domains', (t) =>
   t.field({
@@ -243,8 +243,8 @@ builder.objectField(organizationType, 'domains', (t) =>
 
 type OfTargetGiven = Parameters<typeof pageDomainsOfEach>[2] &
   OrderGiven & { filter?: Parameters<typeof pageDomains>[2] }
-const domainsOfVms = pagesOfEach((call, ids, { filter, orderBy, ...window }: OfTargetGiven) =>
-  pageDomainsOfEach(call, ids, window, filter, orderBy?.direction),
+const domainsOfVms = pagesOfEach((call, ids, { filter, order, ...window }: OfTargetGiven) =>
+  pageDomainsOfEach(call, ids, window, filter, order),
 )
 builder.objectField(vmType, 'domains', (t) =>
   t.field({
@@ -256,8 +256,8 @@ builder.objectField(vmType, 'domains', (t) =>
   }),
 )
 
-const domainsOfFunctions = pagesOfEach((call, ids, { filter, orderBy, ...window }: OfTargetGiven) =>
-  pageDomainsOfFunctions(call, ids, window, filter, orderBy?.direction),
+const domainsOfFunctions = pagesOfEach((call, ids, { filter, order, ...window }: OfTargetGiven) =>
+  pageDomainsOfFunctions(call, ids, window, filter, order),
 )
 builder.objectField(functionType, 'domains', (t) =>
   t.field({

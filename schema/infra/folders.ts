@@ -2,7 +2,7 @@
 import { builder } from '../builder.ts'
 import { deletionOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deleteFolder, findFolders, pageFolders } from '#src/resources/infra/folders.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
@@ -47,7 +47,7 @@ builder.objectType(folderType, {
 const folderConnection = connectionOf('Folder', folderType)
 const folderArguments = {
   ...pageArguments,
-  ...builder.args((t) => ({ orderBy: t.field({ type: orderOf('Folder'), description: 'Newest first by default.' }) })),
+  ...builder.args((t) => ({ order: t.field(newestFirst) })),
 }
 
 builder.queryFields((t) => ({
@@ -55,13 +55,11 @@ builder.queryFields((t) => ({
     type: folderConnection,
     description: 'The active organization’s workspace folders, newest first.',
     args: folderArguments,
-    resolve: (_, { orderBy, ...window }, call) => pageFolders(call, window, orderBy?.direction),
+    resolve: (_, { order, ...window }, call) => pageFolders(call, window, order),
   }),
 }))
 type FoldersGiven = Parameters<typeof pageFolders>[1] & OrderGiven
-const foldersOf = listOfOrganizations((call, { orderBy, ...window }: FoldersGiven) =>
-  pageFolders(call, window, orderBy?.direction),
-)
+const foldersOf = listOfOrganizations((call, { order, ...window }: FoldersGiven) => pageFolders(call, window, order))
 builder.objectField(organizationType, 'folders', (t) =>
   t.field({
     type: folderConnection,

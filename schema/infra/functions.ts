@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { readInTurn } from '../large-reads.ts'
 import type { FunctionStatus } from '#src/resources/infra/functions/rows.ts'
 import type { FunctionVariable } from '#src/resources/infra/functions/variables.ts'
@@ -162,12 +162,12 @@ const functionArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: functionFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('Function'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 type FunctionsGiven = Parameters<typeof pageFunctions>[1] & OrderGiven & { filter?: FunctionFilter | null }
-const functionsOf = listOfOrganizations((call, { filter, orderBy, ...window }: FunctionsGiven) =>
-  pageFunctions(call, window, filter, orderBy?.direction),
+const functionsOf = listOfOrganizations((call, { filter, order, ...window }: FunctionsGiven) =>
+  pageFunctions(call, window, filter, order),
 )
 
 builder.queryFields((t) => ({
@@ -181,7 +181,7 @@ builder.queryFields((t) => ({
     type: functionConnection,
     description: 'The active organization’s functions, newest first.',
     args: functionArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageFunctions(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageFunctions(call, window, filter, order),
   }),
 }))
 builder.objectField(organizationType, 'functions', (t) =>

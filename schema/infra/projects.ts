@@ -3,7 +3,7 @@ import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import {
   createProject,
   deleteProject,
@@ -41,12 +41,10 @@ builder.objectType(projectType, {
 const projectConnection = connectionOf('Project', projectType)
 const projectArguments = {
   ...pageArguments,
-  ...builder.args((t) => ({ orderBy: t.field({ type: orderOf('Project'), description: 'Newest first by default.' }) })),
+  ...builder.args((t) => ({ order: t.field(newestFirst) })),
 }
 type ProjectsGiven = Parameters<typeof pageProjects>[1] & OrderGiven
-const projectsOf = listOfOrganizations((call, { orderBy, ...window }: ProjectsGiven) =>
-  pageProjects(call, window, orderBy?.direction),
-)
+const projectsOf = listOfOrganizations((call, { order, ...window }: ProjectsGiven) => pageProjects(call, window, order))
 
 builder.queryFields((t) => ({
   project: t.field({
@@ -59,7 +57,7 @@ builder.queryFields((t) => ({
     type: projectConnection,
     description: 'The active organization’s projects, newest first.',
     args: projectArguments,
-    resolve: (_, { orderBy, ...window }, call) => pageProjects(call, window, orderBy?.direction),
+    resolve: (_, { order, ...window }, call) => pageProjects(call, window, order),
   }),
 }))
 builder.objectField(organizationType, 'projects', (t) =>

@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { deletionOf, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import { previewUrl, previewUrlOf } from '#src/resources/infra/proxies/previews.ts'
@@ -79,7 +79,7 @@ builder.objectType(proxyType, {
 
 const proxyConnection = connectionOf('Proxy', proxyType)
 const orderArguments = builder.args((t) => ({
-  orderBy: t.field({ type: orderOf('Proxy'), description: 'Newest first by default.' }),
+  order: t.field(newestFirst),
 }))
 const proxyFilter = builder.inputType('ProxyFilter', {
   description: 'Narrows a list of proxy entries.',
@@ -91,8 +91,8 @@ const listArguments = {
   ...builder.args((t) => ({ filter: t.field({ type: proxyFilter, description: 'Narrows the list.' }) })),
 }
 type ProxiesGiven = Parameters<typeof pageProxies>[1] & OrderGiven & { filter?: Parameters<typeof pageProxies>[2] }
-const proxiesOf = listOfOrganizations((call, { filter, orderBy, ...window }: ProxiesGiven) =>
-  pageProxies(call, window, filter, orderBy?.direction),
+const proxiesOf = listOfOrganizations((call, { filter, order, ...window }: ProxiesGiven) =>
+  pageProxies(call, window, filter, order),
 )
 
 builder.queryFields((t) => ({
@@ -106,7 +106,7 @@ builder.queryFields((t) => ({
     type: proxyConnection,
     description: 'The active organization’s proxy entries, newest first.',
     args: listArguments,
-    resolve: (_, { filter, orderBy, ...window }, call) => pageProxies(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageProxies(call, window, filter, order),
   }),
 }))
 builder.objectField(organizationType, 'proxies', (t) =>
@@ -120,8 +120,8 @@ builder.objectField(organizationType, 'proxies', (t) =>
 )
 
 type OfVmGiven = Parameters<typeof pageProxiesOfEach>[2] & OrderGiven
-const proxiesOfVms = pagesOfEach((call, ids, { orderBy, ...window }: OfVmGiven) =>
-  pageProxiesOfEach(call, ids, window, orderBy?.direction),
+const proxiesOfVms = pagesOfEach((call, ids, { order, ...window }: OfVmGiven) =>
+  pageProxiesOfEach(call, ids, window, order),
 )
 builder.objectField(vmType, 'proxies', (t) =>
   t.field({

@@ -4,7 +4,7 @@ import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -176,23 +176,22 @@ const vmFilter = builder.inputType('VmFilter', {
   description: 'Narrows a list of VMs.',
   fields: (t) => ({ statuses: t.field({ type: [vmStatus], description: 'Only those with one of these statuses.' }) }),
 })
-const vmOrder = orderOf('Vm')
 const vmArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
   ...builder.args((t) => ({
     offset: t.int({ description: 'How many to skip.', ...forRest }),
     filter: t.field({ type: vmFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: vmOrder, description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
-type VmArguments = Parameters<typeof pageVms>[1] & {
-  filter?: Parameters<typeof pageVms>[2]
-  orderBy?: { direction: 'asc' | 'desc' } | null
-  columns?: readonly string[] | undefined
-}
+type VmArguments = OrderGiven &
+  Parameters<typeof pageVms>[1] & {
+    filter?: Parameters<typeof pageVms>[2]
+    columns?: readonly string[] | undefined
+  }
 
-async function readVms(call: Context, { filter, orderBy, columns, ...window }: VmArguments) {
-  return pageVms(call, window, filter, { direction: orderBy?.direction, columns })
+async function readVms(call: Context, { filter, order, columns, ...window }: VmArguments) {
+  return pageVms(call, window, filter, { direction: order, columns })
 }
 const vmsOf = listOfOrganizations(readVms)
 
@@ -226,8 +225,8 @@ builder.objectField(organizationType, 'vms', (t) =>
   }),
 )
 
-const vmsOfProjects = pagesOfEach((call, ids, { organizationId, orderBy, ...window }: OfEachGiven) =>
-  pageVmsOfEach(callIn(call, { id: organizationId }), ids, window, orderBy?.direction),
+const vmsOfProjects = pagesOfEach((call, ids, { organizationId, order, ...window }: OfEachGiven) =>
+  pageVmsOfEach(callIn(call, { id: organizationId }), ids, window, order),
 )
 type OfEachGiven = Parameters<typeof pageVmsOfEach>[2] & OrderGiven & { organizationId: string }
 builder.objectField(projectType, 'vms', (t) =>
@@ -237,7 +236,7 @@ builder.objectField(projectType, 'vms', (t) =>
     description: 'Its VMs that you may see, newest first.',
     args: {
       ...pageArguments,
-      orderBy: t.arg({ type: vmOrder, description: 'Newest first by default.' }),
+      order: t.arg(newestFirst),
     },
     resolve: ({ id, organizationId }, given, call) => vmsOfProjects(call, id, { ...given, organizationId }),
   }),

@@ -7,7 +7,7 @@ import { listOfOrganizations, organizationType } from '../identity/organizations
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import { webhookEventTypes } from '#src/resources/infra/webhooks/event-types.ts'
@@ -99,7 +99,7 @@ const endpointConnection = connectionOf('WebhookEndpoint', endpointType)
 const endpointArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    orderBy: t.field({ type: orderOf('WebhookEndpoint'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -114,13 +114,13 @@ builder.queryFields((t) => ({
     type: endpointConnection,
     description: 'The organization’s webhook endpoints, newest first. Requires the admin role.',
     args: endpointArguments,
-    resolve: (_, { orderBy, ...window }, call) => pageWebhookEndpoints(call, window, orderBy?.direction),
+    resolve: (_, { order, ...window }, call) => pageWebhookEndpoints(call, window, order),
   }),
 }))
 
 type EndpointsGiven = Parameters<typeof pageWebhookEndpoints>[1] & OrderGiven
-const endpointsOf = listOfOrganizations((call, { orderBy, ...window }: EndpointsGiven) =>
-  pageWebhookEndpoints(call, window, orderBy?.direction),
+const endpointsOf = listOfOrganizations((call, { order, ...window }: EndpointsGiven) =>
+  pageWebhookEndpoints(call, window, order),
 )
 builder.objectField(organizationType, 'webhookEndpoints', (t) =>
   t.field({

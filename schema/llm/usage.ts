@@ -5,7 +5,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { RequestRoute, RequestStatus } from '#src/resources/llm/billing.ts'
 import {
@@ -208,7 +208,7 @@ const requestArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: requestFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('InferenceRequest'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -223,14 +223,14 @@ builder.queryFields((t) => ({
     type: requestConnection,
     description: 'The organization’s requests to models, newest first. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: { ...organizationArguments, ...requestArguments },
-    resolve: (_, { organizationId, filter, orderBy, ...window }, call) =>
-      pageRequests(call, organizationId, window, filter, orderBy?.direction),
+    resolve: (_, { organizationId, filter, order, ...window }, call) =>
+      pageRequests(call, organizationId, window, filter, order),
   }),
 }))
 
 type RequestsGiven = Parameters<typeof pageRequests>[2] & OrderGiven & { filter?: Parameters<typeof pageRequests>[3] }
-const requestsOf = listOfOrganizations((call, { filter, orderBy, ...window }: RequestsGiven, organizationId) =>
-  pageRequests(call, encodeId('organization', organizationId), window, filter, orderBy?.direction),
+const requestsOf = listOfOrganizations((call, { filter, order, ...window }: RequestsGiven, organizationId) =>
+  pageRequests(call, encodeId('organization', organizationId), window, filter, order),
 )
 
 builder.objectFields(organizationType, (t) => ({

@@ -172,7 +172,9 @@ describe('GraphQL in a document', () => {
     const isSql = /^(?:select|insert|update|delete|create) /i // what POST /sql takes
     const operations = [...blocks('graphql'), ...inShell.filter(({ text }) => !isSql.test(text))]
     const problems = operations.flatMap(({ path, text }) =>
-      validate(schema, parse(text), [...specifiedRules, NoDeprecatedCustomRule]).map(({ message }) => `${path}: ${message}`),
+      validate(schema, parse(text), [...specifiedRules, NoDeprecatedCustomRule]).map(
+        ({ message }) => `${path}: ${message}`,
+      ),
     )
     expect(problems).toEqual([])
   })

@@ -55,17 +55,17 @@ test('an object beside an id may be null: it may be deleted, or not the callerâ€
   expect(wrong.map(({ at }) => at)).toEqual([])
 })
 
-test('every connection pages both ways, and takes a filter and an order as inputs of its own', () => {
+test('every connection pages both ways, and takes a filter as an input of its own and an order as a direction', () => {
   const wrong = objectFields
     .filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'))
     .flatMap(({ at, field }) => {
       const given = new Map(field.args.map((argument) => [argument.name, String(argument.type)]))
       const missing = ['first', 'after', 'last', 'before'].filter((name) => !given.has(name))
-      const [filter, order] = [given.get('filter'), given.get('orderBy')]
+      const [filter, order] = [given.get('filter'), given.get('order')]
       return [
         ...missing.map((name) => `${at} has no ${name}`),
         ...(filter === undefined || /^[A-Z]\w*Filter$/.test(filter) ? [] : [`${at} filters by ${filter}`]),
-        ...(order === undefined || /^[A-Z]\w*Order$/.test(order) ? [] : [`${at} orders by ${order}`]),
+        ...(order === undefined || order === 'OrderDirection!' ? [] : [`${at} orders by ${order}`]),
       ]
     })
   expect(wrong).toEqual([])

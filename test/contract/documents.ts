@@ -4,6 +4,7 @@ import {
   isCompositeType,
   isInterfaceType,
   isObjectType,
+  isRequiredArgument,
   isUnionType,
   type GraphQLField,
   type GraphQLNamedType,
@@ -63,7 +64,7 @@ function selectionOf(type: GraphQLNamedType, depth: number, insideNode = false):
 function isSelected(field: GraphQLField<unknown, unknown>, depth: number, isInside: boolean): boolean {
   const type = getNamedType(field.type)
   if (field.deprecationReason) return false
-  if (field.args.some((argument) => argument.type.toString().endsWith('!'))) return false
+  if (field.args.some(isRequiredArgument)) return false
   if (isInside && (isNode(type) || type.name.endsWith('Connection'))) return false
   return depth < deepest || !(isObjectType(type) || isInterfaceType(type) || isUnionType(type))
 }

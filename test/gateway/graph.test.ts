@@ -157,7 +157,7 @@ describe('an organization', () => {
       agents(first: 3) { nodes { id owner { id } versions { totalCount } sessions(first: 3) { nodes { id } } } }
       environments(first: 3) { nodes { id organization { id } vm { id } sessions(first: 3) { nodes { id } totalCount } } }
       vaults(first: 3) { nodes { id credentials(first: 3) { nodes { id } } } }
-      sessions(first: 3, filter: {statuses: [IDLE]}, orderBy: {field: CREATED_AT, direction: ASC}) { nodes { id agent { id } environment { id } events(first: 3) { nodes { id } } } } } }`
+      sessions(first: 3, filter: {statuses: [IDLE]}, order: ASC) { nodes { id agent { id } environment { id } events(first: 3) { nodes { id } } } } } }`
     const [owner, mine] = [{ id: userOf(callers.owner) }, { nodes: [{ id: target.session }] }]
     for (const token of [callers.owner, await berth.token('alice', 'second', 'owner')])
       expect(await ask(asked, token, { id: target.organization })).toEqual({
@@ -330,9 +330,7 @@ describe('a cursor', () => {
     expect((await read(`first: 2, after: "${ids[1]}"`)).nodes.map(({ id }) => id)).toEqual(ids.slice(2, 4))
     expect((await read(`last: 2, before: "${ids[3]}"`)).nodes.map(({ id }) => id)).toEqual(ids.slice(1, 3))
     expect((await read('last: 2')).nodes.map(({ id }) => id)).toEqual(ids.slice(3))
-    expect((await read('first: 5, orderBy: {field: CREATED_AT, direction: ASC}')).nodes.map(({ id }) => id)).toEqual(
-      ids.toReversed(),
-    )
+    expect((await read('first: 5, order: ASC')).nodes.map(({ id }) => id)).toEqual(ids.toReversed())
     expect((await read('first: 5, filter: {statuses: [ERROR]}')).totalCount).toBe(0)
   })
 })

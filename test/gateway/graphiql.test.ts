@@ -234,7 +234,10 @@ describe('the prepared tabs', () => {
     expect(tabs).toHaveLength(7)
     for (const tab of tabs) {
       const document = parse(tab)
-      expect([tab, validate(schema, document, [...specifiedRules, NoDeprecatedCustomRule]).map((problem) => problem.message)]).toEqual([tab, []])
+      expect([
+        tab,
+        validate(schema, document, [...specifiedRules, NoDeprecatedCustomRule]).map((problem) => problem.message),
+      ]).toEqual([tab, []])
       for (const operation of document.definitions) {
         if (operation.kind !== Kind.OPERATION_DEFINITION) throw new Error('a tab has operations only')
         refuseLarge(measureOperation(schema, document, operation, {}))

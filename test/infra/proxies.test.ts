@@ -468,7 +468,7 @@ test('entries are nodes of the graph: of a VM, an organization, and by filter', 
   const { id } = await open(vm)
   const { body } = await berth.ask(
     `{ node(id: "${id}") { ... on Proxy { serviceName domain path wakeOnRequest previewUrl vm { id proxies { nodes { id } totalCount } } organization { proxies(filter: { vmId: "${vm}" }) { nodes { id } } } createdBy { id } } }
-      proxies(filter: { vmId: "${vm}" }, orderBy: { field: CREATED_AT, direction: ASC }) { nodes { id deploymentType } totalCount } }`,
+      proxies(filter: { vmId: "${vm}" }, order: ASC) { nodes { id deploymentType } totalCount } }`,
     { token },
   )
   expect(body).toMatchObject({

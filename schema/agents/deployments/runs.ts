@@ -4,7 +4,7 @@ import { builder } from '../../builder.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
 import { callIn } from '../../identity/organizations.ts'
 import { linkTo, nodeOf } from '../../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../../pages.ts'
+import { connectionOf, newestFirst, pageArguments } from '../../pages.ts'
 import { pagesOfEach } from '../../pages-of-each.ts'
 import { always } from '../../words.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -81,9 +81,9 @@ builder.queryFields((t) => ({
     args: {
       ...pageArguments,
       filter: t.arg({ type: runFilter, description: 'Narrows the list.' }),
-      orderBy: t.arg({ type: orderOf('DeploymentRun'), description: 'Newest first by default.' }),
+      order: t.arg(newestFirst),
     },
-    resolve: (_, { filter, orderBy, ...window }, call) => pageDeploymentRuns(call, window, filter, orderBy?.direction),
+    resolve: (_, { filter, order, ...window }, call) => pageDeploymentRuns(call, window, filter, order),
   }),
 }))
 

@@ -2,7 +2,7 @@
 import { builder } from '../../builder.ts'
 import { callIn } from '../../identity/organizations.ts'
 import { readInTurn } from '../../large-reads.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../../pages.ts'
+import { connectionOf, oldestFirst, pageArguments, type OrderGiven } from '../../pages.ts'
 import { pagesOfEach } from '../../pages-of-each.ts'
 import { pageMessagesOfEach } from '#src/resources/agents/groups/messages.ts'
 import { pageRunsOfEach, type RunParent } from '#src/resources/agents/groups/runs.ts'
@@ -13,20 +13,19 @@ import './runs.ts'
 
 const messageConnection = connectionOf('GroupMessage', groupMessageType)
 const runConnection = connectionOf('GroupRun', groupRunType)
-const oldestFirst = 'Oldest first by default.'
 
 type MessagesGiven = Parameters<typeof pageMessagesOfEach>[2] & OrderGiven & { organizationId: string }
-const messagesOf = pagesOfEach((call, ids, { organizationId, orderBy, ...window }: MessagesGiven, info) =>
+const messagesOf = pagesOfEach((call, ids, { organizationId, order, ...window }: MessagesGiven, info) =>
   readInTurn(call, info, (bytesMax) =>
-    pageMessagesOfEach(callIn(call, { id: organizationId }), ids, window, { direction: orderBy?.direction, bytesMax }),
+    pageMessagesOfEach(callIn(call, { id: organizationId }), ids, window, { direction: order, bytesMax }),
   ),
 )
 type RunsGiven = Parameters<typeof pageRunsOfEach>[3] & OrderGiven & { organizationId: string }
 const runsOf = (parent: RunParent) =>
-  pagesOfEach((call, ids, { organizationId, orderBy, ...window }: RunsGiven, info) =>
+  pagesOfEach((call, ids, { organizationId, order, ...window }: RunsGiven, info) =>
     readInTurn(call, info, (bytesMax) =>
       pageRunsOfEach(callIn(call, { id: organizationId }), parent, ids, window, {
-        direction: orderBy?.direction,
+        direction: order,
         bytesMax,
       }),
     ),
@@ -38,14 +37,14 @@ builder.objectFields(groupType, (t) => ({
     type: messageConnection,
     nullable: true,
     description: 'Its transcript.',
-    args: { ...pageArguments, orderBy: t.arg({ type: orderOf('GroupMessage'), description: oldestFirst }) },
+    args: { ...pageArguments, order: t.arg(oldestFirst) },
     resolve: ({ id, organizationId }, given, call, info) => messagesOf(call, id, { ...given, organizationId }, info),
   }),
   runs: t.field({
     type: runConnection,
     nullable: true,
     description: 'The runs of its members.',
-    args: { ...pageArguments, orderBy: t.arg({ type: orderOf('GroupRun'), description: oldestFirst }) },
+    args: { ...pageArguments, order: t.arg(oldestFirst) },
     resolve: ({ id, organizationId }, given, call, info) => runsOfGroup(call, id, { ...given, organizationId }, info),
   }),
 }))

@@ -3,7 +3,7 @@ import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
 import { linkTo, nodeOf } from '../../nodes.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../../pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../../pages.ts'
 import { pagesOfEach } from '../../pages-of-each.ts'
 import { always } from '../../words.ts'
 import { callIn } from '../../identity/organizations.ts'
@@ -75,7 +75,7 @@ const runConnection = connectionOf('ScheduleRun', runType)
 const runArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    orderBy: t.field({ type: orderOf('ScheduleRun'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
@@ -84,14 +84,13 @@ builder.queryFields((t) => ({
     type: runConnection,
     description: 'The runs of a schedule, newest first. Errors: NOT_FOUND.',
     args: { scheduleId: t.arg.id({ required: true, description: 'Which schedule.' }), ...runArguments },
-    resolve: (_, { scheduleId, orderBy, ...window }, call) =>
-      pageScheduleRuns(call, scheduleId, window, orderBy?.direction),
+    resolve: (_, { scheduleId, order, ...window }, call) => pageScheduleRuns(call, scheduleId, window, order),
   }),
 }))
 
 type RunsGiven = Parameters<typeof pageScheduleRunsOfEach>[2] & OrderGiven & { organizationId: string }
-const runsOf = pagesOfEach((call, ids, { organizationId, orderBy, ...window }: RunsGiven) =>
-  pageScheduleRunsOfEach(callIn(call, { id: organizationId }), ids, window, orderBy?.direction),
+const runsOf = pagesOfEach((call, ids, { organizationId, order, ...window }: RunsGiven) =>
+  pageScheduleRunsOfEach(callIn(call, { id: organizationId }), ids, window, order),
 )
 builder.objectField(scheduleType, 'runs', (t) =>
   t.field({

@@ -8,7 +8,7 @@ import { listOfOrganizations, organizationType } from '#schema/identity/organiza
 import { actionOn } from '#schema/mutations.ts'
 import { linkTo, nodeOf } from '#schema/nodes.ts'
 import { pagesOfEach } from '#schema/pages-of-each.ts'
-import { connectionOf, orderOf, pageArguments, type OrderGiven } from '#schema/pages.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '#schema/pages.ts'
 import { endpointType, webhookEventType } from '#schema/infra/webhooks.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { webhookLimits } from '#src/platform/limits/webhooks.ts'
@@ -155,20 +155,20 @@ const deliveryArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
     filter: t.field({ type: deliveryFilter, description: 'Narrows the list.' }),
-    orderBy: t.field({ type: orderOf('WebhookDelivery'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 const eventArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    orderBy: t.field({ type: orderOf('WebhookEvent'), description: 'Newest first by default.' }),
+    order: t.field(newestFirst),
   })),
 }
 
 type DeliveriesGiven = PageWindow & OrderGiven & { filter?: DeliveryFilter | null }
 const deliveriesOf = (parent: Parameters<typeof pageDeliveriesOfEach>[1]) =>
-  pagesOfEach((call, ids, { filter, orderBy, ...window }: DeliveriesGiven) =>
-    pageDeliveriesOfEach(call, parent, ids, window, { ...filter, direction: orderBy?.direction }),
+  pagesOfEach((call, ids, { filter, order, ...window }: DeliveriesGiven) =>
+    pageDeliveriesOfEach(call, parent, ids, window, { ...filter, direction: order }),
   )
 const ofEndpoints = deliveriesOf('endpoint')
 const ofEvents = deliveriesOf('event')
@@ -193,8 +193,8 @@ builder.objectField(eventType, 'deliveries', (t) =>
 )
 
 type EventsGiven = PageWindow & OrderGiven
-const eventsOf = listOfOrganizations((call, { orderBy, ...window }: EventsGiven) =>
-  pageWebhookEvents(call, window, orderBy?.direction),
+const eventsOf = listOfOrganizations((call, { order, ...window }: EventsGiven) =>
+  pageWebhookEvents(call, window, order),
 )
 builder.objectField(organizationType, 'webhookEvents', (t) =>
   t.field({
@@ -217,7 +217,7 @@ builder.queryFields((t) => ({
     type: eventConnection,
     description: 'The organization’s events of which an endpoint was told, newest first. Requires the admin role.',
     args: eventArguments,
-    resolve: (_, { orderBy, ...window }, call) => pageWebhookEvents(call, window, orderBy?.direction),
+    resolve: (_, { order, ...window }, call) => pageWebhookEvents(call, window, order),
   }),
   webhookDelivery: t.field({
     type: deliveryType,

@@ -332,7 +332,7 @@ test('in GraphQL they are below their session, with the file as an object', asyn
   )
   expect(added.body).toMatchObject({ data: { addSessionResource: { resource: { mountPath: '/workspace/b' } } } })
   const { body: read } = await berth.ask(
-    `query ($id: ID!) { sessionResources(sessionId: $id, first: 5, orderBy: {field: CREATED_AT, direction: DESC}) { totalCount nodes { mountPath } } }`,
+    `query ($id: ID!) { sessionResources(sessionId: $id, first: 5, order: DESC) { totalCount nodes { mountPath } } }`,
     { token, variables: { id } },
   )
   expect(read.data).toEqual({

@@ -79,6 +79,21 @@ test('an old argument names the same, and only one of both is to be given', asyn
   expect(body.errors?.[0]?.extensions.code).toBe('INVALID_REQUEST')
 })
 
+test('`orderBy` orders a list as `order` does, and its type is that of before', async () => {
+  for (let made = 0; made < 2; made++) await makeTarget(berth, callers.owner, node)
+  const read = async (given: string, variables?: object) => {
+    const asked = `query ${variables ? '($orderBy: VmOrder)' : ''} { vms(first: 9, ${given}) { nodes { id } } }`
+    const { body } = await berth.ask(asked, { token: callers.owner, variables })
+    return (body.data as { vms: { nodes: { id: string }[] } }).vms.nodes.map(({ id }) => id) // as asked
+  }
+  const oldest = await read('order: ASC')
+  expect(oldest).not.toEqual(await read('order: DESC'))
+  expect(await read('orderBy: {field: CREATED_AT, direction: ASC}')).toEqual(oldest)
+  expect(await read('orderBy: null')).toEqual(await read('order: DESC'))
+  const orderBy = { field: 'CREATED_AT', direction: 'ASC' }
+  expect(await read('orderBy: $orderBy', { orderBy })).toEqual(oldest)
+})
+
 describe('an old field', () => {
   test('answers in its own types, which clients have named in their documents', async () => {
     const target = await makeTarget(berth, callers.owner, node)
