@@ -77,7 +77,10 @@ const oldNames: Readonly<Record<string, string>> = {
   'ToolConfig.enabled': 'isEnabled',
   'ToolSetting.enabled': 'isEnabled',
   'Trigger.enabled': 'isEnabled',
+  'UsageSession.costPerHour': 'costPerHourUsd',
+  'UsageSession.totalCostBilled': 'totalCostBilledUsd',
   'Vm.sleeps': 'isAsleep',
+  'VmEnvironmentConfig.vcpu': 'vcpuCount',
   'WebhookEndpoint.enabled': 'isEnabled',
 
   'Mutation.changeRole': 'updateMember',

@@ -6,7 +6,7 @@ const networking = `... on UnrestrictedNetworking { type } ... on LimitedNetwork
   type allowed_hosts: allowedHosts allow_package_managers: allowPackageManagers allow_mcp_servers: allowMcpServers }`
 /** The configuration of an environment's VM as REST shows it. */
 export const environmentConfigFields = `{ ... on SelfHostedEnvironmentConfig { type } ... on VmEnvironmentConfig {
-    type template_id: templateId vcpu memory_mb: memoryMb networking { ${networking} } packages { apt pip npm cargo gem go }
+    type template_id: templateId vcpu: vcpuCount memory_mb: memoryMb networking { ${networking} } packages { apt pip npm cargo gem go }
     git_repos: gitRepos { url branch path } setup_script: setupScript idle_timeout_seconds: idleTimeoutSeconds } }`
 const environment = `id type name description config ${environmentConfigFields}
   metadata scope status status_reason: statusReason vm_id: vmId created_at: createdAt updated_at: updatedAt archived_at: archivedAt`

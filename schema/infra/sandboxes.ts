@@ -49,7 +49,7 @@ mutationOf(
       description: 'Seconds until the VM is deleted: 10 to 86400; 300 by default.',
       extensions: { word: 'ttl' },
     }),
-    templateId: t.string({ description: 'A template’s id or name; `base` by default.' }),
+    templateId: t.id({ description: 'A template’s id or name; `base` by default.' }),
     ...optionFields(t),
   }),
   (call, { timeoutSeconds, ttlSeconds, ...order }) =>

@@ -54,7 +54,7 @@ const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
     }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory in MB.' }),
-    costPerHour: t.field({
+    costPerHourUsd: t.field({
       type: 'Decimal',
       description: 'Price in US dollars per hour, fixed at the start.',
       resolve: (session) => session.costPerHour.toFixed(moneyDecimals),
@@ -62,7 +62,7 @@ const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
     durationMinutes: t.exposeFloat('durationMinutes', {
       description: 'Minutes with two decimals; up to now while it is running.',
     }),
-    totalCostBilled: t.field({
+    totalCostBilledUsd: t.field({
       type: 'Decimal',
       description: 'US dollars; up to now while it is running.',
       resolve: (session) => session.totalCostBilled.toFixed(moneyDecimals),

@@ -25,13 +25,13 @@ mutationOf(
   'Creates a VM and waits up to 30 s until it runs; after that the answer shows it as it is, still `CREATING`. Errors: INVALID_REQUEST, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE.',
   (t) => ({
     name: t.string({ description: '1 to 255 characters; by default `vm-` and six random characters.' }),
-    templateId: t.string({ description: 'A template’s id or name; `base` by default.' }),
-    vmId: t.string({ description: 'An unused id of the form `vm_…`; a new one by default.' }),
+    templateId: t.id({ description: 'A template’s id or name; `base` by default.' }),
+    vmId: t.id({ description: 'An unused id of the form `vm_…`; a new one by default.' }),
     env: t.field({
       type: 'TextMap',
       description: 'Environment variables for its processes; write-only, never shown again.',
     }),
-    folderId: t.string({
+    folderId: t.id({
       description: 'A workspace folder to mount at /home/user/workspace; a new one by default.',
     }),
     skipFolderCreate: t.boolean({

@@ -1,5 +1,5 @@
 /** The names of the graph: one word for one idea, so that who knows one noun can guess the next. Old names are exempt. */
-import { getNamedType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql'
+import { getNamedType, isInputObjectType, isInterfaceType, isObjectType, type GraphQLType } from 'graphql'
 import { expect, test } from 'vitest'
 import { schema } from '#schema/schema.ts'
 
@@ -69,6 +69,42 @@ test('a boolean of an object says `is…`, `has…` or `can…`, or is an order 
   )
   expect(wrong.map(({ type, field }) => `${type.name}.${field.name}`)).toEqual([])
   expect(booleans.length).toBeGreaterThan(50)
+})
+
+test('an amount of money says that it is in US dollars', () => {
+  const all = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) || isInputObjectType(type))
+  const amounts = all
+    .flatMap((type) =>
+      current<Named & { type: GraphQLType }>(Object.values(type.getFields())).map((field) => ({ type, field })),
+    )
+    .filter(({ field }) => getNamedType(field.type).name === 'Decimal')
+  const wrong = amounts.filter(
+    ({ type, field }) => !/Usd(PerMillion)?$/.test(field.name) && !type.name.startsWith('Money'),
+  )
+  expect(wrong.map(({ type, field }) => `${type.name}.${field.name}`)).toEqual([])
+  expect(amounts.length).toBeGreaterThan(15)
+})
+
+/** Ids that other services have made. */
+const foreignIds = [
+  'ChatReasoningInput.id',
+  'ChatToolCallInput.id',
+  'ChatToolMessageInput.toolCallId',
+  'OauthRefreshInput.clientId',
+]
+
+test('what a caller gives as an id is an ID', () => {
+  const inputs = Object.values(schema.getTypeMap()).filter(isInputObjectType)
+  const roots = [schema.getQueryType(), schema.getSubscriptionType()]
+  const given = [
+    ...inputs.flatMap((type) => Object.values(type.getFields()).map((field) => ({ at: type.name, field }))),
+    ...roots.flatMap((root) =>
+      Object.values(root?.getFields() ?? {}).flatMap(({ name, args }) => args.map((field) => ({ at: name, field }))),
+    ),
+  ].filter(({ field }) => /^ids?$|Ids?$/.test(field.name))
+  const wrong = given.filter(({ field }) => getNamedType(field.type).name !== 'ID')
+  expect(wrong.map(({ at, field }) => `${at}.${field.name}`).toSorted()).toEqual(foreignIds)
+  expect(given.length).toBeGreaterThan(200)
 })
 
 function upperFirst(name: string): string {

@@ -32,7 +32,7 @@ export const modelInput = builder.inputType('AgentModelInput', {
   description: 'The model that an agent uses, and how.',
   extensions: { text: 'id' },
   fields: (t) => ({
-    id: t.string({ required: true, description: 'Its id, as in `models`.' }),
+    id: t.id({ required: true, description: 'Its id, as in `models`.' }),
     effort: t.field({ type: effortInput, description: 'The model’s default if omitted.' }),
     speed: t.field({ type: speed, description: '`STANDARD` by default.' }),
     inferenceGeo: t.field({ type: 'Reserved', description: 'Not supported: a model runs where its provider runs it.' }),
@@ -50,7 +50,7 @@ const serverInput = builder.inputType('McpServerInput', {
 const serviceInput = builder.inputType('AgentMcpServiceInput', {
   description: 'A connector to use.',
   fields: (t) => ({
-    id: t.string({ required: true, description: 'The connector, such as `linear`.' }),
+    id: t.id({ required: true, description: 'The connector, such as `linear`.' }),
     disabledTools: t.stringList({ description: 'Those of its tools that the agent does not get.' }),
   }),
 })
@@ -63,7 +63,7 @@ const skillInput = builder.inputType('AgentSkillInput', {
   description: 'A skill for an agent.',
   fields: (t) => ({
     type: t.field({ type: skillType, required: true, description: 'Who provides it.' }),
-    skillId: t.string({ required: true, description: 'The skill’s name.' }),
+    skillId: t.id({ required: true, description: 'The skill’s name.' }),
     version: t.string({ description: '`latest` by default.' }),
   }),
 })

@@ -78,7 +78,7 @@ const vmConfig = builder.objectRef<VmConfig>('VmEnvironmentConfig').implement({
       description: 'The template’s id or name; null means `base`.',
       resolve: (config) => config.template_id,
     }),
-    vcpu: t.exposeInt('vcpu', { description: 'Virtual processors.' }),
+    vcpuCount: t.exposeInt('vcpu', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memory_mb', { description: 'Memory in MB.' }),
     networking: t.field({
       type: networkingType,
@@ -168,7 +168,7 @@ export const environmentConfigInput = builder.inputType('EnvironmentConfigInput'
     'The configuration of an environment’s VM. Every field has a default; in an update, omitted fields stay as they are.',
   fields: (t) => ({
     type: t.field({ type: kind, description: '`VM` by default.' }),
-    templateId: t.string({ description: 'A template’s id or name; `base` by default.' }),
+    templateId: t.id({ description: 'A template’s id or name; `base` by default.' }),
     vcpu: t.int({ description: 'Virtual processors, 1 to 16; 2 by default.' }),
     memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 by default.' }),
     networking: t.field({
