@@ -33,6 +33,7 @@ const oldNames: Readonly<Record<string, string>> = {
   'CreateChatCompletionPayload.completion': 'chatCompletion',
   'CreateCodeHostRepositoryPayload.repository': 'codeHostRepository',
   'CreateVaultCredentialPayload.credential': 'vaultCredential',
+  'RemoveVmPathPayload.success': 'isRemoved',
   'RestoreBackupPayload.restore': 'databaseRestore',
   'RunDeploymentPayload.run': 'deploymentRun',
   'SelectMcpToolsPayload.service': 'mcpService',

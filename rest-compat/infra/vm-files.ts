@@ -8,7 +8,7 @@ export const vmFileRoutes: Routes = {
     errors: [400, 401, 500],
     absentIs403: ['VM'],
     summary: 'Deletes a file, or with recursive a folder',
-    operation: `mutation removeVmPath ($input: RemoveVmPathInput!) { body: removeVmPath(input: $input) { vm_id: vmId path success } }`,
+    operation: `mutation removeVmPath ($input: RemoveVmPathInput!) { body: removeVmPath(input: $input) { vm_id: vmId path success: isRemoved } }`,
   },
   'POST /api/v1/vms/{vm_id}/envd/read': {
     status: 200,

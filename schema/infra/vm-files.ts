@@ -123,10 +123,6 @@ builder.relayMutationField(
       }),
       path: t.exposeString('path', { description: 'As given.' }),
       isRemoved: t.exposeBoolean('success', { description: 'Whether there was something at the path.' }),
-      success: t.exposeBoolean('success', {
-        description: 'The same as `isRemoved`.',
-        deprecationReason: 'Use `isRemoved`. Goes with 0.2.',
-      }),
     }),
   },
 )
