@@ -101,8 +101,9 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
         priority: options.priority ?? 0,
         db: within(tx),
       })
-      const [id] = await Promise.all([sending, options.startAfterSeconds ? undefined : publish(tx, topic, kind.name)])
+      const id = await sending
       if (id === null) throw new Error(`the queue ${kind.name} did not take a job`)
+      if (!options.startAfterSeconds) publish(tx, topic, kind.name)
     },
     async enqueueEach(tx, kind, all) {
       if (all.length === 0) return
@@ -112,8 +113,9 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
         all.map(({ data, priority = 0 }) => ({ data, priority })),
         { db: within(tx), returnId: true },
       )
-      const [ids] = await Promise.all([sending, publish(tx, topic, kind.name)])
+      const ids = await sending
       if (ids?.length !== all.length) throw new Error(`the queue ${kind.name} did not take each of its jobs`)
+      publish(tx, topic, kind.name)
     },
     async handle<Data extends object>(
       kind: Job<Data>,

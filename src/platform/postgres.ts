@@ -13,6 +13,7 @@ import {
 import pg from 'pg'
 import { BerthError } from './errors.ts'
 import { log } from './log.ts'
+import { openNotices, type Notices } from './postgres/notices.ts'
 import { isStalePlan, runStatement, type Answer } from './postgres/statements.ts'
 
 export { sql } from 'kysely'
@@ -61,12 +62,31 @@ export function openDatabase(
     client.on('error', (error) => log.warn({ reason: error.message }, 'a database connection was lost')),
   )
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: kyselyPool(pool) }) })
-  pools.set(db, pool)
-  return { db, pool, url, close: () => db.destroy().then(() => pool.end()) }
+  const notices = openNotices(url, applicationName)
+  pools.set(db, { pool, notices })
+  return {
+    db,
+    pool,
+    url,
+    async close() {
+      await notices.close()
+      await db.destroy()
+      await pool.end()
+    },
+  }
 }
 
-/** The pool behind a database, for queries outside a transaction: they do not need Kysely. */
-const pools = new WeakMap<Db, pg.Pool>()
+/** What is behind a database: the pool, for queries outside a transaction, which do not need Kysely; and its notices. */
+const pools = new WeakMap<Db, { pool: pg.Pool; notices: Notices }>()
+/** The notices of each transaction that is not committed yet. */
+const uncommitted = new WeakMap<Db, string[]>()
+
+/** Sends a notice once this transaction is committed; now, if it is none. One that is rolled back sends nothing. */
+export function sendAfterCommit(db: Db, notice: string): void {
+  const held = uncommitted.get(db)
+  if (held) held.push(notice)
+  else pools.get(db)?.notices.send([notice])
+}
 
 /** The pool as Kysely uses it for transactions: each statement goes through statements.ts. */
 function kyselyPool(pool: pg.Pool): PostgresPool {
@@ -85,7 +105,7 @@ function kyselyPool(pool: pg.Pool): PostgresPool {
 
 async function run(db: Db, query: RawBuilder<unknown>): Promise<Pick<Answer, 'rows' | 'rowCount'>> {
   const compiled = query.compile(db)
-  const pool = pools.get(db)
+  const pool = pools.get(db)?.pool
   if (!pool) {
     const { rows, numAffectedRows } = await db.executeQuery(compiled)
     return { rows: rows as Answer['rows'], rowCount: Number(numAffectedRows ?? 0) } // runStatement made them
@@ -107,7 +127,13 @@ export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Resu
   if (db.isTransaction) return work(db as Tx) // already inside one: the outer one decides
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction().execute(work)
+      const notices: string[] = []
+      const result = await db.transaction().execute((tx) => {
+        uncommitted.set(tx, notices)
+        return work(tx)
+      })
+      pools.get(db)?.notices.send(notices)
+      return result
     } catch (error) {
       const again =
         isSqlState(error, sqlState.serializationFailure) || isSqlState(error, sqlState.deadlock) || isStalePlan(error)

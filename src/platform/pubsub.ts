@@ -1,40 +1,33 @@
 /**
  * The only message bus: Postgres' NOTIFY. A notice carries a topic and an id, and the subscriber reads the row again.
- * It is sent in the transaction of the change, so a subscriber that receives it sees the change. If the new value is
- * short and latency matters, a notice may also carry it, so that it need not be read. Notices may be lost; the table is
- * authoritative.
+ * It is sent right after the commit of the change (postgres/notices.ts), so a subscriber that receives it sees the change.
+ * If the new value is short and latency matters, a notice may also carry it, so that it need not be read. Notices of one
+ * process come in the order of its commits; those of several in any. Notices may be lost; the table is authoritative, and
+ * when a process may have died with some unsent, every subscriber looks again within seconds.
  */
-import type { RawBuilder } from 'kysely'
 import pg from 'pg'
 import { log } from './log.ts'
-import { sql, type Db } from './postgres.ts'
+import { sendAfterCommit, type Db } from './postgres.ts'
+import { aliveTopic, droppedTopic, endedTopic, noticeChannel } from './postgres/notices.ts'
 
-const channel = 'berth'
 const reconnectMsFirst = 100
 const reconnectMsMax = 2_000
 const heartbeatMs = 5_000
 const heartbeatTimeoutMs = 4_000
+/** A process that is silent for so long may have died with notices unsent. */
+const silentMs = 5_000
+const silenceLookMs = 1_000
 
 /** The maximum payload of a notice: Postgres allows 8,000 bytes including the topic and the id. */
 export const saidBytesMax = 7_000
 
-/** Notifies every process that something about this id changed, once the transaction commits. */
-export async function publish(tx: Db, topic: string, id: string): Promise<void> {
-  await sql`select pg_notify(${channel}, ${`${topic} ${id}`})`.execute(tx)
-}
-
 /**
- * The same as a part of a larger statement, which must select its value: it notifies of every `id`, an expression of
- * that statement.
- * @param said an expression for the payload, at most 7,000 bytes. If it is null there is no payload.
+ * Notifies every process that something about this id changed, once the transaction commits.
+ * @param said the new value; left out if it is longer than 7,000 bytes: then who hears it reads.
  */
-export function noticeOf(topic: string, id: RawBuilder<unknown>, said?: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`pg_notify(${channel}, ${`${topic} `} || ${id} ${said ? sql`|| coalesce(' ' || ${said}, '')` : sql``})`
-}
-
-/** The expression if it is short enough for a payload, otherwise null. */
-export function ifShort(said: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`case when octet_length(${said}) <= ${saidBytesMax} then ${said} end`
+export function publish(tx: Db, topic: string, id: string, said: string | null = null): void {
+  const isShort = said !== null && Buffer.byteLength(said) <= saidBytesMax
+  sendAfterCommit(tx, isShort ? `${topic} ${id} ${said}` : `${topic} ${id}`)
 }
 
 /** Receives notices. */
@@ -59,7 +52,17 @@ export type Pubsub = {
 /** Starts listening; retries for as long as Postgres is unreachable. */
 export function openPubsub(databaseUrl: string): Pubsub {
   const { deliver, gap, subscribe, hear, listen } = createHearers()
-  const line = keepListening(databaseUrl, deliver, gap)
+  const senders = watchSenders(gap, () => line.answers())
+  const line = keepListening(
+    databaseUrl,
+    (payload) => {
+      if (!senders.hear(payload)) deliver(payload)
+    },
+    () => {
+      senders.restart()
+      gap()
+    },
+  )
   return {
     get connected() {
       return line.connected()
@@ -67,7 +70,50 @@ export function openPubsub(databaseUrl: string): Pubsub {
     subscribe,
     hear,
     listen,
-    close: line.close,
+    async close() {
+      senders.close()
+      await line.close()
+    },
+  }
+}
+
+/**
+ * Calls `gap` when a process that sends notices has fallen silent without having ended, or had to drop some.
+ * @param answers whether Postgres answers, behind all notices that it has sent: only then a silence is the process's.
+ */
+function watchSenders(
+  gap: () => void,
+  answers: () => Promise<boolean>,
+): {
+  /** Whether this notice is about a process itself. */
+  hear: (payload: string) => boolean
+  /** Nothing was heard for a while: all are heard again, or are silent, from now on. */
+  restart: () => void
+  close: () => void
+} {
+  const heardAtMs = new Map<string, number>()
+  const silent = (): string[] =>
+    [...heardAtMs].filter(([, atMs]) => performance.now() - atMs > silentMs).map(([sender]) => sender)
+  const look = async (): Promise<void> => {
+    if (silent().length === 0 || !(await answers())) return
+    const gone = silent()
+    for (const sender of gone) heardAtMs.delete(sender)
+    if (gone.length > 0) gap()
+  }
+  const looking = setInterval(() => void look(), silenceLookMs).unref()
+  return {
+    hear(payload) {
+      const [topic = '', sender = ''] = payload.split(' ', 2)
+      if (topic === aliveTopic) heardAtMs.set(sender, performance.now())
+      else if (topic === endedTopic) heardAtMs.delete(sender)
+      else if (topic === droppedTopic) gap()
+      else return false
+      return true
+    },
+    restart() {
+      for (const sender of heardAtMs.keys()) heardAtMs.set(sender, performance.now())
+    },
+    close: () => clearInterval(looking),
   }
 }
 
@@ -87,6 +133,10 @@ function createHearers(): Hearers {
       if (group.size === 0 && hearers.get(key) === group) hearers.delete(key)
     }
   }
+  const gap = (): void => {
+    for (const group of hearers.values()) for (const onNotice of group) onNotice(null)
+    for (const group of listeners.values()) for (const onNotice of group) onNotice(null)
+  }
   return {
     deliver(payload) {
       const space = payload.indexOf(' ')
@@ -95,10 +145,7 @@ function createHearers(): Hearers {
       for (const onNotice of hearers.get(key) ?? []) onNotice(said)
       for (const onNotice of listeners.get(key.slice(0, space)) ?? []) onNotice(key.slice(space + 1))
     },
-    gap() {
-      for (const group of hearers.values()) for (const onNotice of group) onNotice(null)
-      for (const group of listeners.values()) for (const onNotice of group) onNotice(null)
-    },
+    gap,
     subscribe(topic, id, signal) {
       let due = false
       let wake: (() => void) | null = null
@@ -146,7 +193,7 @@ function keepListening(
   databaseUrl: string,
   deliver: (payload: string) => void,
   gap: () => void,
-): { connected: () => boolean; close: () => Promise<void> } {
+): { connected: () => boolean; answers: () => Promise<boolean>; close: () => Promise<void> } {
   let client: pg.Client | null = null
   let connected = false
   let closed = false
@@ -182,7 +229,7 @@ function keepListening(
     next.on('notification', (notice) => deliver(notice.payload ?? ''))
     try {
       await next.connect()
-      await next.query(`listen ${channel}`)
+      await next.query(`listen ${noticeChannel}`)
     } catch (error) {
       lose(error instanceof Error ? error.message : String(error))
       return
@@ -200,10 +247,18 @@ function keepListening(
 
   return {
     connected: () => connected,
+    answers: async () => connected && client !== null && answers(client),
     async close() {
       closed = true
       clearTimeout(retry)
       await client?.end()
     },
   }
+}
+
+async function answers(client: pg.Client): Promise<boolean> {
+  return client.query('select 1').then(
+    () => true,
+    () => false,
+  )
 }

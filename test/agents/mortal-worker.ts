@@ -3,7 +3,7 @@
  * Postgres, except that what it had open is rolled back, as Postgres does when a connection is gone.
  */
 import type pg from 'pg'
-import { openDatabase, type Database } from '#src/platform/postgres.ts'
+import { openDatabase } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 
 /**
@@ -15,11 +15,13 @@ export type Life = { statements: number; sent: number; over: PromiseWithResolver
 /** The heartbeats of a claim, and the text that is shown while a model still says it. */
 const isByClock = /update sessions set step_beat_at = now\(\) where id = |insert into session_previews /
 
-const opened: Database[] = []
+const opened: { life: Life; closed: Promise<void> }[] = []
 
-/** Closes the connections of all of them. */
+/** Closes the connections of all that have not died. */
 export async function closeMortals(): Promise<void> {
-  await Promise.all(opened.splice(0).map((database) => database.close()))
+  const all = opened.splice(0)
+  for (const { life } of all) life.over.resolve()
+  await Promise.all(all.map(({ closed }) => closed))
 }
 
 /** The worker that dies: the platform of its process, whose database takes so many statements. */
@@ -27,7 +29,7 @@ export function mortalWorker(services: Services, statements: number): Services &
   const database = openDatabase(services.database.url, { connections: 2, applicationName: 'berth-worker' })
   const life: Life = { statements, sent: 0, over: Promise.withResolvers() }
   makeMortal(database.pool, life)
-  opened.push(database)
+  opened.push({ life, closed: life.over.promise.then(() => database.close()) })
   return { ...services, database, db: database.db, life }
 }
 

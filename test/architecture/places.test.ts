@@ -58,7 +58,7 @@ test('a status column is written by states.ts only', () => {
   expect(textsWith(/\bset\s+status\b|[,\s]status\s*=\s*\$\{/)).toEqual(['src/platform/states.ts'])
 })
 
-test('pg-boss, mercurius and NOTIFY are each known to one file', () => {
+test('pg-boss and mercurius are each known to one file, NOTIFY to the one that sends, and LISTEN to the one that hears', () => {
   const importing = (name: string): string[] =>
     product.filter(({ text }) => new RegExp(`(?:from|import\\() ?'${name}'`).test(text)).map(({ path }) => path)
   expect(importing('pg-boss')).toEqual(['src/platform/jobs.ts'])
@@ -67,6 +67,7 @@ test('pg-boss, mercurius and NOTIFY are each known to one file', () => {
   // The proxy of databases names it among the functions of Postgres that clients may call.
   expect(textsWith(/pg_notify|\blisten \$\{/)).toEqual([
     'src/edge/postgres/sessions/statement-words.ts',
+    'src/platform/postgres/notices.ts',
     'src/platform/pubsub.ts',
   ])
 })

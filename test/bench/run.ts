@@ -16,6 +16,7 @@ import { ingress } from './edge/ingress.ts'
 import { strangers } from './edge/strangers.ts'
 import { graphql } from './graphql.ts'
 import { chatFormats } from './llm/formats.ts'
+import { notices } from './platform/notices.ts'
 import { memories } from './agents/memories.ts'
 import { triggers } from './agents/triggers.ts'
 import { postgres } from './postgres.ts'
@@ -31,6 +32,7 @@ const benchmarks: readonly Benchmark[] = [
   graphql,
   jobs,
   streams,
+  notices,
   buildLogs,
   sessions,
   sessionSteps,

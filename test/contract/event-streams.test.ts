@@ -220,7 +220,7 @@ test('a reader slower than the events come gets every one of them', async () => 
     "insert into vm_events (vm_id, position, status, status_reason) select $1, 1 + n, 'running', repeat('x', $3) from generate_series(1, $2) n",
     [id, events, bytes],
   )
-  await publish(berth.services.db, 'vm', id)
+  publish(berth.services.db, 'vm', id)
   const read: string[] = []
   while (read.length < events) {
     const event = await stream.next()

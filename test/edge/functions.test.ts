@@ -87,7 +87,7 @@ async function noticesAreOver(): Promise<void> {
   functions.onMoved((id) => {
     if (id === last) resolve()
   })
-  await publish(berth.services.db, functionTopic, last)
+  publish(berth.services.db, functionTopic, last)
   await promise
 }
 const fail = (id: string): Promise<unknown> =>

@@ -74,7 +74,7 @@ test('the first client of a server that an earlier version set up waits until it
   const settled = Promise.allSettled(entering)
   await until('its node is asked', async () => (await setups()) === 1)
   await world.setUp() // as the node does
-  await publish(world.berth.services.db, setUpTopic, world.known.row.id)
+  publish(world.berth.services.db, setUpTopic, world.known.row.id)
   expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
   for (const client of await Promise.all(entering)) await client.end()
 })

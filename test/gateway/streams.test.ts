@@ -24,7 +24,7 @@ afterEach(async () => {
 afterAll(() => running.stop())
 
 const soon = (question: () => boolean): Promise<boolean> => pollUntil(question, { limitMs: 5_000, everyMs: 10 })
-const notify = (id: string): Promise<void> => transaction(running.services.db, (tx) => publish(tx, 'thing', id))
+const notify = (id: string): Promise<void> => transaction(running.services.db, async (tx) => publish(tx, 'thing', id))
 
 /** Reads an event stream block by block. */
 async function* blocks(answer: Response): AsyncGenerator<string, undefined> {

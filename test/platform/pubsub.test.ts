@@ -1,7 +1,8 @@
 /** Notices: heard by everyone who listens, once the transaction that sent them is over, and told about when some may be missing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findOne, openDatabase, sql, transaction, type Database } from '#src/platform/postgres.ts'
-import { ifShort, noticeOf, openPubsub, publish, saidBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
+import { openDatabase, transaction, type Database } from '#src/platform/postgres.ts'
+import { openPubsub, publish, saidBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
+import { keptMax } from '#src/platform/postgres/notices.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { pollUntil } from '#src/start/wait.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -38,8 +39,8 @@ function count(topic: string, id: string): { heard: number; stop: () => void; en
 test('a notice is heard after its transaction, by those who wait for its topic and id only', async () => {
   const [mine, other, elsewhere] = [count('vm', 'a'), count('vm', 'b'), count('thing', 'a')]
   await transaction(database.db, async (tx) => {
-    await publish(tx, 'vm', 'a')
-    await publish(tx, 'marker', 'inside')
+    publish(tx, 'vm', 'a')
+    publish(tx, 'marker', 'inside')
     expect(mine.heard).toBe(0)
   })
   expect(await soon(() => mine.heard === 1)).toBe(true)
@@ -53,11 +54,11 @@ test('a notice of a transaction that is rolled back is never heard', async () =>
   const after = count('vm', 'after')
   await expect(
     transaction(database.db, async (tx) => {
-      await publish(tx, 'vm', 'rolled-back')
+      publish(tx, 'vm', 'rolled-back')
       throw new Error('back')
     }),
   ).rejects.toThrow('back')
-  await publish(database.db, 'vm', 'after')
+  publish(database.db, 'vm', 'after')
   expect(await soon(() => after.heard === 1)).toBe(true) // notices come in order: the other would have come first
   expect(mine.heard).toBe(0)
   mine.stop()
@@ -68,8 +69,8 @@ test('a burst while the reader is busy is delivered as one notice, and never los
   const stopping = new AbortController()
   const notices = pubsub.subscribe('vm', 'burst', stopping.signal)
   const marker = count('vm', 'marker')
-  for (let sent = 0; sent < 50; sent++) await publish(database.db, 'vm', 'burst')
-  await publish(database.db, 'vm', 'marker')
+  for (let sent = 0; sent < 50; sent++) publish(database.db, 'vm', 'burst')
+  publish(database.db, 'vm', 'marker')
   expect(await soon(() => marker.heard === 1)).toBe(true)
   expect((await notices.next()).done).toBe(false)
   const next = notices.next()
@@ -82,7 +83,7 @@ test('a reader that leaves, by its signal or by ending the loop, is removed', as
   const stopping = new AbortController()
   for (let turn = 0; turn < 3; turn++) {
     const notices = pubsub.subscribe('vm', 'left', stopping.signal)
-    await publish(database.db, 'vm', 'left')
+    publish(database.db, 'vm', 'left')
     for await (const _ of notices) break
   }
   stopping.abort()
@@ -94,21 +95,18 @@ test('a notice may carry data for those who listen to its id; data that is too l
   const [stopping, counted] = [new AbortController(), count('vm', 'says')]
   pubsub.hear('vm', 'says', stopping.signal, (said) => heard.push(said))
   pubsub.hear('vm', 'says-not', stopping.signal, () => heard.push('of another'))
-  for (const text of ['two words', 'ü'.repeat(saidBytesMax / 2), 'ü'.repeat(saidBytesMax), null])
-    await findOne(
-      database.db,
-      sql`select ${noticeOf('vm', sql`'says'`, ifShort(sql`said`))} from (select ${text}::text as said) what`,
-    )
-  expect(await soon(() => heard.length === 4)).toBe(true)
-  expect(heard).toEqual(['two words', 'ü'.repeat(saidBytesMax / 2), null, null])
+  for (const text of ['two words', 'ü'.repeat(saidBytesMax / 2), 'ü'.repeat(saidBytesMax)])
+    publish(database.db, 'vm', 'says', text)
+  expect(await soon(() => heard.length === 3)).toBe(true)
+  expect(heard).toEqual(['two words', 'ü'.repeat(saidBytesMax / 2), null])
   expect(counted.heard).toBeGreaterThan(0)
   stopping.abort()
   counted.stop()
-  await publish(database.db, 'vm', 'says')
+  publish(database.db, 'vm', 'says')
   const after = count('vm', 'after-says')
-  await publish(database.db, 'vm', 'after-says')
+  publish(database.db, 'vm', 'after-says')
   expect(await soon(() => after.heard === 1)).toBe(true)
-  expect(heard).toHaveLength(4)
+  expect(heard).toHaveLength(3)
   after.stop()
 })
 
@@ -116,7 +114,7 @@ test('after the connection was cut it is reopened, and every subscriber is told 
   const mine = count('vm', 'cut')
   const gaps: (string | null)[] = []
   pubsub.listen('listened', (id) => gaps.push(id))
-  await publish(database.db, 'listened', 'x')
+  publish(database.db, 'listened', 'x')
   expect(await soon(() => gaps.length === 1)).toBe(true)
   await database.pool.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth-listen' and datname = current_database()",
@@ -124,9 +122,43 @@ test('after the connection was cut it is reopened, and every subscriber is told 
   expect(await soon(() => gaps.length === 2)).toBe(true)
   expect(await soon(() => pubsub.connected)).toBe(true)
   expect([gaps, mine.heard]).toEqual([['x', null], 1])
-  await publish(database.db, 'vm', 'cut')
+  publish(database.db, 'vm', 'cut')
   expect(await soon(() => mine.heard === 2)).toBe(true)
   mine.stop()
+})
+
+test('what was published before a database is closed is sent', async () => {
+  const mine = count('vm', 'last')
+  const closing = openDatabase(made.url, { connections: 1, applicationName: 'closing' })
+  publish(closing.db, 'vm', 'last')
+  await closing.close()
+  expect(await soon(() => mine.heard === 1)).toBe(true)
+  mine.stop()
+})
+
+test('when a process falls silent without having ended, everybody looks again, once', async () => {
+  const gaps: (string | null)[] = []
+  pubsub.listen('of-silence', (id) => gaps.push(id))
+  const say = (text: string) => database.pool.query('select pg_notify($1, $2)', ['berth', text])
+  await say('alive one-that-ends')
+  await say('ended one-that-ends')
+  await say('alive one-that-dies')
+  publish(database.db, 'of-silence', 'x')
+  expect(await soon(() => gaps.length === 2)).toBe(true)
+  publish(database.db, 'of-silence', 'y')
+  expect(await soon(() => gaps.length === 3)).toBe(true)
+  expect(gaps).toEqual(['x', null, 'y'])
+})
+
+test('more notices than are kept are dropped, and everybody looks again', async () => {
+  const heard: (string | null)[] = []
+  pubsub.listen('many', (id) => heard.push(id))
+  await transaction(database.db, async (tx) => {
+    for (let sent = 0; sent <= keptMax; sent++) publish(tx, 'many', String(sent))
+  })
+  publish(database.db, 'many', 'after')
+  expect(await soon(() => heard.at(-1) === 'after')).toBe(true)
+  expect(heard).toEqual([null, 'after'])
 })
 
 test('closed while it connects, it leaves no connection behind', async () => {

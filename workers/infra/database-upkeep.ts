@@ -26,7 +26,7 @@ export async function sleepIdleDatabases(work: VmWork): Promise<void> {
   const { db } = work.services
   const idle = await findIdleDatabases(db, work.nodeId)
   if (idle.length === 0) return
-  for (const { id } of idle) await askForRest(db, id)
+  for (const { id } of idle) askForRest(db, id)
   await pause(restMs)
   await forEach(idle, 'put to sleep', async (database) => {
     const connected = await ask(

@@ -25,5 +25,5 @@ export async function addCappedEvent(tx: Tx, { topic, id, next, old, kept, inser
     with next as (${next}), old as (${old} and position <= (select next.position - ${kept} from next))
     ${insert} from next`,
   )
-  await publish(tx, topic, id)
+  publish(tx, topic, id)
 }

@@ -218,7 +218,7 @@ export async function deleteDeployment(call: Call, publicId: string): Promise<vo
     await readDeployment(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from deployments where id = ${id}`)
     await tellOfDeployment(tx, { id, organizationId }, 'deployment.deleted')
-    await publish(tx, deploymentTopic, id) // subscribers learn that it is deleted
+    publish(tx, deploymentTopic, id) // subscribers learn that it is deleted
   })
 }
 

@@ -175,8 +175,8 @@ async function remove(services: Background, tx: Tx, environment: Environment): P
   await failSessionsOf(tx, environment.id)
   await change(tx, sql`delete from environments where id = ${environment.id}`)
   await tellOfEnvironment(tx, environment, 'environment.deleted')
-  await publish(tx, 'environment', environment.id) // subscribers find it deleted
-  await publish(tx, inFlightTopic, environment.organizationId)
+  publish(tx, 'environment', environment.id) // subscribers find it deleted
+  publish(tx, inFlightTopic, environment.organizationId)
 }
 
 async function insertEnvironment(

@@ -152,7 +152,7 @@ export async function deleteGroup(call: Call, publicId: string): Promise<void> {
       throw new BerthError('work_active', 'A run of this group has not ended. Stop it, then delete the group.')
     await deleteTasks(tx, tasks)
     await change(tx, sql`delete from groups where id = ${id}`)
-    await publish(tx, groupTopic, id) // subscribers learn that it is deleted
+    publish(tx, groupTopic, id) // subscribers learn that it is deleted
   })
 }
 

@@ -115,7 +115,7 @@ export async function deleteSchedule(call: Call, publicId: string): Promise<void
   await transaction(call.db, async (tx) => {
     const { id } = await lockSchedule(tx, scope, publicId)
     await change(tx, sql`delete from schedules where id = ${id}`)
-    await publish(tx, scheduleTopic, id) // subscribers learn that it is deleted
+    publish(tx, scheduleTopic, id) // subscribers learn that it is deleted
   })
 }
 

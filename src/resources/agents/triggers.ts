@@ -131,7 +131,7 @@ export async function deleteTrigger(call: Call, publicId: string): Promise<void>
   await transaction(call.db, async (tx) => {
     const { id } = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for update`)
     await change(tx, sql`delete from triggers where id = ${id}`)
-    await publish(tx, triggerTopic, id) // subscribers learn that it is deleted
+    publish(tx, triggerTopic, id) // subscribers learn that it is deleted
   })
 }
 

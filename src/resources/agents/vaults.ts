@@ -111,6 +111,6 @@ export async function deleteVault(call: Call, publicId: string): Promise<void> {
     const { id, organizationId } = await readVault(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from vaults where id = ${id}`)
     await tellOfVault(tx, organizationId, 'vault.deleted', id)
-    await publish(tx, 'vault', id) // subscribers learn that it is deleted
+    publish(tx, 'vault', id) // subscribers learn that it is deleted
   })
 }

@@ -162,7 +162,7 @@ export async function endApiKey(db: Db, organizationId: string, keyId: string): 
       sql`
       update api_keys set revoked_at = coalesce(revoked_at, now()) where key_id = ${keyId} and organization_id = ${organizationId} returning ${columns}`,
     )
-    if (row) await publish(tx, 'api_key', keyId)
+    if (row) publish(tx, 'api_key', keyId)
     return row
   })
 }

@@ -109,7 +109,7 @@ export async function addMembership(
 /** Changes a member's role. It also applies to the tokens that they already have, up to the role in those. */
 export async function setRole(tx: Tx, membershipId: string, role: Role): Promise<void> {
   await change(tx, sql`update memberships set role = ${role} where id = ${membershipId}`)
-  await publish(tx, 'membership', membershipId)
+  publish(tx, 'membership', membershipId)
 }
 
 /** Ends a membership: from now on every token that names it is refused everywhere. */
@@ -119,7 +119,7 @@ export async function deactivateMembership(db: Db, membershipId: string): Promis
       tx,
       sql`update memberships set deactivated_at = now() where id = ${membershipId} and deactivated_at is null`,
     )
-    await publish(tx, 'membership', membershipId)
+    publish(tx, 'membership', membershipId)
   })
 }
 

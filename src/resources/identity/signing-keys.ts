@@ -50,6 +50,6 @@ export async function addSigningKey(
     await sql`update signing_keys set retired_at = now() where retired_at is null and kid not in (select kid from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax})`.execute(
       tx,
     )
-    await publish(tx, signingKeysNotice.topic, signingKeysNotice.key)
+    publish(tx, signingKeysNotice.topic, signingKeysNotice.key)
   })
 }

@@ -68,7 +68,7 @@ export async function appendBuildLog(
         on conflict do nothing)
       select job_id from run`,
     )
-    if (running && lines.length > 0) await publish(tx, 'build_log', claim.buildId)
+    if (running && lines.length > 0) publish(tx, 'build_log', claim.buildId)
     return running !== undefined
   })
 }

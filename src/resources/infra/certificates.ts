@@ -42,7 +42,7 @@ export async function orderCertificate(
     returning *`,
   )
   if (certificate.status !== 'issued') await jobs.enqueue(tx, obtainCertificate, { certificateId: certificate.id })
-  await publish(tx, certificatesTopic, certificate.id)
+  publish(tx, certificatesTopic, certificate.id)
   return certificate
 }
 const queuedUntil = sql`now() + ${certificateLimits.queuedSeconds} * interval '1 second'`
@@ -53,7 +53,7 @@ export async function removeCertificate(tx: Tx, { organizationId, host }: Certif
     tx,
     sql`delete from certificates where organization_id = ${organizationId} and host = ${host} returning id`,
   )
-  if (removed) await publish(tx, certificatesTopic, removed.id)
+  if (removed) publish(tx, certificatesTopic, removed.id)
 }
 
 /** The certificates of these names; those that do not exist are missing. */

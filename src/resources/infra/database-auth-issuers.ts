@@ -45,7 +45,7 @@ export async function createDatabaseAuthIssuer(
       tx,
       sql`insert into database_auth_issuers (database_id, issuer, jwks_uri, audience) values (${id}, ${issuer}, ${text}, ${audience}) returning *`,
     )
-    await publish(tx, 'database', id)
+    publish(tx, 'database', id)
     return made
   })
 }
@@ -64,7 +64,7 @@ export async function deleteDatabaseAuthIssuer(
     )
     if (!deleted) throw notFound('issuer')
     await change(tx, sql`delete from database_auth_issuers where database_id = ${id} and issuer = ${issuer}`)
-    await publish(tx, 'database', id)
+    publish(tx, 'database', id)
     return deleted
   })
 }

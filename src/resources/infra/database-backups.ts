@@ -190,7 +190,7 @@ async function markForDeletion(tx: Tx, backup: Backup): Promise<Backup> {
       tx,
       sql`update database_backups set cancel_requested = true where id = ${backup.id} returning *`,
     )
-    await publish(tx, 'backup', backup.id)
+    publish(tx, 'backup', backup.id)
     return asked
   }
   if (backup.status === 'pending')

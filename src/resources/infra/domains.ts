@@ -258,7 +258,7 @@ export async function deleteDomain(call: Call, given: string): Promise<Domain> {
     for (const vmId of await removeProxiesOfDomain(tx, id)) await noteChange(tx, vmId)
     await removeCertificate(tx, { organizationId: domain.organizationId, host: domain.name })
     await change(tx, sql`delete from domains where id = ${id}`)
-    await publish(tx, domainsTopic, id)
+    publish(tx, domainsTopic, id)
     return domain
   })
 }

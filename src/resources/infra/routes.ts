@@ -47,7 +47,7 @@ export async function putRoute(tx: Tx, route: Omit<Route, 'wakes'> & Partial<Pic
     on conflict (id) do update set host = excluded.host, path = excluded.path, access = excluded.access,
       vm_id = excluded.vm_id, vm_port = excluded.vm_port, function_id = excluded.function_id, wakes = excluded.wakes`,
   )
-  await publish(tx, routesTopic, id)
+  publish(tx, routesTopic, id)
   return true
 }
 
@@ -59,7 +59,7 @@ function isProvedBy(organizationId: RawBuilder<unknown>, host: string): RawBuild
 /** Removes the route of a proxy entry or a domain. Idempotent. */
 export async function removeRoute(tx: Tx, id: string): Promise<void> {
   await change(tx, sql`delete from routes where id = ${id}`)
-  await publish(tx, routesTopic, id)
+  publish(tx, routesTopic, id)
 }
 
 /** The routes of these ids that are there. */

@@ -146,7 +146,7 @@ export async function deleteWebhookEndpoint(call: Call, publicId: string): Promi
   await transaction(call.db, async (tx) => {
     const { id } = await lockEndpoint(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from webhook_endpoints where id = ${id}`)
-    await publish(tx, attemptsTopic, id) // followers find it deleted
+    publish(tx, attemptsTopic, id) // followers find it deleted
   })
 }
 

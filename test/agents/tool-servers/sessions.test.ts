@@ -280,7 +280,7 @@ describe('one session of a tool server', () => {
     await rest('POST', `/sessions/${id}/archive`)
     const again = async () => {
       await sql`update mcp_sessions set ending_at = now()`.execute(berth.services.db)
-      await publish(berth.services.db, leftSessionsTopic, 'any')
+      publish(berth.services.db, leftSessionsTopic, 'any')
     }
     await until('it was tried', () => tries() === 1)
     expect(known.size).toBe(1)

@@ -107,7 +107,7 @@ test('a VM that it makes has the policy of its own, or a narrower one', async ()
   const sandbox = await seen()
   expect(sandbox?.policy).toEqual(limited)
   await sql`update vms set status = 'error' where id = ${sandbox?.id}`.execute(db) // nobody boots it
-  await publish(db, 'vm', sandbox?.id ?? '')
+  publish(db, 'vm', sandbox?.id ?? '')
   expect((await running).status).toBe(500)
 })
 

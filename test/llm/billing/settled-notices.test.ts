@@ -43,7 +43,7 @@ test('a request that is settled after the sweep is notified, and not before the 
       )
       ends = Promise.all([first, ...requests.slice(1).map((one) => one.finish('completed', 'up', output(1)))])
       vi.advanceTimersByTime(sweepMs)
-      await publish(db, 'a-marker', payer.organizationId) // behind what the sweep may have said
+      publish(db, 'a-marker', payer.organizationId) // behind what the sweep may have said
       await until('the marker was heard', () => isMarked)
     })
     await ends

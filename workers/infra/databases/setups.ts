@@ -38,7 +38,7 @@ export async function handleDatabaseSetups(
         const database = await findDatabaseRow(services.db, databaseId) // a change or a restore may have begun meanwhile
         if (database?.status !== 'active') return
         await setUpServer(work, database, machine)
-        await publish(services.db, setUpTopic, databaseId) // for those who wait to log in
+        publish(services.db, setUpTopic, databaseId) // for those who wait to log in
       } catch (error) {
         if (!isOfServer(error) && !(error instanceof BerthError)) throw error
         log.warn(

@@ -104,7 +104,7 @@ async function recordRun(
       tx,
       sql`delete from deployment_runs where deployment_id = ${id} and position <= ${run.position - deploymentLimits.runsKept}`,
     )
-  await publish(tx, deploymentTopic, id)
+  publish(tx, deploymentTopic, id)
   const types = error
     ? (['deployment_run.failed'] as const)
     : (['deployment_run.started', 'deployment_run.succeeded'] as const)

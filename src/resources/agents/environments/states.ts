@@ -57,7 +57,7 @@ export async function moveEnvironment(
   if (!moved) return undefined
   await addEnvironmentEvent(tx, moved)
   if (to === 'archived') await tellOfEnvironment(tx, moved, 'environment.archived')
-  if (to !== 'provisioning') await publish(tx, inFlightTopic, moved.organizationId)
+  if (to !== 'provisioning') publish(tx, inFlightTopic, moved.organizationId)
   return moved
 }
 
@@ -81,5 +81,5 @@ export async function addEnvironmentEvent(
     tx,
     sql`insert into environment_events (environment_id, position, status, status_reason, vm_id) values (${id}, ${eventPosition}, ${status}, ${statusReason}, ${vmId})`,
   )
-  await publish(tx, 'environment', id)
+  publish(tx, 'environment', id)
 }

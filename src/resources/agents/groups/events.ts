@@ -49,7 +49,7 @@ export async function addGroupEvent(
     insert into group_events (group_id, position, type, message_id, run_id, run_status)
     select ${groupId}, position, ${type}, ${messageId ?? null}, ${runId ?? null}, ${runStatus ?? null} from next returning position`,
   )
-  await publish(tx, groupTopic, groupId)
+  publish(tx, groupTopic, groupId)
   return position
 }
 

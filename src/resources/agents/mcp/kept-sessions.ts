@@ -113,7 +113,7 @@ async function keep(
     insert(sql`(select id from sessions where id = ${sessionId} and archived_at is null)`),
   )
   if (!kept) await findOne<Kept>(tx, insert(sql`null`))
-  if (!kept?.sessionId) await publish(tx, leftSessionsTopic, id)
+  if (!kept?.sessionId) publish(tx, leftSessionsTopic, id)
 }
 
 /** Leaves the sessions of servers that a session no longer has; all of them without `urls`. They are ended soon. */
@@ -126,7 +126,7 @@ async function leave(tx: Tx, which: ReturnType<typeof sql>): Promise<void> {
     tx,
     sql`update mcp_sessions set session_id = null where ${which} returning id`,
   )
-  for (const { id } of left) await publish(tx, leftSessionsTopic, id)
+  for (const { id } of left) publish(tx, leftSessionsTopic, id)
 }
 
 /** Whether a session has sessions of servers other than these. */

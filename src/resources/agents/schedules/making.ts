@@ -63,7 +63,7 @@ export async function changePlan(tx: Tx, before: Schedule, plan: SchedulePlan): 
     update schedules set cron = ${cron}, timezone = ${timezone}, enabled = ${enabled}, overlap = ${overlap}, kickoff = ${json(kickoff)}::jsonb, next_run_at = ${nextRunAt}, planned_at = ${planned},
       failures = ${isAgain ? 0 : before.failures}, last_error = ${isAgain ? null : before.lastError}, updated_at = now() where id = ${before.id} returning *`,
   )
-  await publish(tx, scheduleTopic, schedule.id)
+  publish(tx, scheduleTopic, schedule.id)
   return schedule
 }
 

@@ -86,5 +86,5 @@ async function readSchedulesOf(tx: Tx, deploymentId: string): Promise<Schedule[]
 async function deleteSchedulesOf(tx: Tx, deploymentId: string): Promise<void> {
   const deleted = await findAll<{ id: string }>(tx, sql`select id from schedules where deployment_id = ${deploymentId}`)
   await change(tx, sql`delete from schedules where deployment_id = ${deploymentId}`)
-  for (const { id } of deleted) await publish(tx, scheduleTopic, id) // subscribers learn that it is deleted
+  for (const { id } of deleted) publish(tx, scheduleTopic, id) // subscribers learn that it is deleted
 }

@@ -47,7 +47,7 @@ export async function removeSession(
   )
   if (deleted) await tellOfSession(tx, deleted, 'session.deleted')
   if (environmentId) await discardEnvironment(services, tx, environmentId)
-  await publish(tx, sessionTopic, id)
+  publish(tx, sessionTopic, id)
 }
 
 async function interrupt(call: Call, publicId: string): Promise<{ id: string }> {

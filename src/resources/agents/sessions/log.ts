@@ -7,7 +7,7 @@ import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { parseExactly } from '#src/platform/json/numbers.ts'
 import { isLargeJson, writeInPieces } from '#src/platform/json/text.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import { ifShort, noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
+import { publish, saidBytesMax } from '#src/platform/pubsub.ts'
 import { readTimestamp } from '#src/platform/postgres/statements.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { isTold } from '#src/resources/agents/tasks/chunks.ts'
@@ -79,7 +79,7 @@ async function appendWhere(
   const entry = sql`'[' || position || (${rows.map(saidOf)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ',"' || created_at::text || '"]'`
   const told = rows.some(({ type }) => isTold(type))
   const stored = await findAll<
-    Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'> & { taskId?: string | null }
+    Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'> & { said: string | null; taskId?: string | null }
   >(
     db,
     sql`
@@ -87,15 +87,17 @@ async function appendWhere(
       update sessions set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService}, last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
         ${outcomes.length > 0 ? sql`, outcomes = outcomes || ${JSON.stringify(outcomes)}::jsonb` : sql``}
       where id = ${sessionId} and ${condition}
-      returning event_position - ${rows.length} as before ${interrupts ? sql`, ${noticeOf(interruptTopic, sql`id`)} as interrupted` : sql``} ${told ? sql`, ${streamingTask(sql`sessions.id`)} as task_id` : sql``})
+      returning event_position - ${rows.length} as before ${told ? sql`, ${streamingTask(sql`sessions.id`)} as task_id` : sql``})
     ${rows.some(({ type }) => isPreviewable(type)) ? sql`, forgotten as (delete from session_previews where session_id = ${sessionId})` : sql``}
     insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
     select ${sessionId}, before + new.place, new.id, new.type, new.data::json, new.size_bytes, new.answers, case when new.queued then null else now() end
     from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[],
       ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
     order by place
-    returning position, processed_at, created_at, ${noticeOf(sessionTopic, sql`session_id`, entry)} as told ${told ? sql`, (select task_id from counted) as task_id` : sql``}`,
+    returning position, processed_at, created_at, ${entry} as said ${told ? sql`, (select task_id from counted) as task_id` : sql``}`,
   )
+  for (const { said } of stored) publish(db, sessionTopic, sessionId, said)
+  if (interrupts && stored.length > 0) publish(db, interruptTopic, sessionId)
   return {
     stored: stored.map((values, at) => eventOf({ sessionId, ...rows[at]! }, values)), // in their order, which is that of the rows
     taskId: stored[0]?.taskId ?? null,
@@ -208,7 +210,7 @@ function textsOf(rows: readonly NewRow[]): RawBuilder<unknown> {
  */
 export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string[]): Promise<SessionEvent[]> {
   if (ids.length === 0) return []
-  return findAll<SessionEvent>(
+  const taken = await findAll<SessionEvent & { said: string | null }>(
     tx,
     sql`
       with due as (
@@ -220,9 +222,13 @@ export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string
       taken as (
         update session_events event set processed_at = now(), taken_position = counted.before + due.place
         from due, counted where event.session_id = ${sessionId} and event.position = due.position
-        returning event.*, ${noticeOf(sessionTopic, sql`session_id`, ifShort(takenEntry))} as told)
-      select ${eventColumns} from taken order by position`,
+        returning event.*, ${takenEntry} as entry)
+      select ${eventColumns}, case when octet_length(entry) <= ${saidBytesMax} then entry end as said from taken order by position`,
   )
+  return taken.map(({ said, ...event }) => {
+    publish(tx, sessionTopic, sessionId, said)
+    return event
+  })
 }
 
 /** The queued events of clients, in the order of the log. */

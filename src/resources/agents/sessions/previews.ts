@@ -6,8 +6,8 @@
  */
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import type { RawBuilder } from 'kysely'
-import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
-import { noticeOf } from '#src/platform/pubsub.ts'
+import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { previewTopic } from './log.ts'
 
@@ -86,10 +86,10 @@ async function insertPiece(
   data: ShownPreview,
   before: RawBuilder<unknown> = sql``,
 ): Promise<void> {
-  await findOne(
+  const inserted = await change(
     db,
     sql`${before} insert into session_previews (session_id, event_id, data)
-    select id, ${eventId}, ${JSON.stringify(data)}::jsonb from sessions where id = ${sessionId}
-    returning ${noticeOf(previewTopic, sql`session_id`)} as told`,
-  ) // nothing for a session that is gone
+    select id, ${eventId}, ${JSON.stringify(data)}::jsonb from sessions where id = ${sessionId}`,
+  )
+  if (inserted > 0) publish(db, previewTopic, sessionId) // nothing for a session that is gone
 }

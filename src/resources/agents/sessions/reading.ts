@@ -60,7 +60,7 @@ export async function markSeen(call: Call, publicId: string, throughEventId: str
       tx,
       sql`select count(*) filter (where not ${clientTypes}) as unread from session_events where session_id = ${session.id} and position > ${event.position}`,
     )
-    await publish(tx, sessionTopic, session.id)
+    publish(tx, sessionTopic, session.id)
     return getOne<Session>(
       tx,
       sql`update sessions set read_event_id = ${eventId}, read_position = ${event.position}, read_service_events = service_events - ${unread} where id = ${session.id} returning *`,

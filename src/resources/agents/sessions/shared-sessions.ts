@@ -41,7 +41,7 @@ export async function setSharing(call: Call, publicId: string, shared: boolean):
         'url_only_attachment',
         'A message of this session has an attachment that is a file of yours, or known by its URL only, so the session cannot be shared.',
       )
-    await publish(tx, sessionTopic, session.id)
+    publish(tx, sessionTopic, session.id)
     return getOne<Session>(
       tx,
       sql`update sessions set shared_at = ${shared ? sql`now()` : sql`null`}, updated_at = now() where id = ${session.id} returning *`,

@@ -37,7 +37,7 @@ export async function followSessionMove(tx: Tx, { sessionId, to, stopReason }: S
     const move = to === 'idle' ? await moveAtRest(tx, atWork, stopReason?.type) : ({ to: 'running' } as const)
     if (move.to !== atWork.status) await moveTask(tx, atWork, move)
   }
-  if (to === 'idle' && stopReason?.type !== 'requires_action') await publish(tx, taskTopic, sessionId)
+  if (to === 'idle' && stopReason?.type !== 'requires_action') publish(tx, taskTopic, sessionId)
 }
 
 /** Tells of a task that still requires action after some of it was answered. */

@@ -2,8 +2,8 @@
 import type { RawBuilder } from 'kysely'
 import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import { noticeOf, publish } from '#src/platform/pubsub.ts'
+import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { states, type States } from '#src/platform/states.ts'
 
@@ -96,14 +96,15 @@ export async function queueTask(
     insert into session_tasks (id, kind, organization_id, owner_user_id, session_id, status, expires_at)
     values (${id}, ${kind}, ${organizationId}, ${ownerUserId}, ${sessionId}, 'queued', now() + ${taskLimits.openHours} * interval '1 hour') returning *`,
   )
-  await publish(tx, taskTopic, sessionId)
+  publish(tx, taskTopic, sessionId)
   return task
 }
 
 /** Deletes the tasks that match and have ended, with their streams: what they served is being deleted. */
 export async function deleteTasks(tx: Tx, which: RawBuilder<unknown>): Promise<void> {
-  await change(
+  const deleted = await findAll<{ id: string }>(
     tx,
-    sql`delete from session_tasks where ${which} and finished_at is not null returning ${noticeOf(chunkTopic, sql`id`)}`,
+    sql`delete from session_tasks where ${which} and finished_at is not null returning id`,
   )
+  for (const { id } of deleted) publish(tx, chunkTopic, id)
 }

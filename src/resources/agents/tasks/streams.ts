@@ -5,7 +5,7 @@
 import type { RawBuilder } from 'kysely'
 import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import { noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
+import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { chunksOfEvents, chunksOfMove, silent, type Chunk, type StreamState } from './chunks.ts'
@@ -124,9 +124,6 @@ async function insertChunks(
   bodies: readonly string[],
 ): Promise<boolean> {
   if (bodies.length === 0) return (await findOne(db, held)) !== undefined
-  const said = `[${bodies.join(',')}]`
-  const isShort = Buffer.byteLength(said) <= saidBytesMax - 20
-  const payload = isShort ? sql`last_number - ${bodies.length} || ' ' || ${said}::text` : sql`null::text`
   const stream = await findOne<TaskStream>(
     db,
     sql`
@@ -135,8 +132,9 @@ async function insertChunks(
       insert into task_chunks (task_id, number, body, end_bytes)
       select ${taskId}, last_number - ${bodies.length} + place, body, bytes - ${sizeOf(bodies)} + sum(octet_length(body)) over (order by place)
       from held, unnest(${bodies}::text[]) with ordinality as new (body, place))
-    select held.*, ${noticeOf(chunkTopic, sql`task_id`, payload)} as told from held`,
+    select * from held`,
   )
+  if (stream) publish(db, chunkTopic, taskId, `${stream.lastNumber - bodies.length} [${bodies.join(',')}]`)
   if (stream && isLong(stream)) await dropOldest(db, taskId)
   return stream !== undefined
 }

@@ -117,7 +117,7 @@ async function finish(
       position = ${next?.eventPosition ?? 0}, finished_at = now(), shown = ${routed !== null}, ref = ${routed?.ref ?? null}, sha = ${routed?.sha ?? null},
       number = ${routed?.number ?? null}, sender = ${routed && JSON.stringify(routed.sender)}::jsonb`,
   )
-  await publish(tx, triggerTopic, trigger.id)
+  publish(tx, triggerTopic, trigger.id)
   if (status !== 'failed')
     await emitWebhookEvent(tx, trigger.organizationId, {
       type: status === 'started' ? 'trigger.fired' : 'trigger.skipped',

@@ -50,7 +50,7 @@ export async function addVaultEvent(
     tx,
     sql`delete from vault_events where vault_id = ${vaultId} and position <= (select event_position from vaults where id = ${vaultId}) - ${limits.vaultEventsKept}`,
   )
-  await publish(tx, 'vault', vaultId)
+  publish(tx, 'vault', vaultId)
   if (vault && isTold(type)) await tellOfVault(tx, vault.organizationId, type, vaultId, credentialId)
 }
 

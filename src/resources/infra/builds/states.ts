@@ -58,7 +58,7 @@ export async function finishBuild(
     if (!finished) return undefined
     await dropOldTails(tx, finished)
     await closeBuildUsage(tx, id, usageEnd(ending))
-    await publish(tx, 'build_log', id)
+    publish(tx, 'build_log', id)
     await jobs.enqueue(tx, dispatchJob, {})
     return finished
   })
@@ -120,7 +120,7 @@ export async function addBuildEvent(tx: Tx, build: Build): Promise<void> {
     insert into build_events (job_id, position, status, cancel_requested, error)
     values (${build.id}, ${build.eventPosition}, ${build.status}, ${build.cancelRequested}, ${build.error})`,
   )
-  await publish(tx, 'build', build.id)
+  publish(tx, 'build', build.id)
 }
 
 /** Stores the commit that is being built, once it is checked out. Idempotent. */

@@ -66,7 +66,7 @@ export async function releaseClaim(db: Db, { id, claim }: Claimed): Promise<void
 async function note(db: Db, { id, claim }: Claimed, set: RawBuilder<unknown>): Promise<boolean> {
   return transaction(db, async (tx) => {
     const changed = await change(tx, sql`update certificates set ${set} where id = ${id} and claim = ${claim}`)
-    if (changed > 0) await publish(tx, certificatesTopic, id)
+    if (changed > 0) publish(tx, certificatesTopic, id)
     return changed > 0
   })
 }
@@ -166,7 +166,7 @@ async function end(
     const ending = sql`claimed_until = null, updated_at = now(), ${set}`
     if (to === 'pending') await change(tx, sql`update certificates set ${ending} where id = ${id}`)
     else await transition(tx, certificateStates, id, to, ending)
-    await publish(tx, certificatesTopic, id)
+    publish(tx, certificatesTopic, id)
     await tell(tx, domainId)
     await tellOfExpiry(tx, held)
     return true

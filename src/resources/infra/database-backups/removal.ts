@@ -35,7 +35,7 @@ async function clear(services: Stored, backup: Backup): Promise<void> {
   await objectStore(services).remove(backupKey(backup))
   await transaction(services.db, async (tx) => {
     await change(tx, sql`delete from database_backups where id = ${backup.id} and status = 'deleting'`)
-    await publish(tx, 'backup', backup.id)
+    publish(tx, 'backup', backup.id)
   })
 }
 

@@ -157,7 +157,7 @@ export async function addBackupEvent(tx: Tx, backup: Backup): Promise<void> {
     insert into database_backup_events (backup_id, position, status, stored_bytes, error, verified_at, verification_error)
     values (${backup.id}, ${backup.eventPosition}, ${backup.status}, ${backup.storedBytes}, ${backup.error}, ${backup.verifiedAt}, ${backup.verificationError})`,
   )
-  await publish(tx, 'backup', backup.id)
+  publish(tx, 'backup', backup.id)
 }
 
 async function isClaimed(tx: Tx, id: string, workerNumber: number | null): Promise<boolean> {

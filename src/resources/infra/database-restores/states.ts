@@ -171,5 +171,5 @@ export async function addRestoreEvent(tx: Tx, restore: Restore): Promise<void> {
     insert into database_restore_events (restore_id, position, status, step, loaded_bytes, error)
     values (${restore.id}, ${restore.eventPosition}, ${restore.status}, ${restore.step}, ${restore.loadedBytes}, ${restore.error})`,
   )
-  await publish(tx, 'restore', restore.id)
+  publish(tx, 'restore', restore.id)
 }

@@ -50,7 +50,7 @@ export async function acknowledgeChange(
     insert into edge_acknowledgements as known (edge_id, database_id, position) select id, ${id}, ${eventPosition} from edge_processes where id = ${edgeId}
     on conflict (edge_id, database_id) do update set position = greatest(known.position, excluded.position)`,
   )
-  await publish(db, toldTopic, id)
+  publish(db, toldTopic, id)
 }
 
 const toldTopic = 'database_told'

@@ -63,5 +63,5 @@ export async function noteVmOfDatabase(
   const database = await findOne<Pick<Database, 'id'>>(tx, sql`select id from databases where vm_id = ${vm.id}`)
   if (!database) return
   await jobs.enqueue(tx, onNode(reconcileDatabase, vm.nodeId), { databaseId: database.id })
-  await publish(tx, 'database', database.id) // for whoever waits until it is awake
+  publish(tx, 'database', database.id) // for whoever waits until it is awake
 }

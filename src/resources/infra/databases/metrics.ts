@@ -60,7 +60,7 @@ async function* measurements(
   const ended = new AbortController()
   const over = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal
   const notices = pubsub.subscribe(measuredTopic, id, over)
-  const watch = (): void => void publish(db, watchedTopic, id).catch(() => undefined) // the next one is seconds away
+  const watch = (): void => publish(db, watchedTopic, id)
   const timer = setInterval(watch, limits.databaseWatchSeconds * 1000)
   try {
     watch()
@@ -117,6 +117,6 @@ export async function storeMetrics(db: Db, databaseId: string, measured: Measure
       on conflict (database_id) do update set connections = excluded.connections, size_bytes = excluded.size_bytes, transactions = excluded.transactions, rolled_back = excluded.rolled_back,
         rows_read = excluded.rows_read, rows_written = excluded.rows_written, blocks_hit = excluded.blocks_hit, blocks_read = excluded.blocks_read, deadlocks = excluded.deadlocks, measured_at = now()`,
     )
-    await publish(tx, measuredTopic, databaseId)
+    publish(tx, measuredTopic, databaseId)
   })
 }

@@ -122,8 +122,8 @@ export async function findIdleDatabases(db: Db, nodeId: string): Promise<IdleDat
 }
 
 /** Asks the processes that let clients in to close connections to the database's server that no client needs. */
-export async function askForRest(db: Db, databaseId: string): Promise<void> {
-  await publish(db, restTopic, databaseId)
+export function askForRest(db: Db, databaseId: string): void {
+  publish(db, restTopic, databaseId)
 }
 /** The topic of that notice. */
 export const restTopic = 'database_rest'

@@ -132,7 +132,7 @@ export async function addDatabaseEvent(
     tx,
     sql`delete from database_events where database_id = ${database.id} and position <= ${database.eventPosition - limits.databaseEventsKept}`,
   )
-  await publish(tx, 'database', database.id)
+  publish(tx, 'database', database.id)
 }
 
 function stamps(to: DatabaseStatus): RawBuilder<unknown>[] {

@@ -95,7 +95,7 @@ export async function addDomainEvent(tx: Tx, domain: Domain): Promise<void> {
     tx,
     sql`delete from domain_events where domain_id = ${id} and position <= ${eventPosition - domainLimits.eventsKept}`,
   )
-  await publish(tx, domainsTopic, id)
+  publish(tx, domainsTopic, id)
 }
 
 /** Installs the route of an active domain, or replaces it. @throws BerthError invalid_domain when it is taken. */

@@ -34,5 +34,5 @@ export async function noteVmOfFunction(
   )
   if (!instance) return
   await jobs.enqueue(tx, onNode(reconcileFunction, vm.nodeId), { functionId: instance.functionId })
-  await publish(tx, functionTopic, instance.functionId)
+  publish(tx, functionTopic, instance.functionId)
 }

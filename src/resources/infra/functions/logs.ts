@@ -39,7 +39,7 @@ export async function beginFunctionLog(tx: Tx, functionId: string): Promise<void
 /** Deletes the log of a function, and ends it for those who follow it. */
 export async function removeFunctionLog(tx: Tx, functionId: string): Promise<void> {
   await change(tx, sql`delete from function_logs where function_id = ${functionId}`)
-  await publish(tx, functionLogTopic, functionId)
+  publish(tx, functionLogTopic, functionId)
 }
 
 /**
@@ -73,7 +73,7 @@ export async function appendFunctionLog(
     )
     const isLong = log.bytes > functionLimits.logBytes || log.position - log.droppedTo > functionLimits.logLinesMax
     if (isLong) await dropOldest(tx, log)
-    await publish(tx, functionLogTopic, claim.functionId)
+    publish(tx, functionLogTopic, claim.functionId)
     return true
   })
 }

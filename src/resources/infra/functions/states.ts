@@ -87,5 +87,5 @@ export async function addFunctionEvent(tx: Tx, one: StoredFunction): Promise<voi
     tx,
     sql`delete from function_events where function_id = ${one.id} and position <= ${one.eventPosition - functionLimits.eventsKept}`,
   )
-  await publish(tx, functionTopic, one.id)
+  publish(tx, functionTopic, one.id)
 }

@@ -29,7 +29,7 @@ export async function finishProcess(
       end.status,
       sql`exit_code = ${end.exitCode}, finished_at = now()`,
     )
-    if (moved) await publish(tx, 'vm_process', id)
+    if (moved) publish(tx, 'vm_process', id)
   })
 }
 

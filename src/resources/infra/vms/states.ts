@@ -165,7 +165,7 @@ export async function addEvent(
     tx,
     sql`insert into vm_events (vm_id, position, status, status_reason) values (${vm.id}, ${vm.eventPosition}, ${vm.status}, ${vm.statusReason})`,
   )
-  await publish(tx, vmTopic, vm.id)
+  publish(tx, vmTopic, vm.id)
 }
 
 function assignments(to: VmStatus, { wanted, endReason, machine, sleeps = false }: Move): RawBuilder<unknown> {

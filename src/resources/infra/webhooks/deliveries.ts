@@ -114,7 +114,7 @@ export async function replayWebhookDelivery(call: Call, publicId: string): Promi
         `This delivery is older than ${webhookLimits.keptDays} days, so it cannot be replayed.`,
       )
     checkEnabled(endpoint)
-    await publish(tx, webhooksTopic, endpoint.id)
+    publish(tx, webhooksTopic, endpoint.id)
     const again = await transition<WebhookDelivery, DeliveryStatus>(
       tx,
       deliveryStates,

@@ -5,8 +5,8 @@
 import type { RawBuilder } from 'kysely'
 import { encodeId, newUuid, type IdKind } from '#src/platform/ids.ts'
 import { webhookLimits } from '#src/platform/limits/webhooks.ts'
-import { change, findOne, sql, type Tx } from '#src/platform/postgres.ts'
-import { noticeOf } from '#src/platform/pubsub.ts'
+import { change, findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
 import type { WebhookEventType } from './event-types.ts'
 
 /** The notice that something is to be delivered; the id is the endpoint's. */
@@ -43,7 +43,7 @@ export async function emitWebhookEvents(
   const chosen = sql`organization_id = ${organizationId} and enabled and (event_types is null or event_types && ${types}::text[])`
   if (!(await findOne(tx, sql`select 1 from webhook_endpoints where ${chosen} limit 1`))) return
   const details = happenings.map((one) => (one.details ? JSON.stringify(one.details) : null))
-  await change(
+  const made = await findAll<{ endpointId: string }>(
     tx,
     sql`
     with wanting as materialized (
@@ -60,8 +60,9 @@ export async function emitWebhookEvents(
     insert into webhook_deliveries (id, organization_id, endpoint_id, event_id, status, next_attempt_at, problem, finished_at)
     select ${deliveryId(sql`event_id`)}, organization_id, endpoint_id, event_id, case when has_room then 'pending' else 'failed' end, case when has_room then now() end,
       case when not has_room then ${fullSentence} end, case when not has_room then now() end
-    from told returning ${noticeOf(webhooksTopic, sql`endpoint_id`)}`,
+    from told returning endpoint_id`,
   )
+  for (const endpointId of new Set(made.map((one) => one.endpointId))) publish(tx, webhooksTopic, endpointId)
 }
 
 /** Which statuses endpoints are told of, and as what. */
@@ -93,8 +94,9 @@ export async function emitToEndpoint(
     tx,
     sql`
     insert into webhook_deliveries (id, organization_id, endpoint_id, event_id, status, next_attempt_at)
-    values (${made}, ${organizationId}, ${endpoint.id}, ${eventId}, 'pending', now()) returning ${noticeOf(webhooksTopic, sql`endpoint_id`)}`,
+    values (${made}, ${organizationId}, ${endpoint.id}, ${eventId}, 'pending', now())`,
   )
+  publish(tx, webhooksTopic, endpoint.id)
   return made
 }
 

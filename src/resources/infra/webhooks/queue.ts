@@ -111,7 +111,7 @@ export async function recordAttempt(db: Db, claimed: ClaimedDelivery, result: At
     await writeAttempt(tx, { delivery, position: after.eventPosition }, result, ended.status)
     if (result.responseStatus === 410) await disableEndpoint(tx, after, 'gone')
     else if (after.failures >= webhookLimits.failuresMax) await disableEndpoint(tx, after, 'failures')
-    await publish(tx, attemptsTopic, endpoint.id)
+    publish(tx, attemptsTopic, endpoint.id)
   })
 }
 

@@ -84,7 +84,7 @@ async function fetchLease(db: Db, leases: Leases, account: Account, maxCostNanoU
     const refused = await leases.take(account, maxCostNanoUsd)
     if (!refused) return
     if (!refused.isReachable || tries > wantedTries) throw insufficient(maxCostNanoUsd, refused.leftNanoUsd)
-    await publish(db, creditsWantedTopic, account.organizationId)
+    publish(db, creditsWantedTopic, account.organizationId)
     await new Promise((resolve) => setTimeout(resolve, wantedWaitMs))
   }
 }

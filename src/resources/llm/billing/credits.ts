@@ -82,7 +82,7 @@ export async function setOrganizationBudget(
       insert into inference_accounts (organization_id, monthly_budget_nano_usd) values (${organizationId}, ${budget})
       on conflict (organization_id) do update set monthly_budget_nano_usd = excluded.monthly_budget_nano_usd`,
     )
-    await publish(tx, accountsTopic, organizationId)
+    publish(tx, accountsTopic, organizationId)
   })
   return readCredits(call.db, organizationId)
 }
@@ -117,7 +117,7 @@ export async function setKeyBudget(
       insert into inference_key_budgets (organization_id, key_id, monthly_budget_nano_usd) values (${organizationId}, ${keyId}, ${budget})
       on conflict (organization_id, key_id) do update set monthly_budget_nano_usd = excluded.monthly_budget_nano_usd`,
       )
-    await publish(tx, accountsTopic, organizationId)
+    publish(tx, accountsTopic, organizationId)
   })
   return readCredits(call.db, organizationId)
 }
@@ -154,7 +154,7 @@ export async function setPlan(db: Db, organizationId: string, plan: string | nul
       tx,
       sql`insert into inference_accounts (organization_id, plan) values (${organizationId}, ${plan}) on conflict (organization_id) do update set plan = excluded.plan`,
     )
-    await publish(tx, accountsTopic, organizationId)
+    publish(tx, accountsTopic, organizationId)
   })
 }
 
@@ -189,7 +189,7 @@ export async function grantCredits(
       insert into inference_accounts as a (organization_id, balance_nano_usd) values (${organizationId}, ${amountNanoUsd})
       on conflict (organization_id) do update set balance_nano_usd = a.balance_nano_usd + excluded.balance_nano_usd`,
     )
-    await publish(tx, accountsTopic, organizationId)
+    publish(tx, accountsTopic, organizationId)
   })
 }
 

@@ -24,10 +24,9 @@ export type LedgerWriter = {
   readonly trusted: boolean
   /**
    * Writes rows as they are now; retries until it works, unless retrying cannot help.
-   * @param tell the organizations whose subscribers are notified.
    * @throws what Postgres throws, for a permanent fault, or for any fault after giveUp.
    */
-  write(rows: readonly LedgerRow[], tell: readonly string[]): Promise<void>
+  write(rows: readonly LedgerRow[]): Promise<void>
   /** Runs one piece of work with the database, alone. */
   inLane<Result>(work: () => Promise<Result>): Promise<Result>
   /** Writes a heartbeat, and reads this process's leases. */
@@ -81,10 +80,10 @@ export function createLedgerWriter(db: Db, processId: string, noteHeld: NoteHeld
     get trusted() {
       return performance.now() - seenAtMs < trustedMs
     },
-    async write(rows, tell) {
+    async write(rows) {
       for (const row of rows) row.charge()
       const written = rows.map(({ usage, costNanoUsd }) => ({ usage, costNanoUsd }))
-      const query = makeFlush(processId, flushes + 1, rows, tell)
+      const query = makeFlush(processId, flushes + 1, rows)
       const once = async (): Promise<void> => {
         noteHeld(await send(query), false)
         flushes += 1

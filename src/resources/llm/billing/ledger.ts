@@ -8,7 +8,6 @@ import type { Usage } from '#src/drivers/models/model.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { noticeOf } from '#src/platform/pubsub.ts'
 
 /** Who pays for a request: an organization, and the key or the person that sent it. */
 export type Payer = { organizationId: string; keyId: string | null; userId: string | null }
@@ -64,14 +63,8 @@ type Organization = { settled: number; costNanoUsd: number }
 /**
  * Makes the statement that writes these rows as they are now.
  * @param number the number of this batch, counted by the process.
- * @param tell the organizations whose subscribers are notified.
  */
-export function makeFlush(
-  processId: string,
-  number: number,
-  rows: readonly LedgerRow[],
-  tell: readonly string[],
-): RawBuilder<FlushAnswer> {
+export function makeFlush(processId: string, number: number, rows: readonly LedgerRow[]): RawBuilder<FlushAnswer> {
   const organizations = new Map<string, Organization>()
   const days = new Map<string, Day>()
   const places = rows.map((row) => {
@@ -103,10 +96,8 @@ export function makeFlush(
       from numbered n join unnest(${list(ids)}::uuid[], ${list(sums.map((one) => one.costNanoUsd))}::bigint[]) as c (id, cost) on c.id = n.organization_id where c.cost <> 0
       on conflict (process_id, organization_id) do update set amount_nano_usd = l.amount_nano_usd + excluded.amount_nano_usd
       returning organization_id, amount_nano_usd
-    ), told as (
-      select count(${noticeOf(requestsTopic, sql`t.id`)}) as notices from turn, unnest(${list(tell)}::text[]) as t (id)
     )
-    select organization_id, amount_nano_usd as held_nano_usd from paid union all select null, told.notices from turn, told`
+    select organization_id, amount_nano_usd as held_nano_usd from paid union all select null, 0 from turn`
 }
 
 /**

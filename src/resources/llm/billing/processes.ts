@@ -105,6 +105,6 @@ async function endProcess(db: Db, id: string): Promise<void> {
       update inference_requests r set settled_position = n.before + l.place, status = 'lost', ended_at = greatest(r.started_at, coalesce((select seen_at from inference_processes where id = ${id}), now()))
       from lost l join numbered n on n.organization_id = l.organization_id where r.organization_id = l.organization_id and r.id = l.id and r.status = 'open'`,
     )
-    for (const organization of organizations) await publish(tx, requestsTopic, organization.id)
+    for (const organization of organizations) publish(tx, requestsTopic, organization.id)
   })
 }

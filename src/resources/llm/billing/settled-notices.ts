@@ -3,7 +3,6 @@
  * they were notified just before, at the next sweep. Never before the ledger has the rows: a subscriber that reads too
  * early would find nothing and not be notified again.
  */
-import { log } from '#src/platform/log.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { LedgerWriter } from './ledger-writer.ts'
@@ -27,15 +26,12 @@ export function createSettledNotices(db: Db, writer: Pick<LedgerWriter, 'write'>
       const [due, later] = [new Set<string>(), new Set<string>()]
       for (const organizationId of settled) (toldLately.has(organizationId) ? later : due).add(organizationId)
       for (const organizationId of due) toldLately.add(organizationId)
-      await writer.write(rows, [...due])
+      await writer.write(rows)
+      for (const organizationId of due) publish(db, requestsTopic, organizationId)
       for (const organizationId of later) untold.add(organizationId)
     },
     sweep() {
-      for (const organizationId of untold)
-        publish(db, requestsTopic, organizationId).catch((error: Error) => {
-          untold.add(organizationId)
-          log.debug({ reason: error.message }, 'a notice of requests was not sent; the next sweep sends it')
-        })
+      for (const organizationId of untold) publish(db, requestsTopic, organizationId)
       untold.clear()
       toldLately.clear()
     },

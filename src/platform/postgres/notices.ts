@@ -1,0 +1,130 @@
+/**
+ * Sends the notices of transactions once they are committed. NOTIFY inside a transaction holds one lock of the whole
+ * server until its commit is on disk, so that writers wait for each other; here, those that were committed while a batch
+ * was on its way go together in the next one, in a transaction that waits for no disk. A process that dies in between
+ * takes them along: the others hear that it is silent, and look at everything again.
+ */
+import { newUuid } from '#src/platform/ids.ts'
+import { log } from '#src/platform/log.ts'
+import pg from 'pg'
+
+/** The channel of Postgres on which all notices go. */
+export const noticeChannel = 'berth'
+/** A notice of this topic says that the process of that id is alive. */
+export const aliveTopic = 'alive'
+/** A notice of this topic says that the process of that id ends in order, with nothing unsent. */
+export const endedTopic = 'ended'
+/** A notice of this topic says that some were dropped: everybody looks again. */
+export const droppedTopic = 'dropped'
+
+const aliveMs = 2_000
+const againMs = 200
+const timeoutMs = 4_000
+/** Notices in one transaction. */
+const batchMax = 1_000
+/** Notices that are kept while Postgres is unreachable; when there are more, they are dropped and everybody looks again. */
+export const keptMax = 20_000
+
+/** The notices of this process. */
+export type Notices = {
+  /** Sends these in order, as soon as it can. */
+  send(notices: readonly string[]): void
+  /** Resolves once all are sent, or Postgres is unreachable. */
+  close(): Promise<void>
+}
+
+/** Begins; nothing is sent, and no connection opened, before the first notice. */
+export function openNotices(url: string, applicationName: string): Notices {
+  const sender = newUuid()
+  const connection = createConnection(url, applicationName)
+  let waiting: string[] = []
+  let sending: Promise<void> | undefined
+  let alive: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  async function sendAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, batchMax)
+      try {
+        await connection.send(batch)
+        waiting.splice(0, batch.length)
+      } catch (error) {
+        if (isClosed) return
+        log.debug({ err: error }, 'notices wait for Postgres')
+        await new Promise((resolve) => setTimeout(resolve, againMs))
+      }
+    }
+  }
+
+  function send(notices: readonly string[]): void {
+    if (notices.length === 0) return
+    if (!alive && !isClosed) {
+      waiting.push(`${aliveTopic} ${sender}`)
+      alive = setInterval(() => send([`${aliveTopic} ${sender}`]), aliveMs).unref()
+    }
+    if (waiting.length + notices.length > keptMax) dropAll()
+    else waiting.push(...notices)
+    sending ??= sendAll().finally(() => (sending = undefined))
+  }
+
+  /** In place, but for those that are on their way. */
+  function dropAll(): void {
+    waiting.splice(sending ? batchMax : 0, Infinity, `${droppedTopic} ${sender}`)
+  }
+
+  return {
+    send,
+    async close() {
+      clearInterval(alive)
+      if (alive) send([`${endedTopic} ${sender}`])
+      isClosed = true
+      await sending
+      await connection.close()
+    },
+  }
+}
+
+/** A connection of its own, so that notices do not wait behind queries; it is opened when it is needed, also again. */
+function createConnection(
+  url: string,
+  applicationName: string,
+): { send: (notices: readonly string[]) => Promise<void>; close: () => Promise<void> } {
+  let client: pg.Client | undefined
+
+  async function connected(): Promise<pg.Client> {
+    if (client) return client
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: `${applicationName}-notices`,
+      keepAlive: true,
+      connectionTimeoutMillis: timeoutMs,
+      query_timeout: timeoutMs,
+      options: '-c synchronous_commit=off',
+    })
+    const forget = (): void => {
+      if (client === next) client = undefined
+    }
+    next.on('error', forget)
+    next.on('end', forget)
+    await next.connect()
+    return (client = next)
+  }
+
+  return {
+    async send(notices) {
+      const to = await connected()
+      try {
+        await to.query({
+          name: 'notices',
+          text: 'select pg_notify($1, said) from unnest($2::text[]) as said',
+          values: [noticeChannel, notices],
+        })
+      } catch (error) {
+        client = undefined
+        to.end().catch(() => undefined) // it is broken
+        throw error
+      }
+    },
+    close: async () => client?.end(),
+  }
+}
