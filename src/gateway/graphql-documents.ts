@@ -74,10 +74,12 @@ export function createDocuments(schema: GraphQLSchema): Documents {
     if (known.runs++ !== runsBeforePlan) return known.plan
     let fields = 0
     const planned = planOperation(schema, known.document, (more) => {
+      // A plan that passes the limit goes with this execution, and gives back what it weighed.
+      const weighed = fields > planFieldsMax ? 0 : fields + more > planFieldsMax ? -fields : more
       fields += more
       if (fields > planFieldsMax) known.plan = null
-      known.weight += more * fieldWeight
-      if (bySource.get(known.source) === known) weight += more * fieldWeight
+      known.weight += weighed * fieldWeight
+      if (bySource.get(known.source) === known) weight += weighed * fieldWeight
       makeRoom()
     })
     if (fields <= planFieldsMax) known.plan = planned

@@ -56,7 +56,7 @@ export type Operations = {
   admit(params: OperationParams, call: GraphqlCall): Promise<ExecutionArgs | Refused>
   /** Executes what was admitted. Variables are checked first, because graphql's errors would quote them. */
   execute(admitted: ExecutionArgs): Outcome | Promise<Outcome>
-  /** Both. Every failure is in the result. */
+  /** Both. @throws what `execute` throws. */
   run(params: OperationParams, call: GraphqlCall): Promise<Outcome>
 }
 

@@ -96,24 +96,22 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
     async enqueue(tx, kind, data, options = {}) {
       // pg-boss looks the queue up by name, the first time on its own connection
       if (!queues.has(kind)) await queues.declare(kind)
-      const sending = boss.send(kind.name, data, {
+      const id = await boss.send(kind.name, data, {
         ...(options.startAfterSeconds ? { startAfter: options.startAfterSeconds } : {}),
         priority: options.priority ?? 0,
         db: within(tx),
       })
-      const id = await sending
       if (id === null) throw new Error(`the queue ${kind.name} did not take a job`)
       if (!options.startAfterSeconds) publish(tx, topic, kind.name)
     },
     async enqueueEach(tx, kind, all) {
       if (all.length === 0) return
       if (!queues.has(kind)) await queues.declare(kind)
-      const sending = boss.insert(
+      const ids = await boss.insert(
         kind.name,
         all.map(({ data, priority = 0 }) => ({ data, priority })),
         { db: within(tx), returnId: true },
       )
-      const ids = await sending
       if (ids?.length !== all.length) throw new Error(`the queue ${kind.name} did not take each of its jobs`)
       publish(tx, topic, kind.name)
     },

@@ -69,9 +69,9 @@ export function openDatabase(
     pool,
     url,
     async close() {
-      await notices.close()
       await db.destroy()
-      await pool.end()
+      await pool.end() // once the last transaction is over
+      await notices.close()
     },
   }
 }
@@ -84,8 +84,33 @@ const uncommitted = new WeakMap<Db, string[]>()
 /** Sends a notice once this transaction is committed; now, if it is none. One that is rolled back sends nothing. */
 export function sendAfterCommit(db: Db, notice: string): void {
   const held = uncommitted.get(db)
+  const pool = pools.get(db)
   if (held) held.push(notice)
-  else pools.get(db)?.notices.send([notice])
+  else if (pool) pool.notices.send([notice])
+  else
+    log.error({ notice: notice.split(' ', 1)[0] }, 'a notice is lost: its transaction was not begun by transaction()')
+}
+
+/** Lets the other processes hear when this one dies with notices unsent. */
+export function announce(db: Db): void {
+  pools.get(db)?.notices.announce()
+}
+
+/** Resolves once the notices of what is committed are sent, or after a second: for answers that say that something has ended. */
+export async function noticesSent(db: Db): Promise<void> {
+  await pools.get(db)?.notices.flush()
+}
+
+/** What a part of a transaction has to say: `takeBack` forgets it, as a savepoint forgets what was written. */
+export function noticesSince(tx: Tx): { takeBack: () => void } {
+  const held = uncommitted.get(tx) ?? []
+  const before = held.length
+  return { takeBack: () => void held.splice(before) }
+}
+
+/** `topic id said` without what it says. */
+function withoutSaid(notice: string): string {
+  return notice.split(' ', 2).join(' ')
 }
 
 /** The pool as Kysely uses it for transactions: each statement goes through statements.ts. */
@@ -126,15 +151,20 @@ async function run(db: Db, query: RawBuilder<unknown>): Promise<Pick<Answer, 'ro
 export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Result>): Promise<Result> {
   if (db.isTransaction) return work(db as Tx) // already inside one: the outer one decides
   for (let attempt = 1; ; attempt++) {
+    const notices: string[] = []
+    let isCommitting = false
     try {
-      const notices: string[] = []
-      const result = await db.transaction().execute((tx) => {
+      const result = await db.transaction().execute(async (tx) => {
         uncommitted.set(tx, notices)
-        return work(tx)
+        const done = await work(tx)
+        isCommitting = true
+        return done
       })
       pools.get(db)?.notices.send(notices)
       return result
     } catch (error) {
+      // It may be committed. Whoever is notified reads; what a notice says may not be true.
+      if (isCommitting && isDatabaseAway(error)) pools.get(db)?.notices.send(notices.map(withoutSaid))
       const again =
         isSqlState(error, sqlState.serializationFailure) || isSqlState(error, sqlState.deadlock) || isStalePlan(error)
       if (!again || attempt >= transactionTriesMax) throw error

@@ -5,10 +5,11 @@
  * process come in the order of its commits; those of several in any. Notices may be lost; the table is authoritative, and
  * when a process may have died with some unsent, every subscriber looks again within seconds.
  */
+import { randomInt } from 'node:crypto'
 import pg from 'pg'
 import { log } from './log.ts'
 import { sendAfterCommit, type Db } from './postgres.ts'
-import { aliveTopic, droppedTopic, endedTopic, noticeChannel } from './postgres/notices.ts'
+import { aliveTopic, droppedTopic, endedTopic, noticeChannel, ownSender } from './postgres/notices.ts'
 
 const reconnectMsFirst = 100
 const reconnectMsMax = 2_000
@@ -17,6 +18,8 @@ const heartbeatTimeoutMs = 4_000
 /** A process that is silent for so long may have died with notices unsent. */
 const silentMs = 5_000
 const silenceLookMs = 1_000
+/** Processes do not all look again in the same moment. */
+const spreadMs = 1_000
 
 /** The maximum payload of a notice: Postgres allows 8,000 bytes including the topic and the id. */
 export const saidBytesMax = 7_000
@@ -87,7 +90,7 @@ function watchSenders(
 ): {
   /** Whether this notice is about a process itself. */
   hear: (payload: string) => boolean
-  /** Nothing was heard for a while: all are heard again, or are silent, from now on. */
+  /** Nothing was heard until now: all are heard again, or are silent, from now on. */
   restart: () => void
   close: () => void
 } {
@@ -98,12 +101,13 @@ function watchSenders(
     if (silent().length === 0 || !(await answers())) return
     const gone = silent()
     for (const sender of gone) heardAtMs.delete(sender)
-    if (gone.length > 0) gap()
+    if (gone.length > 0) setTimeout(gap, randomInt(spreadMs)).unref()
   }
   const looking = setInterval(() => void look(), silenceLookMs).unref()
   return {
     hear(payload) {
       const [topic = '', sender = ''] = payload.split(' ', 2)
+      if (sender === ownSender && topic !== droppedTopic) return topic === aliveTopic || topic === endedTopic
       if (topic === aliveTopic) heardAtMs.set(sender, performance.now())
       else if (topic === endedTopic) heardAtMs.delete(sender)
       else if (topic === droppedTopic) gap()
@@ -112,6 +116,7 @@ function watchSenders(
     },
     restart() {
       for (const sender of heardAtMs.keys()) heardAtMs.set(sender, performance.now())
+      setTimeout(gap, silentMs).unref() // one that died before it was heard of
     },
     close: () => clearInterval(looking),
   }

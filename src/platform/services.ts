@@ -3,7 +3,7 @@ import type { Caller } from './access.ts'
 import type { Config } from './config.ts'
 import { openJobs, type Jobs } from './jobs.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
-import { openDatabase, type Database, type Db } from './postgres.ts'
+import { announce, openDatabase, type Database, type Db } from './postgres.ts'
 import { openPubsub, type Pubsub } from './pubsub.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limits.ts'
 import { loadSealer, type Sealer } from './secrets.ts'
@@ -44,6 +44,7 @@ export async function openServices(
     connections: config.databaseConnections,
     applicationName: `berth-${role}`,
   })
+  announce(database.db)
   const pubsub = openPubsub(databaseUrl)
   const jobs = await openJobs(databaseUrl, pubsub, { worker: role === 'worker' })
   const sealer = loadSealer(config.secretKey, config.dataDir)

@@ -45,6 +45,7 @@ const randomness: Readonly<Record<string, string>> = {
   'src/drivers/mcp/transport.ts': 'where a connection begins among the numbers of requests',
   'src/edge/databases/own-logins.ts': 'in which order a process takes logins that others take too',
   'src/platform/ids.ts': 'ids and tokens',
+  'src/platform/pubsub.ts': 'processes that do not all look again in the same moment',
   'src/platform/secrets.ts': 'nonces and the sealing key',
   'src/resources/infra/certificates/claims.ts': 'attempts at certificates that are not made together',
   'src/resources/identity/api-keys.ts': 'the letters of a key id',

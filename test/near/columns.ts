@@ -40,7 +40,7 @@ export function nearTests(changed: readonly string[], tests: readonly string[]):
     const column = columnOf(path)
     if (column) columns.set(`${column.area}/${column.name}`, column)
     else for (const file of testsOfFloor(path, tests)) files.add(file)
-    if (!column && path.endsWith('.ts') && testsOfFloor(path, tests).length === 0) unknown.push(path)
+    if (!column && !path.endsWith('.md') && testsOfFloor(path, tests).length === 0) unknown.push(path)
   }
   for (const column of columns.values()) for (const file of testsOfColumn(column, tests)) files.add(file)
   const operations = operationsOf([...columns.values()], readSources(['schema', 'rest-compat']), rootFields())

@@ -1,6 +1,7 @@
 /** Notices: heard by everyone who listens, once the transaction that sent them is over, and told about when some may be missing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDatabase, transaction, type Database } from '#src/platform/postgres.ts'
+import { change, findOne, openDatabase, sql, transaction, type Database } from '#src/platform/postgres.ts'
+import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
 import { openPubsub, publish, saidBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
 import { keptMax } from '#src/platform/postgres/notices.ts'
 import { setLogLevel } from '#src/platform/log.ts'
@@ -38,14 +39,16 @@ function count(topic: string, id: string): { heard: number; stop: () => void; en
 
 test('a notice is heard after its transaction, by those who wait for its topic and id only', async () => {
   const [mine, other, elsewhere] = [count('vm', 'a'), count('vm', 'b'), count('thing', 'a')]
+  const marker = count('vm', 'marker')
   await transaction(database.db, async (tx) => {
     publish(tx, 'vm', 'a')
-    publish(tx, 'marker', 'inside')
+    publish(database.db, 'vm', 'marker')
+    expect(await soon(() => marker.heard === 1)).toBe(true) // what is sent meanwhile is heard
     expect(mine.heard).toBe(0)
   })
   expect(await soon(() => mine.heard === 1)).toBe(true)
   expect([other.heard, elsewhere.heard]).toEqual([0, 0])
-  for (const one of [mine, other, elsewhere]) one.stop()
+  for (const one of [mine, other, elsewhere, marker]) one.stop()
   await Promise.all([mine.ended, other.ended, elsewhere.ended])
 })
 
@@ -140,14 +143,77 @@ test('when a process falls silent without having ended, everybody looks again, o
   const gaps: (string | null)[] = []
   pubsub.listen('of-silence', (id) => gaps.push(id))
   const say = (text: string) => database.pool.query('select pg_notify($1, $2)', ['berth', text])
-  await say('alive one-that-ends')
-  await say('ended one-that-ends')
   await say('alive one-that-dies')
   publish(database.db, 'of-silence', 'x')
   expect(await soon(() => gaps.length === 2)).toBe(true)
   publish(database.db, 'of-silence', 'y')
   expect(await soon(() => gaps.length === 3)).toBe(true)
   expect(gaps).toEqual(['x', null, 'y'])
+})
+
+test('a part of a transaction that is taken back sends nothing, and the rest does', async () => {
+  const [before, within, after] = [count('vm', 'before'), count('vm', 'within'), count('vm', 'after-it')]
+  await transaction(database.db, async (tx) => {
+    publish(tx, 'vm', 'before')
+    await inSavepoint(
+      tx,
+      () => false,
+      async () => publish(tx, 'vm', 'within'),
+    )
+    publish(tx, 'vm', 'after-it')
+  })
+  expect(await soon(() => after.heard === 1)).toBe(true)
+  expect([before.heard, within.heard]).toEqual([1, 0])
+  for (const one of [before, within, after]) one.stop()
+})
+
+test('a commit whose answer is lost is notified all the same, without what the notice says', async () => {
+  const heard: (string | null)[] = []
+  const stopping = new AbortController()
+  pubsub.hear('vm', 'unanswered', stopping.signal, (said) => heard.push(said))
+  const cut = openDatabase(made.url, { connections: 1, applicationName: 'cut' })
+  cut.pool.on('connect', (client: { query: (...words: unknown[]) => unknown }) => {
+    const query = client.query.bind(client)
+    client.query = (statement: unknown, done: unknown): unknown => {
+      const isCommit = (statement as { text?: string }).text === 'commit'
+      const lost = (): void =>
+        (done as (error: Error) => void)(Object.assign(new Error('the answer is lost'), { code: 'ECONNRESET' }))
+      return query(statement, isCommit ? lost : done)
+    }
+  })
+  await expect(
+    transaction(cut.db, async (tx) => {
+      await change(tx, sql`create table committed (id int)`)
+      publish(tx, 'vm', 'unanswered', 'what may not be true')
+    }),
+  ).rejects.toThrow('the answer is lost')
+  expect(await soon(() => heard.length === 1)).toBe(true)
+  expect(heard).toEqual([null])
+  expect(await findOne(database.db, sql`select to_regclass('committed') as made`)).toEqual({ made: 'committed' })
+  stopping.abort()
+  await cut.close()
+})
+
+test('a transaction that outlives the close of its database is notified before it says that it ended', async () => {
+  const mine = count('vm', 'late')
+  const closing = openDatabase(made.url, { connections: 1, applicationName: 'closing-late' })
+  const [isBegun, isDue] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const working = transaction(closing.db, async (tx) => {
+    await change(tx, sql`select 1`)
+    publish(tx, 'vm', 'late')
+    isBegun.resolve()
+    await isDue.promise
+  })
+  await isBegun.promise
+  const closed = closing.close()
+  isDue.resolve()
+  await Promise.all([working, closed])
+  expect(await soon(() => mine.heard === 1)).toBe(true)
+  const { rowCount } = await database.pool.query(
+    "select from pg_stat_activity where application_name = 'closing-late-notices'",
+  )
+  expect(rowCount).toBe(0)
+  mine.stop()
 })
 
 test('more notices than are kept are dropped, and everybody looks again', async () => {

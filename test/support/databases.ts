@@ -1,6 +1,6 @@
 /** Databases that exist only as rows, for tests of the web process alone. */
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
-import { sql } from '#src/platform/postgres.ts'
+import { sql, transaction } from '#src/platform/postgres.ts'
 import { addDatabaseEvent } from '#src/resources/infra/databases/states.ts'
 import { findDatabaseRow, type Database, type DatabaseStatus } from '#src/resources/infra/databases/rows.ts'
 import { sealNewLogins } from '#src/resources/infra/databases/setup.ts'
@@ -49,7 +49,7 @@ export async function makeDatabase(
     db,
   )
   const row = await rowOf({ services: { db } }, publicId)
-  await db.transaction().execute((tx) => addDatabaseEvent(tx, row))
+  await transaction(db, (tx) => addDatabaseEvent(tx, row))
   return { id: publicId, token }
 }
 

@@ -33,8 +33,20 @@ export type Changes = {
 
 const followedMax = 10_000
 const againMs = 500
+/** After a gap in the notices all are looked at, so many at a time. */
+const looksAtOnce = 10
 const everyKind: readonly ClientKind[] = ['owner', 'role', 'authenticated', 'anonymous']
 const clientKinds: readonly ClientKind[] = ['authenticated', 'anonymous']
+
+/** A few at a time. */
+async function lookAtEach(ids: readonly string[], look: (id: string) => Promise<void>): Promise<void> {
+  const waiting = ids.values()
+  await Promise.all(
+    Array.from({ length: looksAtOnce }, async () => {
+      for (const id of waiting) await look(id)
+    }),
+  )
+}
 
 /** Listens for as long as the process lives. @param edgeId this process, which acknowledges */
 export function followChanges(services: Pick<Services, 'db' | 'pubsub'>, edgeId: string): Changes {
@@ -84,7 +96,7 @@ export function followChanges(services: Pick<Services, 'db' | 'pubsub'>, edgeId:
   })
   pubsub.listen('database', (id) => {
     const ids = id === null ? [...followed.values()].map(({ row }) => row.id) : [id]
-    for (const one of ids) void look(one)
+    void lookAtEach(ids, look)
   })
   return {
     follow(database) {

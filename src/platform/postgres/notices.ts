@@ -4,6 +4,7 @@
  * was on its way go together in the next one, in a transaction that waits for no disk. A process that dies in between
  * takes them along: the others hear that it is silent, and look at everything again.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { newUuid } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import pg from 'pg'
@@ -16,10 +17,14 @@ export const aliveTopic = 'alive'
 export const endedTopic = 'ended'
 /** A notice of this topic says that some were dropped: everybody looks again. */
 export const droppedTopic = 'dropped'
+/** This process, as the others know it. */
+export const ownSender = newUuid()
+const dropped = `${droppedTopic} ${ownSender}`
 
-const aliveMs = 2_000
+const aliveMs = 1_000
 const againMs = 200
 const timeoutMs = 4_000
+const flushLimitMs = 1_000
 /** Notices in one transaction. */
 const batchMax = 1_000
 /** Notices that are kept while Postgres is unreachable; when there are more, they are dropped and everybody looks again. */
@@ -29,13 +34,16 @@ export const keptMax = 20_000
 export type Notices = {
   /** Sends these in order, as soon as it can. */
   send(notices: readonly string[]): void
+  /** From now on the others hear when this process dies; before its first notice they need not. */
+  announce(): void
+  /** Resolves once all that were given so far are sent, or after a second. */
+  flush(): Promise<void>
   /** Resolves once all are sent, or Postgres is unreachable. */
   close(): Promise<void>
 }
 
 /** Begins; nothing is sent, and no connection opened, before the first notice. */
 export function openNotices(url: string, applicationName: string): Notices {
-  const sender = newUuid()
   const connection = createConnection(url, applicationName)
   let waiting: string[] = []
   let sending: Promise<void> | undefined
@@ -43,45 +51,68 @@ export function openNotices(url: string, applicationName: string): Notices {
   let isClosed = false
 
   async function sendAll(): Promise<void> {
-    while (waiting.length > 0) {
+    for (let failures = 0; waiting.length > 0; ) {
       const batch = waiting.slice(0, batchMax)
       try {
         await connection.send(batch)
         waiting.splice(0, batch.length)
+        failures = 0
       } catch (error) {
-        if (isClosed) return
-        log.debug({ err: error }, 'notices wait for Postgres')
-        await new Promise((resolve) => setTimeout(resolve, againMs))
+        if (isClosed) break
+        if (isRefusal(error)) refuse(batch, error)
+        else if (failures++ === 0) log.warn({ err: error }, 'notices of this process wait for Postgres; trying again')
+        await pause(againMs)
       }
     }
+    sending = undefined // in the turn that found nothing more
+  }
+
+  /** What Postgres does not take would be in the way of all that follow. */
+  function refuse(batch: readonly string[], error: unknown): void {
+    log.error({ err: error }, 'Postgres refused notices; everybody looks again')
+    waiting.splice(0, batch.length, dropped)
   }
 
   function send(notices: readonly string[]): void {
     if (notices.length === 0) return
-    if (!alive && !isClosed) {
-      waiting.push(`${aliveTopic} ${sender}`)
-      alive = setInterval(() => send([`${aliveTopic} ${sender}`]), aliveMs).unref()
-    }
-    if (waiting.length + notices.length > keptMax) dropAll()
+    announce()
+    if (waiting.length + notices.length > keptMax) waiting.splice(sending ? batchMax : 0, Infinity, dropped)
     else waiting.push(...notices)
-    sending ??= sendAll().finally(() => (sending = undefined))
+    sending ??= sendAll()
   }
 
-  /** In place, but for those that are on their way. */
-  function dropAll(): void {
-    waiting.splice(sending ? batchMax : 0, Infinity, `${droppedTopic} ${sender}`)
+  function announce(): void {
+    if (alive || isClosed) return
+    const say = (): void => send([`${aliveTopic} ${ownSender}`])
+    alive = setInterval(say, aliveMs).unref()
+    say()
   }
 
   return {
     send,
+    announce,
+    flush: () => within(flushLimitMs, sending),
     async close() {
       clearInterval(alive)
-      if (alive) send([`${endedTopic} ${sender}`])
+      if (alive) send([`${endedTopic} ${ownSender}`])
       isClosed = true
-      await sending
+      await within(timeoutMs, sending)
       await connection.close()
     },
   }
+}
+
+/** Resolves with the work, or after so long. */
+async function within(limitMs: number, work: Promise<void> | undefined): Promise<void> {
+  const over = new AbortController()
+  const late = pause(limitMs, undefined, { signal: over.signal }).catch(() => undefined) // it was in time
+  await Promise.race([work, late])
+  over.abort()
+}
+
+/** Whether it is these notices that Postgres does not take, such as one that is too long. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(?:22|54)/.test(error.code ?? '')
 }
 
 /** A connection of its own, so that notices do not wait behind queries; it is opened when it is needed, also again. */

@@ -1,5 +1,5 @@
 /** Parts of a transaction that may be taken back while the rest of it goes on. */
-import { change, sql, type Tx } from '#src/platform/postgres.ts'
+import { change, noticesSince, sql, type Tx } from '#src/platform/postgres.ts'
 
 /**
  * Does something in a transaction and takes it back unless `isKept` says that its result is to be kept. Savepoints may be
@@ -12,8 +12,12 @@ export async function inSavepoint<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   await change(tx, sql`savepoint attempt`)
+  const notices = noticesSince(tx)
   const result = await work()
-  if (!isKept(result)) await change(tx, sql`rollback to savepoint attempt`)
+  if (!isKept(result)) {
+    await change(tx, sql`rollback to savepoint attempt`)
+    notices.takeBack()
+  }
   await change(tx, sql`release savepoint attempt`)
   return result
 }

@@ -9,7 +9,17 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { randomToken } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { countRows, pageSql, readPageBy, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import {
+  change,
+  findAll,
+  findOne,
+  getOne,
+  noticesSent,
+  sql,
+  transaction,
+  type Db,
+  type Tx,
+} from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -156,7 +166,7 @@ export async function makeApiKey(
 
 /** Revokes a key of an organization, and notifies every process; undefined when there is none. */
 export async function endApiKey(db: Db, organizationId: string, keyId: string): Promise<ApiKey | undefined> {
-  return transaction(db, async (tx) => {
+  const ended = await transaction(db, async (tx) => {
     const row = await findOne<ApiKey>(
       tx,
       sql`
@@ -165,6 +175,8 @@ export async function endApiKey(db: Db, organizationId: string, keyId: string): 
     if (row) publish(tx, 'api_key', keyId)
     return row
   })
+  await noticesSent(db)
+  return ended
 }
 
 /** The time at which a key expires, or null for one that does not. */

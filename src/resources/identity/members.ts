@@ -6,7 +6,7 @@ import { allow, allowAnywhere, isAtLeast, type Role } from '#src/platform/access
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { findAll, findOne, getOne, noticesSent, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { endWorkOfMember } from '#src/resources/agents/member-work.ts'
@@ -110,7 +110,7 @@ export async function changeMembershipRole(
   role: Role,
   actor: Actor = 'operator',
 ): Promise<Member> {
-  return transaction(db, async (tx) => {
+  const changed = await transaction(db, async (tx) => {
     const member = await lockMember(tx, organizationId, id)
     if (member.role === role) return member
     checkOwners(actor, member, role)
@@ -118,6 +118,8 @@ export async function changeMembershipRole(
     await setRole(tx, member.id, role)
     return { ...member, role }
   })
+  await noticesSent(db)
+  return changed
 }
 
 function actorOf(userId: string | null, role: Role | null): Actor {

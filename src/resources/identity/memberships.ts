@@ -2,7 +2,17 @@
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import {
+  change,
+  findAll,
+  findOne,
+  getOne,
+  noticesSent,
+  sql,
+  transaction,
+  type Db,
+  type Tx,
+} from '#src/platform/postgres.ts'
 import { publish, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Token } from '#src/platform/tokens.ts'
 import { lesserRole, type Caller, type Role } from '#src/platform/access.ts'
@@ -121,6 +131,7 @@ export async function deactivateMembership(db: Db, membershipId: string): Promis
     )
     publish(tx, 'membership', membershipId)
   })
+  await noticesSent(db)
 }
 
 /** Checks memberships and their roles without asking the database on every request. */

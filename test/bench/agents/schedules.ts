@@ -7,7 +7,7 @@ import { Pool } from 'undici'
 import { issueToken } from '#src/identity/issuer.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
-import { findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
 import { insertSchedule } from '#src/resources/agents/schedules/making.ts'
 import { until } from '../../support/until.ts'
@@ -136,7 +136,7 @@ async function makeSchedules(world: World, each: number): Promise<Asked> {
     const order = { cron: '0 0 1 1 *', timezone: 'UTC', agent: agent.id, kickoff: 'Look around.' }
     const first = await post('/schedules', order)
     asked = { path: `/agents/v1/schedules/${first.id}`, token }
-    await database.db.transaction().execute(async (tx) => {
+    await transaction(database.db, async (tx) => {
       const like = await getOne<Parameters<typeof insertSchedule>[1] & { ownerUserId: string }>(
         tx,
         sql`select * from schedules where id = ${decodeId('schedule', first.id)}`,

@@ -107,12 +107,13 @@ export async function writePiece(db: Db, { taskId, requestId, number, chunks }: 
   return insertChunks(db, taskId, held, bodies)
 }
 
-/** Whether this piece has been written, when that could not be known at once. */
+/** Whether this piece has been written, when that could not be known at once: then its readers have not been notified. */
 export async function hasPiece(db: Db, { taskId, requestId, number }: Piece): Promise<boolean> {
   const found = await findOne(
     db,
     sql`select 1 from task_streams where task_id = ${taskId} and request_id = ${requestId} and pieces = ${number + 1}`,
   )
+  if (found) publish(db, chunkTopic, taskId)
   return found !== undefined
 }
 

@@ -48,7 +48,7 @@ export async function tryTrigger(call: Call, publicId: string, input: TrialInput
   return describe(await startAndTakeBack(call, scope, publicId, tried, mismatch), tried, mismatch)
 }
 
-/** Everything that a start writes is in its transaction: rows, jobs, notices and webhooks. */
+/** Everything that a start writes is in its transaction, with its jobs and webhooks; and its notices go with it. */
 async function startAndTakeBack(
   call: Call,
   scope: Scope,
