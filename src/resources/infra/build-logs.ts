@@ -3,6 +3,7 @@
  * nothing. An entry's id is `<unix ms>-<seq>`; each build has one writer, so its ids only grow.
  */
 import { nowMs, timestamp } from '#src/platform/clock.ts'
+import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { limits } from '#src/platform/limits.ts'
 import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -195,3 +196,8 @@ function nameOfDay(day: number): string {
     .slice(0, 10)
     .replaceAll('-', '')}`
 }
+
+/** What workers do for logs of builds. */
+export const buildLogUpkeep: readonly Upkeep[] = [
+  { every: '27 * * * *', doing: 'rotating build logs', work: ({ db }) => rotateLogPartitions(db) },
+]

@@ -37,7 +37,7 @@ export {
 } from './billing/credits.ts'
 export { requestStatuses, requestsTopic, type Payer, type RequestRoute, type RequestStatus } from './billing/ledger.ts'
 export { monthOf } from './billing/months.ts'
-export { endLostProcesses, forgetInferenceProcesses } from './billing/processes.ts'
+export { endLostProcesses, inferenceProcessRetention, inferenceUpkeep } from './billing/processes.ts'
 export type { InferenceOrder } from './billing/requests.ts'
 export { checkMaySpend } from './billing/starts.ts'
 

@@ -2,6 +2,7 @@
  * The VMs of sessions that started by themselves, each in a fresh one: deleted when nothing is left to do, whatever
  * became of the worker that ran them. A message that comes later gets another one.
  */
+import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { findAll, findOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Environment } from './rows.ts'
@@ -38,3 +39,8 @@ export async function endVmsOfRuns(services: Background): Promise<void> {
     })
   }
 }
+
+/** What workers do for VMs of runs. */
+export const runVmUpkeep: readonly Upkeep[] = [
+  { every: 5, doing: 'deleting the VMs of runs that are over', work: endVmsOfRuns },
+]

@@ -7,6 +7,7 @@ import { nowMs } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
+import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -288,3 +289,9 @@ function covers(policy: NetworkPolicy, { networking }: VmConfig, mcpHosts: reado
 function widened(policy: NetworkPolicy, { networking }: VmConfig, mcpHosts: readonly string[]): NetworkPolicy {
   return policyOf(networking, policy.type === 'limited' ? [...policy.allowedHosts, ...mcpHosts] : mcpHosts)
 }
+
+/** What workers do for environments. */
+export const environmentUpkeep: readonly Upkeep[] = [
+  { every: 5, doing: 'stopping idle environments', work: stopIdleEnvironments },
+  { every: 60, doing: 'ending stranded environments', work: endStrandedEnvironments },
+]

@@ -1,4 +1,5 @@
 /** Removing files that are no longer there for anybody: deleted ones, expired ones, and uploads that were given up. */
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { sweep } from '#src/platform/jobs/sweeps.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
@@ -22,3 +23,12 @@ export async function forgetFiles(services: Pick<Background, 'config' | 'db' | '
     (file) => discardFile(services, file),
   )
 }
+
+/** How long files stay. */
+export const fileRetention: readonly Retention[] = [
+  {
+    what: 'Files of agents',
+    until: 'when they expire, with their bytes after they were deleted or given up',
+    forget: forgetFiles,
+  },
+]

@@ -2,6 +2,7 @@
  * What follows from the state of an exchange for the session that asked: it takes the answer in by a step of its own, and
  * whoever asks no more cancels its exchanges. Nothing here is lost with a notice, because everything is also looked for.
  */
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { peerLimits } from '#src/platform/limits/peers.ts'
 import { change, findAll, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -85,3 +86,12 @@ export async function forgetExchanges(db: Db): Promise<void> {
     await deleteTasks(tx, sql`id = any(${old.map(({ id }) => id)}::uuid[])`)
   })
 }
+
+/** How long exchanges stay. */
+export const peerRetention: readonly Retention[] = [
+  {
+    what: 'Peer exchanges',
+    until: `${peerLimits.recordDays} days after their end`,
+    forget: ({ db }) => forgetExchanges(db),
+  },
+]

@@ -2,6 +2,7 @@
 import { allow, allowAnywhere, ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
 import { daysFromNow } from '#src/platform/clock.ts'
 import { changeInBatches } from '#src/platform/jobs/batches.ts'
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
@@ -101,3 +102,12 @@ export async function forgetScheduleRuns(db: Db): Promise<void> {
 function ofOwn(scope: Scope | Reach) {
   return sql`schedule_id in (select id from schedules where ${ownedByCaller(scope)})`
 }
+
+/** How long runs stay. */
+export const scheduleRunRetention: readonly Retention[] = [
+  {
+    what: 'Runs of schedules',
+    until: `after ${scheduleLimits.runDays} days, or when the schedule has ${scheduleLimits.runsKept} newer ones`,
+    forget: ({ db }) => forgetScheduleRuns(db),
+  },
+]

@@ -2,6 +2,7 @@
 import { fromNow, momentAt, now, timestamp } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { nextMoment } from '#src/platform/jobs/cron.ts'
+import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -155,3 +156,8 @@ export async function replanAfterClockChange(db: Db): Promise<void> {
     await recordTicks(tx, ticks)
   })
 }
+
+/** What workers do for schedules. */
+export const scheduleUpkeep: readonly Upkeep[] = [
+  { every: 20, doing: 'looking whether the clock was set back', work: ({ db }) => replanAfterClockChange(db) },
+]

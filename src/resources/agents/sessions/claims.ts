@@ -2,6 +2,7 @@
  * Claims on sessions: one worker at a time works on a session. Each claim has a larger fencing token, and writes under
  * a smaller one are refused, so that a worker that was wrongly presumed dead can do no harm.
  */
+import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { stepJob } from './jobs.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -147,3 +148,8 @@ export async function requeueStalledSessions(services: Pick<Background, 'db' | '
     for (const { id } of still) await services.jobs.enqueue(tx, stepJob, { sessionId: id })
   })
 }
+
+/** What workers do for sessions. */
+export const sessionUpkeep: readonly Upkeep[] = [
+  { every: 5, doing: 'requeueing stalled sessions', work: requeueStalledSessions },
+]

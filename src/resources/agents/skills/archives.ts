@@ -3,6 +3,7 @@
  * so that what a process leaves behind when it dies is found and removed.
  */
 import { Readable } from 'node:stream'
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { skillLimits } from '#src/platform/limits/skills.ts'
@@ -74,3 +75,12 @@ export async function forgetSkillArchives(services: Stores): Promise<void> {
     (archive) => discardArchive(services, archive),
   )
 }
+
+/** How long archives of skills stay. */
+export const skillArchiveRetention: readonly Retention[] = [
+  {
+    what: 'Archives of skills',
+    until: `after their version was deleted, or when nobody has finished them for ${skillLimits.abandonedSeconds / 60} minutes`,
+    forget: forgetSkillArchives,
+  },
+]

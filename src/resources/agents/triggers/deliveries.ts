@@ -2,6 +2,7 @@
  * The receiver of what a code host delivers. A delivery is answered once its fires and their jobs are committed; what is
  * delivered again only counts.
  */
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { readDeliveryHeader } from '#src/drivers/code-host/deliveries.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -225,3 +226,12 @@ export async function forgetDeliveries(db: Db): Promise<void> {
         and not exists (select from trigger_fires f where f.delivery_row_id = d.id) limit ${sweptAtOnce})`,
   )
 }
+
+/** How long events for triggers stay. */
+export const deliveryRetention: readonly Retention[] = [
+  {
+    what: 'Events for triggers, with their fires',
+    until: `payloads after ${triggerLimits.payloadDays} days; fires after ${triggerLimits.firesDays}, or when the trigger has ${triggerLimits.firesKept} newer ones`,
+    forget: ({ db }) => forgetDeliveries(db),
+  },
+]

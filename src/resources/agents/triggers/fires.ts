@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import type { Loaded, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -218,3 +219,8 @@ export async function followFires(
     latest,
   })
 }
+
+/** What workers do for events that no trigger has decided about. */
+export const fireUpkeep: readonly Upkeep[] = [
+  { every: 60, doing: 'giving up undecided events of triggers', work: ({ db }) => giveUpFires(db) },
+]

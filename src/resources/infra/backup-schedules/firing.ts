@@ -6,6 +6,7 @@ import { daysFromNow, momentAt, now } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { nextMoment } from '#src/platform/jobs/cron.ts'
+import type { Retention, Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -80,3 +81,17 @@ export async function forgetBackupSchedules(db: Db): Promise<void> {
 function latest(one: Date, other: Date): Date {
   return one > other ? one : other
 }
+
+/** What workers do for schedules of backups. */
+export const backupScheduleUpkeep: readonly Upkeep[] = [
+  { every: 5, doing: 'starting scheduled backups', work: fireBackupSchedules },
+]
+
+/** How long schedules of backups stay. */
+export const backupScheduleRetention: readonly Retention[] = [
+  {
+    what: 'Schedules of backups',
+    until: 'when the data of their database are gone',
+    forget: ({ db }) => forgetBackupSchedules(db),
+  },
+]

@@ -1,4 +1,5 @@
 /** Deleting old files of builds. Those that a version of a function runs from stay, and templates are kept. */
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -40,3 +41,12 @@ export async function forgetOldArtifacts(services: Pick<Background, 'config' | '
     },
   )
 }
+
+/** How long files of builds stay. */
+export const artifactRetention: readonly Retention[] = [
+  {
+    what: 'Files of builds',
+    until: '`BERTH_ARTIFACT_DAYS` days after the end of the build, unless a version of a function runs from it',
+    forget: forgetOldArtifacts,
+  },
+]

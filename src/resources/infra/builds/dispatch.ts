@@ -4,6 +4,7 @@
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { onNode } from '#src/platform/jobs.ts'
+import type { NodeUpkeep, Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { limits } from '#src/platform/limits.ts'
 import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { findAll, findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
@@ -95,3 +96,11 @@ export async function endStrandedBuilds(
   )
   for (const { id } of waited) await finishBuild(services, id, { status: 'failed', error: 'no_capacity' }, ['queued'])
 }
+
+/** What workers do for all builds. */
+export const buildUpkeep: readonly Upkeep[] = [{ every: 20, doing: 'ending stranded builds', work: endStrandedBuilds }]
+
+/** What each worker with VMs does for builds. */
+export const buildNodeUpkeep: readonly NodeUpkeep[] = [
+  { every: 2, doing: 'giving builds their turn', work: dispatchBuilds },
+]

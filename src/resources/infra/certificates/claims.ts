@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto'
 import { fromNow, momentAt, now } from '#src/platform/clock.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
+import type { Retention, Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { certificateLimits, certificateRetrySeconds } from '#src/platform/limits/certificates.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -277,3 +278,13 @@ function whyTooMany(counts: OrderCounts): { reason: string; retrySeconds: number
     return { reason: `Many certificates are being ordered here. ${later}`, retrySeconds: 900 }
   return null
 }
+
+/** What workers do for certificates. */
+export const certificateUpkeep: readonly Upkeep[] = [
+  { every: 15, doing: 'requeueing certificates', work: sweepCertificates },
+]
+
+/** How long orders of certificates stay. */
+export const certificateRetention: readonly Retention[] = [
+  { what: 'Orders of certificates', until: 'after 8 days', forget: ({ db }) => forgetCertificateOrders(db) },
+]

@@ -1,4 +1,5 @@
 /** What becomes of backups that nobody needs: those that are deleted, that expire, or whose worker is gone. */
+import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { sweep } from '#src/platform/jobs/sweeps.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -8,7 +9,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeLostSeconds } from '#src/resources/infra/nodes.ts'
 import { backupKey, type Backup } from './rows.ts'
-import { failBackup, moveBackup } from './states.ts'
+import { failBackup, moveBackup, requeueBackups } from './states.ts'
 
 type Stored = Pick<Background, 'config' | 'db' | 'sealer'>
 
@@ -125,3 +126,10 @@ export async function forgetSurplusSafetyBackups(db: Db, databaseId: string): Pr
   )
   for (const { id } of surplus) await moveBackup(db, id, 'deleting')
 }
+
+/** What workers do for backups. */
+export const backupUpkeep: readonly Upkeep[] = [
+  { every: 20, doing: 'ending lost backups', work: endLostBackups },
+  { every: 20, doing: 'requeueing backups', work: requeueBackups },
+  { every: 60, doing: 'deleting backups', work: forgetOldBackups },
+]

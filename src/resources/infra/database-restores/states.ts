@@ -1,4 +1,5 @@
 /** The states of a restore, and the only place that moves one: row, event, notice and the database's status together. */
+import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { onNode } from '#src/platform/jobs.ts'
@@ -173,3 +174,6 @@ export async function addRestoreEvent(tx: Tx, restore: Restore): Promise<void> {
   )
   publish(tx, 'restore', restore.id)
 }
+
+/** What workers do for restores. */
+export const restoreUpkeep: readonly Upkeep[] = [{ every: 20, doing: 'requeueing restores', work: requeueRestores }]

@@ -1,4 +1,5 @@
 /** Periodic checks of databases: those that stand between two statuses, and the data of those that were deleted long ago. */
+import type { NodeUpkeep, Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sweep } from '#src/platform/jobs/sweeps.ts'
@@ -61,3 +62,13 @@ async function purge(services: Background, tx: Parameters<typeof lockDatabaseRow
   await forgetRoles(tx, id)
   if (database.folderId) await removeDataFolder(services, tx, database.folderId)
 }
+
+/** What workers do for all databases. */
+export const databaseUpkeep: readonly Upkeep[] = [
+  { every: '7 * * * *', doing: 'removing the data of deleted databases', work: purgeDatabases },
+]
+
+/** What a worker does for the databases of its node. */
+export const databaseNodeUpkeep: readonly NodeUpkeep[] = [
+  { every: 5, doing: 'requeueing stalled databases', work: requeueStalledDatabases },
+]

@@ -4,6 +4,7 @@
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import type { NodeUpkeep } from '#src/platform/jobs/upkeep.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { log } from '#src/platform/log.ts'
 import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -114,3 +115,8 @@ async function removeVm(services: Background, tx: Tx, vm: Vm): Promise<void> {
   if (vm.status === 'deleting' || vm.status === 'deleted') return
   await markDeleted(services, tx, vm, 'request')
 }
+
+/** What a worker does for the instances on its node. */
+export const instanceNodeUpkeep: readonly NodeUpkeep[] = [
+  { every: 2, doing: 'ending replaced functions', work: endRetiredInstances },
+]

@@ -1,5 +1,6 @@
 /** What the VM of an instance tells its function: each is a transaction, which reads first and may run again. */
 import { onNode } from '#src/platform/jobs.ts'
+import type { NodeUpkeep } from '#src/platform/jobs/upkeep.ts'
 import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -116,3 +117,8 @@ export async function requeueStalledFunctions(services: Background, nodeId: stri
     for (const { id } of still) await enqueueFunction(services.jobs, tx, id)
   })
 }
+
+/** What a worker does for the functions of its node. */
+export const functionNodeUpkeep: readonly NodeUpkeep[] = [
+  { every: 5, doing: 'requeueing stalled functions', work: requeueStalledFunctions },
+]

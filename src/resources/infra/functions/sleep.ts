@@ -1,4 +1,5 @@
 /** A function that nobody asks sleeps: its VM is paused with its program in it, and goes on at the next request. */
+import type { NodeUpkeep } from '#src/platform/jobs/upkeep.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -47,3 +48,8 @@ async function putToSleep(services: Background, tx: Tx, id: string): Promise<voi
   if (!vm || !(await moveFunction(tx, id, 'stopping', { reason: 'Nobody asks for it.' }))) return
   await moveTowards(services, tx, vm, 'paused', 'Nobody asks for the function.')
 }
+
+/** What a worker does for idle functions on its node. */
+export const functionSleepNodeUpkeep: readonly NodeUpkeep[] = [
+  { every: 5, doing: 'putting idle functions to sleep', work: sleepIdleFunctions },
+]

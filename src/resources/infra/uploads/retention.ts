@@ -2,6 +2,7 @@
  * Deleting old uploads: after a day if they were never finished, otherwise some time after a build last used them. Those that
  * a version of a function runs from stay.
  */
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
@@ -71,3 +72,17 @@ export async function forgetUnusedUploads(services: Stores): Promise<void> {
     },
   )
 }
+
+/** How long uploads stay. */
+export const uploadRetention: readonly Retention[] = [
+  {
+    what: 'Uploads that were not finished',
+    until: `after ${limits.uploadUnfinishedHours} hours`,
+    forget: forgetUnfinishedUploads,
+  },
+  {
+    what: 'Uploads that nothing uses',
+    until: '`BERTH_UPLOAD_DAYS` days after a build or a version of a function used them last',
+    forget: forgetUnusedUploads,
+  },
+]

@@ -1,4 +1,5 @@
 /** The records of background processes, and their end. */
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -50,3 +51,12 @@ export async function forgetProcesses(db: Db): Promise<number> {
     sql`delete from vm_processes where finished_at < now() - ${limits.processRecordHours} * interval '1 hour'`,
   )
 }
+
+/** How long records of processes stay. */
+export const processRetention: readonly Retention[] = [
+  {
+    what: 'Records of processes in a VM',
+    until: `${limits.processRecordHours} hours after their end`,
+    forget: ({ db }) => forgetProcesses(db),
+  },
+]

@@ -1,5 +1,6 @@
 /** Periodic checks: VMs that have expired, that are stuck between two statuses, or whose node is lost. */
 import { onNode } from '#src/platform/jobs.ts'
+import type { NodeUpkeep, Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeLostSeconds } from '#src/resources/infra/nodes.ts'
@@ -54,3 +55,14 @@ export async function endVmsOfLostNodes(services: Background, except: string | n
       'running',
     ])
 }
+
+/** What workers do for all VMs. */
+export const vmUpkeep: readonly Upkeep[] = [
+  { every: 20, doing: 'ending the VMs of lost nodes', work: endVmsOfLostNodes },
+]
+
+/** What a worker does for the VMs of its node. */
+export const vmNodeUpkeep: readonly NodeUpkeep[] = [
+  { every: 1, doing: 'deleting expired VMs', work: expireVms },
+  { every: 20, doing: 'requeueing stalled VMs', work: requeueStalledVms },
+]

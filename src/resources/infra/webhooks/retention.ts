@@ -1,5 +1,6 @@
 /** How long events and deliveries are remembered. */
 import { changeInBatches } from '#src/platform/jobs/batches.ts'
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import { sql, type Db } from '#src/platform/postgres.ts'
 
@@ -28,3 +29,12 @@ export async function forgetWebhookEvents(db: Db): Promise<void> {
         where ${over} limit ${sweptAtOnce})`,
   )
 }
+
+/** How long events of webhooks stay. */
+export const webhookRetention: readonly Retention[] = [
+  {
+    what: 'Events of webhooks with their deliveries',
+    until: `after ${webhookLimits.keptDays} days, or when the organization has ${webhookLimits.keptPerOrganization} newer ones`,
+    forget: ({ db }) => forgetWebhookEvents(db),
+  },
+]

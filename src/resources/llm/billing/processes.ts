@@ -2,6 +2,7 @@
  * Processes that serve models, as the database knows them. The leases of dead processes are returned, and their open
  * requests are marked as lost.
  */
+import type { Retention, Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -108,3 +109,17 @@ async function endProcess(db: Db, id: string): Promise<void> {
     for (const organization of organizations) publish(tx, requestsTopic, organization.id)
   })
 }
+
+/** What workers do for credits. */
+export const inferenceUpkeep: readonly Upkeep[] = [
+  { every: 10, doing: 'returning credits of lost processes', work: ({ db }) => endLostProcesses(db) },
+]
+
+/** How long processes stay. */
+export const inferenceProcessRetention: readonly Retention[] = [
+  {
+    what: 'Processes that served models',
+    until: `${keptHours} hours after they fell silent`,
+    forget: ({ db }) => forgetInferenceProcesses(db),
+  },
+]

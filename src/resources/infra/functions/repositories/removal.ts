@@ -1,6 +1,7 @@
 /** Unlinking a repository: nothing is built or deployed from then on, and its webhook is removed by a job. */
 import { job, type Jobs } from '#src/platform/jobs.ts'
 import { changeInBatches } from '#src/platform/jobs/batches.ts'
+import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { pushLimits } from '#src/platform/limits/pushes.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { finishBuild } from '#src/resources/infra/builds/states.ts'
@@ -84,3 +85,12 @@ export async function forgetPushes(db: Db): Promise<void> {
   )
   await change(db, sql`delete from function_repositories where removed_at < now() - ${keptDays} * interval '1 day'`)
 }
+
+/** How long pushes stay. */
+export const pushRetention: readonly Retention[] = [
+  {
+    what: 'Pushes to repositories of functions',
+    until: `after ${pushLimits.keptDays} days, or when the repository has ${pushLimits.keptPerRepository} newer ones; the last one stays`,
+    forget: ({ db }) => forgetPushes(db),
+  },
+]

@@ -1,0 +1,86 @@
+/** What workers do by themselves, and how long records are kept: each noun declares its own; here all are listed, with those of the platform. */
+import { forgetIdempotencyKeys } from '#src/platform/idempotency.ts'
+import type { NodeUpkeep, Retention, Upkeep } from '#src/platform/jobs/upkeep.ts'
+import { limits } from '#src/platform/limits.ts'
+import { foldStoredBytes, recountStoredBytes } from '#src/platform/metrics/rooms.ts'
+import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
+import { runVmUpkeep } from './agents/environments/ended-runs.ts'
+import { environmentUpkeep } from './agents/environments/vms.ts'
+import { fileRetention } from './agents/files/retention.ts'
+import { peerRetention } from './agents/peers/upkeep.ts'
+import { scheduleRunRetention } from './agents/schedules/runs.ts'
+import { scheduleUpkeep } from './agents/schedules/ticks.ts'
+import { sessionUpkeep } from './agents/sessions/claims.ts'
+import { skillArchiveRetention } from './agents/skills/archives.ts'
+import { deliveryRetention } from './agents/triggers/deliveries.ts'
+import { fireUpkeep } from './agents/triggers/fires.ts'
+import { backupScheduleRetention, backupScheduleUpkeep } from './infra/backup-schedules/firing.ts'
+import { buildLogUpkeep } from './infra/build-logs.ts'
+import { artifactRetention } from './infra/builds/artifacts.ts'
+import { buildNodeUpkeep, buildUpkeep } from './infra/builds/dispatch.ts'
+import { certificateRetention, certificateUpkeep } from './infra/certificates/claims.ts'
+import { backupUpkeep } from './infra/database-backups/removal.ts'
+import { restoreUpkeep } from './infra/database-restores/states.ts'
+import { databaseNodeUpkeep, databaseUpkeep } from './infra/databases/upkeep.ts'
+import { instanceNodeUpkeep } from './infra/functions/instances.ts'
+import { functionNodeUpkeep } from './infra/functions/reconciling.ts'
+import { pushRetention } from './infra/functions/repositories/removal.ts'
+import { functionSleepNodeUpkeep } from './infra/functions/sleep.ts'
+import { uploadRetention } from './infra/uploads/retention.ts'
+import { processRetention } from './infra/vms/process-records.ts'
+import { vmNodeUpkeep, vmUpkeep } from './infra/vms/upkeep.ts'
+import { webhookRetention } from './infra/webhooks/retention.ts'
+import { inferenceProcessRetention, inferenceUpkeep } from './llm/billing.ts'
+
+/** For the whole installation, by every worker. */
+export const upkeep: readonly Upkeep[] = [
+  ...vmUpkeep,
+  ...buildUpkeep,
+  ...buildLogUpkeep,
+  ...databaseUpkeep,
+  ...backupScheduleUpkeep,
+  ...backupUpkeep,
+  ...restoreUpkeep,
+  ...certificateUpkeep,
+  ...environmentUpkeep,
+  ...runVmUpkeep,
+  ...scheduleUpkeep,
+  ...sessionUpkeep,
+  ...fireUpkeep,
+  ...inferenceUpkeep,
+  { every: 10, doing: 'adding up what is stored', work: ({ db }) => foldStoredBytes(db) },
+  { every: '7 4 * * *', doing: 'counting anew what is stored', work: ({ db }) => recountStoredBytes(db) },
+]
+
+/** For one node, by its worker. */
+export const nodeUpkeep: readonly NodeUpkeep[] = [
+  ...vmNodeUpkeep,
+  ...buildNodeUpkeep,
+  ...databaseNodeUpkeep,
+  ...instanceNodeUpkeep,
+  ...functionSleepNodeUpkeep,
+  ...functionNodeUpkeep,
+]
+
+/** Records that go by themselves, in the order in which they do. */
+export const retention: readonly Retention[] = [
+  ...processRetention,
+  ...artifactRetention,
+  ...backupScheduleRetention,
+  ...pushRetention,
+  ...certificateRetention,
+  ...uploadRetention,
+  ...webhookRetention,
+  ...fileRetention,
+  ...skillArchiveRetention,
+  ...peerRetention,
+  ...scheduleRunRetention,
+  ...deliveryRetention,
+  ...inferenceProcessRetention,
+  {
+    what: 'Answers to requests with `Idempotency-Key`',
+    until: `after ${limits.idempotencyHours} hours`,
+    forget: ({ db }) => forgetIdempotencyKeys(db),
+  },
+  { what: 'Counters of requests', until: 'an hour after the last one', forget: ({ db }) => forgetRateBuckets(db) },
+]
