@@ -1,7 +1,7 @@
 /** Periodic tasks: what nouns declare in src/resources/upkeep.ts, and what a worker does with the VMs of its node. */
 import type { ScheduledTask } from 'node-cron'
 import { every } from '#src/platform/jobs/periodic.ts'
-import { cronOf } from '#src/platform/jobs/upkeep.ts'
+import { cronOf, type Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { log } from '#src/platform/log.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeUpkeep, retention, upkeep } from '#src/resources/upkeep.ts'
@@ -23,9 +23,8 @@ export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds; functions: Fu
  */
 export function startHousekeeping(services: Background, node: NodeWork | null): () => void {
   const domains = createDomainChecks(services)
-  const own = node?.work.nodeId ?? null
   const tasks = [
-    ...upkeep.map((one) => every(cronOf(one.every), one.doing, async () => void (await one.work(services, own)))),
+    ...tasksOf(upkeep, services, node?.work.nodeId ?? null),
     every('17 * * * *', 'deleting old records', () => forgetOldRecords(services)),
     every('*/2 * * * * *', 'checking domains', () => domains.begin()),
     ...(node ? tasksOfNode(node) : []),
@@ -36,13 +35,19 @@ export function startHousekeeping(services: Background, node: NodeWork | null): 
   }
 }
 
+function tasksOf<Node extends string | null>(
+  declared: readonly Upkeep<Node>[],
+  services: Background,
+  node: Node,
+): ScheduledTask[] {
+  return declared.map((one) => every(cronOf(one.every), one.doing, async () => void (await one.work(services, node))))
+}
+
 /** @param stopping fires when the worker stops. */
 function tasksOfNode({ work, activeBuilds, functions, stopping }: NodeWork): ScheduledTask[] {
   const { services, nodeId } = work
   return [
-    ...nodeUpkeep.map((one) =>
-      every(cronOf(one.every), one.doing, async () => void (await one.work(services, nodeId))),
-    ),
+    ...tasksOf(nodeUpkeep, services, nodeId),
     every('*/5 * * * * *', 'putting idle databases to sleep', () => sleepIdleDatabases(work)),
     every('*/2 * * * * *', 'putting idle VMs to sleep', () => sleepIdleVms(work)),
     every('*/10 * * * * *', 'resuming functions', () => keepInstances(work, functions)),
