@@ -33,13 +33,16 @@ export function publish(tx: Db, topic: string, id: string, said: string | null =
   sendAfterCommit(tx, isShort ? `${topic} ${id} ${said}` : `${topic} ${id}`)
 }
 
-/** Receives notices. */
+/**
+ * Receives notices. After a gap some may be missing: the connection was interrupted, a process has died with some perhaps
+ * unsent, or some were dropped.
+ */
 export type Pubsub = {
   /** Whether notices arrive now; while they do not, what depends on them must read the database. */
   readonly connected: boolean
   /**
-   * Yields once for each burst of notices on `topic` and `id`, and once after every gap in the connection, when
-   * notices may have been missed. Yields nothing at first: read the row yourself after subscribing.
+   * Yields once for each burst of notices on `topic` and `id`, and once after every gap. Yields nothing at first: read the
+   * row yourself after subscribing.
    */
   subscribe(topic: string, id: string, signal: AbortSignal): AsyncIterableIterator<void>
   /**
@@ -252,7 +255,7 @@ function keepListening(
 
   return {
     connected: () => connected,
-    answers: async () => connected && client !== null && answers(client),
+    answers: async () => connected && client !== null && isAnswering(client),
     async close() {
       closed = true
       clearTimeout(retry)
@@ -261,7 +264,7 @@ function keepListening(
   }
 }
 
-async function answers(client: pg.Client): Promise<boolean> {
+async function isAnswering(client: pg.Client): Promise<boolean> {
   return client.query('select 1').then(
     () => true,
     () => false,

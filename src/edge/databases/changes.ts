@@ -42,7 +42,7 @@ const clientKinds: readonly ClientKind[] = ['authenticated', 'anonymous']
 async function lookAtEach(ids: readonly string[], look: (id: string) => Promise<void>): Promise<void> {
   const waiting = ids.values()
   await Promise.all(
-    Array.from({ length: looksAtOnce }, async () => {
+    Array.from({ length: Math.min(looksAtOnce, ids.length) }, async () => {
       for (const id of waiting) await look(id)
     }),
   )
