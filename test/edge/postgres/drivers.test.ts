@@ -12,6 +12,7 @@ import { newUuid } from '#src/platform/ids.ts'
 import { isRoot } from '#src/platform/settings/places.ts'
 import { ownerAddress } from '#src/resources/infra/databases/addresses.ts'
 import { clientDatabase, clientToken, clientUser, openProxyWorld, type ProxyWorld } from '../proxy-world.ts'
+import { libpqFolder } from './libpq.ts'
 
 const domain = 'berth.example'
 const runTimeoutMs = 60_000
@@ -28,6 +29,7 @@ beforeAll(async () => {
   goProgram = join(folder, 'go-drivers')
   ofLocalhost = await openProxyWorld({ plainTextOfHost: true })
   ofDomain = await openProxyWorld({ domain })
+  for (const [major, version] of Object.entries(laterVersions)) libpqFolders[major] = await libpqFolder(version)
   // Debian has Go's libraries as sources, each at its import path.
   await promisify(execFile)('go', ['build', '-o', goProgram, 'main.go'], {
     cwd: script('go'),
@@ -41,9 +43,23 @@ afterAll(async () => {
 })
 
 const node = (driver: string) => (address: string) => [process.execPath, script('node.ts'), driver, address]
+/** psql of the host's version, and with the libpq of each later one: by which version of the packages. */
+const laterVersions: Readonly<Record<string, string>> = {
+  '16': '16.14.0-beta.17',
+  '17': '17.10.0-beta.17',
+  '18': '18.4.0-beta.17',
+}
+const libpqFolders: Record<string, string> = {}
+const psql = (address: string) => ['psql', address, '-Atc', 'select 40 + 2']
+const psqlWith = (major: string) => (address: string) => [
+  'env',
+  `LD_LIBRARY_PATH=${libpqFolders[major]}`,
+  ...psql(address),
+]
 /** What asks for 40 + 2 at an address, and prints it. */
 const programs: Record<string, (address: string) => string[]> = {
-  psql: (address) => ['psql', address, '-Atc', 'select 40 + 2'],
+  psql,
+  ...Object.fromEntries(Object.keys(laterVersions).map((major) => [`psql with libpq ${major}`, psqlWith(major)])),
   pg_dump: (address) => ['sh', '-c', 'pg_dump "$1" > /dev/null && echo 42', 'sh', address],
   'node-postgres': node('node-postgres'),
   'postgres.js': node('postgres.js'),
@@ -80,6 +96,12 @@ describe.each(Object.keys(programs))('%s', (name) => {
     const inside = ['unshare', isRoot() ? '-m' : '-rm', 'sh', '-c', 'mount --bind "$0" /etc/hosts && exec "$@"', hosts]
     expect(await run([...inside, ...words(address)], { NODE_EXTRA_CA_CERTS: ofDomain.authorityFile })).toBe('42')
   })
+})
+
+test.each(Object.keys(laterVersions))('psql connects by libpq %s where it is told to', async (major) => {
+  const [, library = ''] = psqlWith(major)('')
+  const probe = 'import ctypes; print(ctypes.CDLL("libpq.so.5").PQlibVersion() // 10000)'
+  expect(await run(['env', library, '/usr/bin/python3', '-c', probe])).toBe(major)
 })
 
 describe('postgres.js, which passes on each parameter of an address that it does not know', () => {
