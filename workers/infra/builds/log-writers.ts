@@ -3,7 +3,7 @@ import { limits } from '#src/platform/limits.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { findFullRoom } from '#src/platform/metrics/rooms.ts'
 import type { Services } from '#src/platform/services.ts'
-import { appendBuildLog, createNumbering, lastLines, type LogLine } from '#src/resources/infra/build-logs.ts'
+import { appendBuildLog, createNumbering, lastLines, type LogLine } from '#src/resources/infra/builds/logs.ts'
 import { BuildClaimLost, type BuildProgress, type ClaimedBuild } from '#src/resources/infra/builds/runs.ts'
 import { createLogWriter, type LogWriter } from '../logs/writers.ts'
 

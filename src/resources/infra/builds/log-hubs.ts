@@ -3,7 +3,7 @@ import { createFanOut } from '#src/platform/streams/fan-out.ts'
 import type { Piece } from '#src/platform/streams/follow.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
-import { lastLines, readLog, type LogLine, type LogPosition } from '#src/resources/infra/build-logs.ts'
+import { lastLines, readLog, type LogLine, type LogPosition } from './logs.ts'
 
 /** An entry as callers see it, with its position; `done` is true for the last one, which has no output. */
 export type LogEntry = LogPosition & { id: string; output: string; done: boolean }

@@ -5,7 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import type { Call } from '#src/platform/services.ts'
 import { entryOf, entryOfEnd, followEntries, isAfter, type LogEntry } from './log-hubs.ts'
-import { lastLines, type LogPosition } from '#src/resources/infra/build-logs.ts'
+import { lastLines, type LogPosition } from './logs.ts'
 import type { Build } from './rows.ts'
 import { readableBuild } from '#src/resources/infra/builds.ts'
 

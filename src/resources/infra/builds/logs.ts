@@ -10,8 +10,8 @@ import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#s
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { forgetPart } from '#src/platform/metrics/rooms.ts'
-import type { Build } from './builds/rows.ts'
-import { heldBuildRun, type BuildClaim, type BuildProgress } from './builds/runs.ts'
+import type { Build } from './rows.ts'
+import { heldBuildRun, type BuildClaim, type BuildProgress } from './runs.ts'
 import { endOf } from '#src/platform/texts.ts'
 
 /** A place in a log; both grow. */
