@@ -63,6 +63,7 @@ export const limits = {
   gitUrlLength: 2048,
   gitBranchLength: 255,
   createWaitSeconds: 30,
+  bootTriesMax: 3, // of a VM, before it is left in `error`
   sandboxTtlSecondsDefault: 300,
   sandboxTtlSecondsMin: 10,
   sandboxTtlSecondsMax: 86_400,

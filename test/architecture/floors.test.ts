@@ -137,7 +137,7 @@ describe('the floors', () => {
 const knotted: readonly string[] = [
   'agents/agents agents/built-in-tools agents/credentials agents/environments agents/files agents/groups agents/mcp agents/mcp-services agents/outcomes agents/peers agents/session-events agents/session-resources agents/sessions agents/skills agents/tasks agents/tools agents/turns agents/vaults',
   'agents/deployments agents/schedules agents/starts',
-  'infra/builds infra/code-host infra/databases infra/domains infra/functions infra/organization-room infra/projects infra/proxies infra/vm-env infra/vms',
+  'infra/builds infra/code-host infra/databases infra/domains infra/functions infra/projects infra/proxies infra/vm-env infra/vms',
 ]
 
 describe('the scan itself', () => {

@@ -9,6 +9,7 @@ import { folderDiskPlace } from '#src/drivers/compute/places.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -17,7 +18,7 @@ import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
 import { endProcessesOf } from '#src/resources/infra/vms/process-records.ts'
-import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
+import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { countBootFailure, explainBoot, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
@@ -248,8 +249,13 @@ async function attempt(work: VmWork, vm: Vm, boot: () => Promise<boolean>): Prom
     const reason = error instanceof BerthError ? error.message : 'It did not start.'
     const tries = vm.bootFailures + 1
     await countBootFailure(work.services.db, vm.id)
-    if (tries >= bootTriesMax || error instanceof TemplateNotBuilt) await move(work, vm, 'error', { reason })
-    else await explain(work, vm, `${reason.replace(adviceToRetry, '')} Attempt ${tries + 1} of ${bootTriesMax} begins.`)
+    if (tries >= limits.bootTriesMax || error instanceof TemplateNotBuilt) await move(work, vm, 'error', { reason })
+    else
+      await explain(
+        work,
+        vm,
+        `${reason.replace(adviceToRetry, '')} Attempt ${tries + 1} of ${limits.bootTriesMax} begins.`,
+      )
   }
   return true
 }
@@ -259,7 +265,7 @@ const adviceToRetry = / Try again in a few seconds\.$/
 
 /** What is told when a machine did not come up within an attempt, which the driver tries once more by itself. */
 function noting(work: VmWork, vm: Vm): () => void {
-  const attempts = `attempt ${vm.bootFailures + 1} of ${bootTriesMax}`
+  const attempts = `attempt ${vm.bootFailures + 1} of ${limits.bootTriesMax}`
   return () =>
     void explain(work, vm, `Its machine did not come up; it is started once more, within ${attempts}.`).catch(
       (error: unknown) => log.warn({ vm: encodeId('vm', vm.id), err: error }, 'it could not be said why a VM is late'),

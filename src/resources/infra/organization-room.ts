@@ -8,10 +8,10 @@ import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { counted } from '#src/platform/texts.ts'
 import { folderSizeMb } from './folders.ts'
 import { chooseNode, lockNodes, nodeLostSeconds, willingNodes, type NodeAddress, type NodeRoom } from './nodes.ts'
-import { bootTriesMax, type Vm } from './vms/rows.ts'
 
 /** What a reservation needs: megabytes, VMs and workspace folders. */
 export type Room = { memoryMb: number; diskMb: number; vms: number; folders: number }
@@ -27,14 +27,14 @@ const retryAfterSeconds = 30
  * Whether a VM's memory is reserved for it: from its creation or start until it is stopped, paused, or given up as an
  * error.
  */
-export function holdsMemory(vm: Pick<Vm, 'status' | 'desiredStatus' | 'bootFailures' | 'startedAt'>): boolean {
+export function holdsMemory(vm: Pick<Row<'vms'>, 'status' | 'desiredStatus' | 'bootFailures' | 'startedAt'>): boolean {
   if (vm.status === 'error')
-    return vm.desiredStatus === 'running' && vm.bootFailures < bootTriesMax && vm.startedAt !== null // it restarts by itself
+    return vm.desiredStatus === 'running' && vm.bootFailures < limits.bootTriesMax && vm.startedAt !== null // it restarts by itself
   return vm.status !== 'stopped' && vm.status !== 'paused' && vm.status !== 'deleted'
 }
 /** The same as an SQL condition on vms. */
 const memoryIsHeld = sql<boolean>`(status not in ('stopped', 'paused', 'error', 'deleted')
-  or (status = 'error' and desired_status = 'running' and boot_failures < ${sql.lit(bootTriesMax)} and started_at is not null))`
+  or (status = 'error' and desired_status = 'running' and boot_failures < ${sql.lit(limits.bootTriesMax)} and started_at is not null))`
 
 /** What a running build needs: its machine, a disk for its repository's cache, and the copy that becomes a template. */
 export function roomOfBuild({

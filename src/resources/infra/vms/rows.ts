@@ -42,9 +42,6 @@ export type Vm = Row<
 /** What becomes of a VM that nobody uses for its idle time. */
 export type IdleAction = 'pause' | 'stop'
 
-/** A boot is tried this often before the VM is left in `error`. */
-export const bootTriesMax = 3
-
 /** What a VM may connect to. */
 export type NetworkPolicy =
   | { type: 'unrestricted' }
