@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { change, getOne, sql } from '#src/platform/postgres.ts'
-import { finishDeployment } from '#src/resources/infra/builds/deployments.ts'
+import { finishDeployment } from '#src/resources/infra/functions/build-deployments.ts'
 import { dispatchBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { findBuildRow, type Ending } from '#src/resources/infra/builds/rows.ts'
 import { openSpec } from '#src/resources/infra/builds/specs.ts'

@@ -1,16 +1,16 @@
 /** Builds that deploy: with the output `function`, a build's success is a new version of the organization's function of that name. */
 import { isSqlState, findOne, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { binaryOfBuild } from '#src/resources/infra/functions/binaries.ts'
-import { findBuiltPush, lockTargetOfPush } from '#src/resources/infra/functions/repositories/deployments.ts'
-import type { StoredFunction } from '#src/resources/infra/functions/rows.ts'
-import { addVersion } from '#src/resources/infra/functions/versions.ts'
+import type { Build, DeployedVersion, Ending } from '#src/resources/infra/builds/rows.ts'
+import type { BuildClaim } from '#src/resources/infra/builds/runs.ts'
+import type { BuildSpec } from '#src/resources/infra/builds/specs.ts'
+import { finishBuild } from '#src/resources/infra/builds/states.ts'
+import { checkDeployer } from '#src/resources/infra/builds/submitters.ts'
 import { insertFunction } from '#src/resources/infra/functions.ts'
-import type { Build, DeployedVersion, Ending } from './rows.ts'
-import type { BuildClaim } from './runs.ts'
-import type { BuildSpec } from './specs.ts'
-import { finishBuild } from './states.ts'
-import { checkDeployer } from './submitters.ts'
+import { binaryOfBuild } from './binaries.ts'
+import { findBuiltPush, lockTargetOfPush } from './repositories/deployments.ts'
+import type { StoredFunction } from './rows.ts'
+import { addVersion } from './versions.ts'
 
 /** How often it is begun again because another function of that name was made meanwhile. */
 const triesMax = 3
