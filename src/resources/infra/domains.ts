@@ -15,7 +15,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { checkNow } from './domains/checks.ts'
 import { leadsTo, namesTarget, readTarget, setTarget, type TargetGiven } from './domains/links.ts'
-import { checkNotOurs, readDomainName, readDomainPath } from './domains/names.ts'
+import { checkNotOurs, readDomainName, readDomainPath } from './routes/names.ts'
 import { whatIsMissing } from './domains/records.ts'
 import { getDomainRow, lockDomain, targetOf, type Domain } from './domains/rows.ts'
 import {

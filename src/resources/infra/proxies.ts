@@ -9,7 +9,7 @@ import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgre
 import type { Call } from '#src/platform/services.ts'
 import type { RawBuilder } from 'kysely'
 import { removeRoute } from '#src/resources/infra/routes.ts'
-import { readDomainPath } from '#src/resources/infra/domains/names.ts'
+import { readDomainPath } from '#src/resources/infra/routes/names.ts'
 import { knownVms, lockVm, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { noteChange } from '#src/resources/infra/vms/states.ts'
 import { generatedHost, isBelowPlatform, provedDomain, readHost } from './proxies/hosts.ts'

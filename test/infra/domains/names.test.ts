@@ -1,6 +1,6 @@
 /** The names and paths of domains: what is taken, in which spelling, and what is refused. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readDomainName, readDomainPath } from '#src/resources/infra/domains/names.ts'
+import { readDomainName, readDomainPath } from '#src/resources/infra/routes/names.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 
 let berth: Berth

@@ -5,7 +5,7 @@ import { now, timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { domainLimits } from '#src/platform/limits/domains.ts'
-import { baseOf, isBelow, isWildcard } from './names.ts'
+import { baseOf, isBelow, isWildcard } from '#src/resources/infra/routes/names.ts'
 import type { Domain, DomainRecord } from './rows.ts'
 
 type Setting = Pick<Config, 'brand' | 'domain' | 'ingressIpv4' | 'acmeDirectory'>

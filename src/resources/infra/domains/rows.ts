@@ -6,7 +6,7 @@ import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
-import { readDomainName } from './names.ts'
+import { readDomainName } from '#src/resources/infra/routes/names.ts'
 
 /** `verified` and `active`: the organization has proved it, and nobody else can. */
 export type DomainStatus = 'pending' | 'verified' | 'active' | 'failed'
