@@ -4,6 +4,7 @@ import { decodeId, newId, newUuid } from '#src/platform/ids.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
 import { moveDatabase } from '#src/resources/infra/databases/states.ts'
+import { findLinkedDatabases } from '#src/resources/infra/databases/links.ts'
 import { environmentOf } from '#src/resources/infra/functions/environments.ts'
 import { findFunctionRow, type StoredFunction } from '#src/resources/infra/functions/rows.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -67,7 +68,11 @@ const functionRow = async (id: string): Promise<StoredFunction> => {
   if (!row) throw new Error('the function is gone')
   return row
 }
-const environment = async (id: string) => environmentOf(berth.services, await functionRow(id))
+const environment = async (id: string) => {
+  const one = await functionRow(id)
+  const { db, sealer } = berth.services
+  return environmentOf({ sealer }, one, await findLinkedDatabases(db, sealer, one.id))
+}
 
 describe('a function to which a database is linked', () => {
   test('finds its address and a password as clients of Postgres look for them, and a new instance is made for that', async () => {

@@ -11,6 +11,7 @@ import { functionLimits } from '#src/platform/limits/functions.ts'
 import { log } from '#src/platform/log.ts'
 import { findFullRoom } from '#src/platform/metrics/rooms.ts'
 import { patiently } from '#src/platform/patience.ts'
+import { findLinkedDatabases } from '#src/resources/infra/databases/links.ts'
 import { appendFunctionLog, findLogTail } from '#src/resources/infra/functions/logs.ts'
 import {
   claimInstance,
@@ -49,7 +50,9 @@ type Run = {
 export async function runInstance(work: VmWork, vmId: string, places: Places, stopping: AbortSignal): Promise<void> {
   const claimed = await patiently(() => claimInstance(work.services.db, vmId, work))
   if (!claimed) return
-  const { variables, masked } = await patiently(() => environmentOf(work.services, claimed.one))
+  const { db, sealer } = work.services
+  const linked = await patiently(() => findLinkedDatabases(db, sealer, claimed.one.id))
+  const { variables, masked } = environmentOf(work.services, claimed.one, linked)
   const writer = writerOf(work, claimed)
   writer.hide(masked)
   const run: Run = { work, claimed, writer, variables, stopping }

@@ -11,15 +11,13 @@ import { findAll, getOne, sql, type Db, type Tx } from '#src/platform/postgres.t
 import type { Sealer } from '#src/platform/secrets.ts'
 import { makeVerifier } from '#src/platform/secrets/scram-verifiers.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { LinkedDatabase } from '#src/resources/infra/functions/environments.ts'
 import { lockFunction } from '#src/resources/infra/functions/rows.ts'
 import { databaseRows, notDeleted, type Database } from './rows.ts'
 import { addDatabaseEvent } from './states.ts'
 
 /** The columns of a link: all of them are null without one. */
 export type DatabaseLink = Pick<Database, 'functionId' | 'linkVerifier' | 'sealedLink'>
-
-/** What the programs of a function need of a database that is linked to it. */
-export type LinkedDatabase = Pick<Database, 'name' | 'pgDatabase' | 'pgUser'> & { password: string }
 
 const passwordBytes = 32
 const noLink: DatabaseLink = { functionId: null, linkVerifier: null, sealedLink: null }

@@ -1,7 +1,7 @@
 /** What the program of a function finds in its environment. */
 import { sql, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { findLinkedDatabases, type LinkedDatabase } from '#src/resources/infra/databases/links.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { replaceInstance } from './instances.ts'
 import { lockFunctionRow, type StoredFunction } from './rows.ts'
 import { changeFunction } from './states.ts'
@@ -10,16 +10,19 @@ import { maskedValues, openVariables } from './variables.ts'
 /** The variables of an instance, and which values its log must not show. */
 export type Environment = { variables: Record<string, string>; masked: string[] }
 
+/** What the programs of a function need of a database that is linked to it. */
+export type LinkedDatabase = Pick<Row<'databases'>, 'name' | 'pgDatabase' | 'pgUser'> & { password: string }
+
 /** Where a function's VM finds its databases: a port of its own loopback address leads to them. */
 const host = 'localhost'
 const port = '5432'
 
-/** The variables of an instance. Those of its user go before those of Berth. */
-export async function environmentOf(
-  { db, sealer }: Pick<Background, 'db' | 'sealer'>,
+/** The variables of an instance. Those of its user go before those of Berth. @param linked those of the function, the oldest first */
+export function environmentOf(
+  { sealer }: Pick<Background, 'sealer'>,
   one: StoredFunction,
-): Promise<Environment> {
-  const linked = await findLinkedDatabases(db, sealer, one.id)
+  linked: readonly LinkedDatabase[],
+): Environment {
   const own = openVariables(sealer, one)
   return {
     variables: { ...variablesOf(linked), ...own },
