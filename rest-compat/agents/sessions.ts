@@ -4,7 +4,7 @@ import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 import { createdFilter } from './created-filters.ts'
 import { sessionParts } from './session-parts.ts'
-import { resourceParts } from './session-resources.ts'
+import { resourceParts } from './sessions/resources.ts'
 
 const { activity, budget, outcome, stopReason, usage } = sessionParts
 /** A session as REST shows it. */

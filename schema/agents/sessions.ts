@@ -25,7 +25,7 @@ import {
   sessionUsage,
   stopReason,
 } from './sessions/parts.ts'
-import { sessionResourceInput } from './session-resources/inputs.ts'
+import { sessionResourceInput } from './sessions/resources/inputs.ts'
 import { vaultType } from './vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'

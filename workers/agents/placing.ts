@@ -2,7 +2,7 @@
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import type { Background } from '#src/platform/services.ts'
 import { findMissingAttachments } from '#src/resources/agents/peers/placing.ts'
-import { findMissingResources } from '#src/resources/agents/session-resources/placing.ts'
+import { findMissingResources } from '#src/resources/agents/sessions/resources/placing.ts'
 import { isUsedByVm } from '#src/resources/agents/sessions/rows.ts'
 import { findMissingSkills } from '#src/resources/agents/skills/placing.ts'
 import { putEach, type Placing, type PlacingNote } from '#src/resources/agents/tools/guest-placing.ts'

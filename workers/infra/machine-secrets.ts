@@ -9,7 +9,7 @@ import {
   findGitSecrets,
   type Checkout,
 } from '#src/resources/infra/code-host/machines.ts'
-import { findRepositoryHosts, findRepositorySecrets } from '#src/resources/agents/session-resources/tokens.ts'
+import { findRepositoryHosts, findRepositorySecrets } from '#src/resources/agents/sessions/resources/tokens.ts'
 import { vmIdOf } from './machine-specs.ts'
 
 /** The checkouts that are under way on this node, by machine: a build's machine has an account only meanwhile. */

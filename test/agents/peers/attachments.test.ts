@@ -1,4 +1,4 @@
-/** Files that go along with requests: what the responder gets of them, and how they are served. How they leave a VM and get into one is in machines.vm.test.ts of session-resources. */
+/** Files that go along with requests: what the responder gets of them, and how they are served. How they leave a VM and get into one is in machines.vm.test.ts of the resources of sessions. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -8,7 +8,7 @@ import { sealSecrets } from '#src/resources/agents/credentials/rows.ts'
 import { lockPerson } from '#src/resources/agents/mcp-services/people.ts'
 import { putConnection } from '#src/resources/agents/mcp-services/rows.ts'
 import { fileKey } from '#src/resources/agents/files/rows.ts'
-import { sealToken } from '#src/resources/agents/session-resources/rows.ts'
+import { sealToken } from '#src/resources/agents/sessions/resources/rows.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
 import type { Berth } from '../../support/berth.ts'
 import {

@@ -5,7 +5,7 @@ import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts
 import { change, findAll, findOne, sql } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { fileKey, isThere, type StoredFile } from '#src/resources/agents/files/rows.ts'
-import { folderScript } from '#src/resources/agents/session-resources/scripts.ts'
+import { folderScript } from '#src/resources/agents/sessions/resources/scripts.ts'
 import {
   NotPlaced,
   reasonOf,

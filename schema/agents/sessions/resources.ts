@@ -1,16 +1,16 @@
 /** What is put into the VMs of sessions, in GraphQL. Tokens are write-only. */
-import { builder } from '../builder.ts'
-import { enumOf } from '../enums.ts'
-import { deletionOf, idField, mutationOf } from '../mutations.ts'
-import { connectionOf, oldestFirst, pageArguments } from '../pages.ts'
-import { rowsOfEach } from '../rows-of-each.ts'
-import { always } from '../words.ts'
-import { fileType } from './files.ts'
-import { checkoutInput, repositoryCheckout } from './session-resources/inputs.ts'
-import { sessionType } from './sessions.ts'
+import { builder } from '../../builder.ts'
+import { enumOf } from '../../enums.ts'
+import { deletionOf, idField, mutationOf } from '../../mutations.ts'
+import { connectionOf, oldestFirst, pageArguments } from '../../pages.ts'
+import { rowsOfEach } from '../../rows-of-each.ts'
+import { always } from '../../words.ts'
+import { fileType } from '../files.ts'
+import { checkoutInput, repositoryCheckout } from './resources/inputs.ts'
+import { sessionType } from '../sessions.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { publicFileId } from '#src/resources/agents/session-resources/orders.ts'
-import type { SessionResource } from '#src/resources/agents/session-resources/rows.ts'
+import { publicFileId } from '#src/resources/agents/sessions/resources/orders.ts'
+import type { SessionResource } from '#src/resources/agents/sessions/resources/rows.ts'
 import {
   addSessionResource,
   deleteSessionResource,
@@ -18,7 +18,7 @@ import {
   getSessionResource,
   pageSessionResources,
   updateSessionResource,
-} from '#src/resources/agents/session-resources.ts'
+} from '#src/resources/agents/sessions/resources.ts'
 
 const resourceType = enumOf('SessionResourceType', 'The kind of a resource.', {
   file: 'A file.',

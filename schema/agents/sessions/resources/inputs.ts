@@ -1,7 +1,7 @@
 /** What of a repository is checked out, and the inputs of resources. */
-import { builder } from '../../builder.ts'
-import { always } from '../../words.ts'
-import type { Checkout } from '#src/resources/agents/session-resources/rows.ts'
+import { builder } from '../../../builder.ts'
+import { always } from '../../../words.ts'
+import type { Checkout } from '#src/resources/agents/sessions/resources/rows.ts'
 
 const branchCheckout = builder.objectRef<Checkout & { type: 'branch' }>('BranchCheckout').implement({
   description: 'A branch.',

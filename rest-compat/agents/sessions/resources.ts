@@ -1,7 +1,7 @@
 /** What is put into the VMs of sessions, over REST. */
 import { limits } from '#src/platform/limits.ts'
-import { pageInfo } from '../lists.ts'
-import type { Routes } from '../routes.ts'
+import { pageInfo } from '../../lists.ts'
+import type { Routes } from '../../routes.ts'
 
 const times = 'created_at: createdAt updated_at: updatedAt'
 /** What documents select of a resource. */

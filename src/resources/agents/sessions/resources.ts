@@ -7,24 +7,12 @@ import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { findEnvironmentRow } from './environments/rows.ts'
-import {
-  checkHasVm,
-  checkMayHaveToken,
-  insertResources,
-  readResourceOrder,
-  readToken,
-} from './session-resources/orders.ts'
-import {
-  ofTheirSessions,
-  readResource,
-  resourceRows,
-  sealToken,
-  type SessionResource,
-} from './session-resources/rows.ts'
-import { appendEvents } from './sessions/log.ts'
-import { isUsedByVm, readSession, sessionOver, type Session } from './sessions/rows.ts'
-import { rememberSecrets } from './sessions/secrets.ts'
+import { findEnvironmentRow } from '../environments/rows.ts'
+import { checkHasVm, checkMayHaveToken, insertResources, readResourceOrder, readToken } from './resources/orders.ts'
+import { ofTheirSessions, readResource, resourceRows, sealToken, type SessionResource } from './resources/rows.ts'
+import { appendEvents } from './log.ts'
+import { isUsedByVm, readSession, sessionOver, type Session } from './rows.ts'
+import { rememberSecrets } from './secrets.ts'
 
 /**
  * Adds a resource. It is in the VM from the next command of the agent on.

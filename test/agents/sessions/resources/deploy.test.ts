@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { deployPort } from '#src/resources/agents/tools/deploy.ts'
-import { startBerth, type Berth } from '../../support/berth.ts'
-import { idsOf, makeSilentNode, makeVmRow } from '../../support/makers.ts'
+import { startBerth, type Berth } from '../../../support/berth.ts'
+import { idsOf, makeSilentNode, makeVmRow } from '../../../support/makers.ts'
 
 let berth: Berth
 let token: string

@@ -1,7 +1,7 @@
 /** Anthropic's client and the resources of sessions, held against the types that it declares: answers, and every parameter. */
 import Anthropic, { toFile } from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { membersOf } from '../../support/declared-types.ts'
+import { membersOf } from '../../../support/declared-types.ts'
 import {
   client,
   closeAnthropicWorld,
@@ -9,7 +9,7 @@ import {
   makeSession,
   openAnthropicWorld,
   problems,
-} from '../anthropic-world.ts'
+} from '../../anthropic-world.ts'
 
 beforeAll(openAnthropicWorld)
 afterAll(closeAnthropicWorld)

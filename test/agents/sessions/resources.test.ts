@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, newId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { findRepositoryHosts, findRepositorySecrets } from '#src/resources/agents/session-resources/tokens.ts'
+import { findRepositoryHosts, findRepositorySecrets } from '#src/resources/agents/sessions/resources/tokens.ts'
 import { sessionMasker } from '#src/resources/agents/sessions/secrets.ts'
 import { findSessionRow } from '#src/resources/agents/sessions/rows.ts'
 import { message } from '../../support/agent-sessions.ts'
