@@ -10,7 +10,7 @@ import { change, getOne, isSqlState, sql, sqlState, transaction, type Tx } from 
 import type { Call } from '#src/platform/services.ts'
 import { readAuth, readNewToken } from './credentials/auth.ts'
 import { archivedColumns, credentialRows, readCredential, sealSecrets, type Credential } from './credentials/rows.ts'
-import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
+import { mergeMetadata, readMetadata, readName } from '#src/platform/shapes/fields.ts'
 import { addVaultEvent } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'

@@ -14,7 +14,7 @@ import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platfor
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { refuseNulls } from '#src/platform/shapes.ts'
-import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
+import { mergeMetadata, readDescription, readMetadata, readName } from '#src/platform/shapes/fields.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { readStartEnvironment, refuseResources } from './deployments/fields.ts'
 import { readStartAgent } from './starts/fields.ts'

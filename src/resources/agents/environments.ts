@@ -21,7 +21,7 @@ import {
 } from './environments/rows.ts'
 import { addEnvironmentEvent, inFlightTopic, moveEnvironment, tellOfEnvironment } from './environments/states.ts'
 import { applyNetworking, releaseVm } from './environments/vms.ts'
-import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
+import { mergeMetadata, readDescription, readMetadata, readName } from '#src/platform/shapes/fields.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The fields of an environment as callers send them: absent means the default, or unchanged. */

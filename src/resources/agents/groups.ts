@@ -13,7 +13,7 @@ import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.t
 import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { readDescription, readName } from './agents/field-rules.ts'
+import { readDescription, readName } from '#src/platform/shapes/fields.ts'
 import { addGroupEvent } from './groups/events.ts'
 import { handlesOf } from './groups/handles.ts'
 import {

@@ -21,7 +21,7 @@ import {
   vaultErrors,
   type StartError,
 } from './starts/errors.ts'
-import type { Metadata } from './agents/field-rules.ts'
+import type { Metadata } from '#src/platform/shapes/fields.ts'
 import { createEphemeralEnvironment } from './environments.ts'
 import type { EnvironmentConfig } from './environments/configs.ts'
 import { eventsOf, type Kickoff } from './kickoffs.ts'

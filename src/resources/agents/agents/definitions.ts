@@ -20,7 +20,7 @@ import {
   readShape,
   readText,
   usually,
-} from './field-rules.ts'
+} from '#src/platform/shapes/fields.ts'
 
 /** The fields of an agent as callers send them: absent means the default, or unchanged. */
 export type AgentFields = {

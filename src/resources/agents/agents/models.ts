@@ -5,7 +5,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import type { AgentModel } from './rows.ts'
-import { readShape, usually } from './field-rules.ts'
+import { readShape, usually } from '#src/platform/shapes/fields.ts'
 
 const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const effort = z.enum(levels)

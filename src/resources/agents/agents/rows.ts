@@ -4,7 +4,7 @@ import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import type { Metadata } from './field-rules.ts'
+import type { Metadata } from '#src/platform/shapes/fields.ts'
 
 /** Whether a tool runs immediately or waits for the user's approval. */
 export type PermissionPolicy = { type: 'always_allow' | 'always_ask' }

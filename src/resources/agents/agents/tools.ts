@@ -5,7 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { builtInToolsets, type AgentTool, type BuiltInToolset, type ToolConfig, type ToolSetting } from './rows.ts'
 import { findBuiltInTool } from '#src/resources/agents/built-in-tools.ts'
-import { readShape } from './field-rules.ts'
+import { readShape } from '#src/platform/shapes/fields.ts'
 import { restrictionsOf, webToolShapes, type GivenRestrictions } from '#src/resources/agents/tools/web-restrictions.ts'
 
 const policy = exact({ type: z.enum(['always_allow', 'always_ask']) })

@@ -16,7 +16,7 @@ import type {
   McpOauthSecrets,
   StaticBearerSecrets,
 } from './rows.ts'
-import { readShape } from '#src/resources/agents/agents/field-rules.ts'
+import { readShape } from '#src/platform/shapes/fields.ts'
 
 /** A validated credential: what is shown, what is sealed, and the key that is unique in its vault. */
 export type ReadAuth = { auth: CredentialAuth; secrets: CredentialSecrets; keyKind: Credential['keyKind']; key: string }

@@ -5,7 +5,7 @@ import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.t
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { ClientAuth } from '#src/drivers/oauth-tokens.ts'
-import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
+import type { Metadata } from '#src/platform/shapes/fields.ts'
 
 /** The visible settings of each kind, without secrets. */
 export type StaticBearerAuth = { type: 'static_bearer'; mcp_server_url: string }

@@ -6,7 +6,7 @@ import { exact } from '#src/platform/shapes.ts'
 import { readGitRepos } from '#src/resources/infra/git-repos.ts'
 import { readNetworkPolicy } from '#src/resources/infra/vms/network-policies.ts'
 import type { NetworkPolicy } from '#src/resources/infra/vms/rows.ts'
-import { readShape, usually } from '#src/resources/agents/agents/field-rules.ts'
+import { readShape, usually } from '#src/platform/shapes/fields.ts'
 
 /** The package managers of a VM, in the order in which their packages are installed. */
 export const packageManagers = ['apt', 'pip', 'npm', 'cargo', 'gem', 'go'] as const

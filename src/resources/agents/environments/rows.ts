@@ -5,7 +5,7 @@ import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { EnvironmentConfig } from './configs.ts'
-import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
+import type { Metadata } from '#src/platform/shapes/fields.ts'
 
 /** Also `ready` before the first use, when there is no VM yet. */
 export type EnvironmentStatus = 'provisioning' | 'ready' | 'error' | 'archived'

@@ -8,7 +8,7 @@ import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { imageTypeOf } from '#src/platform/shapes/image-types.ts'
 import { messageTypes } from './event-types.ts'
-import { readShape, usually } from '#src/resources/agents/agents/field-rules.ts'
+import { readShape, usually } from '#src/platform/shapes/fields.ts'
 import type { NewEvent } from './log.ts'
 
 const megabyte = 1024 * 1024

@@ -11,7 +11,7 @@ import type { RawBuilder } from 'kysely'
 import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { wireDefinition } from '#src/resources/agents/agents/wire.ts'
 import { builtinAgentId } from '#src/resources/agents/agents/builtin-agents.ts'
-import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
+import type { Metadata } from '#src/platform/shapes/fields.ts'
 import type { Outcome } from '#src/resources/agents/outcomes/rows.ts'
 
 /** `terminated` is final. */

@@ -5,7 +5,7 @@ import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.t
 import { withoutEnding } from '#src/platform/texts.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { nanoUsdPerUsd } from '#src/resources/llm/billing.ts'
-import { readShape } from '#src/resources/agents/agents/field-rules.ts'
+import { readShape } from '#src/platform/shapes/fields.ts'
 import type { NewEvent } from './log.ts'
 import type { Session } from './rows.ts'
 

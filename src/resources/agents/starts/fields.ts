@@ -5,7 +5,7 @@ import { notFound } from '#src/platform/errors.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { z } from 'zod'
-import { readShape } from '#src/resources/agents/agents/field-rules.ts'
+import { readShape } from '#src/platform/shapes/fields.ts'
 import { deploymentArchived, readDeployment, type Deployment } from '#src/resources/agents/deployments/rows.ts'
 import { resolveAgent } from '#src/resources/agents/sessions/plans.ts'
 

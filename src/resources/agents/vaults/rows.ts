@@ -4,7 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { change, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
+import type { Metadata } from '#src/platform/shapes/fields.ts'
 
 /** A vault as it is stored; times are RFC 3339 text, ids are uuids. */
 export type Vault = Row<'vaults', { metadata: Metadata }>

@@ -1,11 +1,11 @@
 /**
- * Rules for fields that many nouns of the agents service share (names, descriptions, metadata), and for reading a body
+ * Rules for fields that many nouns share (names, descriptions, metadata), and for reading a body
  * by a schema.
  */
 import { z } from 'zod'
-import { BerthError } from '#src/platform/errors.ts'
-import { limits } from '#src/platform/limits.ts'
-import { sentenceOf } from '#src/platform/shapes.ts'
+import { BerthError } from '../errors.ts'
+import { limits } from '../limits.ts'
+import { sentenceOf } from '../shapes.ts'
 
 /** Labels: up to 16 pairs of key and text. */
 export type Metadata = Readonly<Record<string, string>>
