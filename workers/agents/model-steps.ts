@@ -11,7 +11,7 @@ import { listedMcpTools, listSessionTools, type McpListing } from '#src/resource
 import { askModel, type ModelTurn } from '#src/resources/agents/turns/model-turns.ts'
 import { readNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { holdSession } from '#src/resources/agents/sessions/claims.ts'
-import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
+import { definedBy } from '#src/resources/agents/sessions/outcomes/rows.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
 import { describeResources } from '#src/resources/agents/sessions/resources/placing.ts'

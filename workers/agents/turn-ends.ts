@@ -2,7 +2,7 @@
  * Turns that end before the model is done: running calls are ended, open ones get results, and the session becomes
  * idle.
  */
-import { evaluationEnd } from '#src/resources/agents/outcomes/evaluations.ts'
+import { evaluationEnd } from '#src/resources/agents/turns/outcomes/evaluations.ts'
 import { cancelExchangesOf } from '#src/resources/agents/peers/upkeep.ts'
 import { readBegunCalls } from '#src/resources/agents/sessions/calls.ts'
 import { pendingOf } from '#src/resources/agents/sessions/pending-work.ts'

@@ -2,7 +2,7 @@
 import { builder } from '../../builder.ts'
 import { always, constant, oneOfWords } from '../../words.ts'
 import { enumOf } from '../../enums.ts'
-import type { Outcome, OutcomeEnd } from '#src/resources/agents/outcomes/rows.ts'
+import type { Outcome, OutcomeEnd } from '#src/resources/agents/sessions/outcomes/rows.ts'
 import type { Activity } from '#src/resources/agents/sessions/reading.ts'
 import type { Session, SessionSource, SessionStatus, StopReason } from '#src/resources/agents/sessions/rows.ts'
 import type { ShownBudget, ShownStats, ShownUsage } from '#src/resources/agents/sessions/usage.ts'

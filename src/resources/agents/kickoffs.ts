@@ -9,7 +9,7 @@ import { limits } from '#src/platform/limits.ts'
 import { startLimits } from '#src/platform/limits/starts.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
-import { checkOutcomes, definedBy } from './outcomes/rows.ts'
+import { checkOutcomes, definedBy } from './sessions/outcomes/rows.ts'
 import { messageOf, readInitialEvents } from './sessions/event-shapes.ts'
 import type { NewEvent } from './sessions/log.ts'
 

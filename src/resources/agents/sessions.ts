@@ -26,7 +26,7 @@ import { mergeMetadata, readShape, readText } from '#src/platform/shapes/fields.
 import { checkHasVm, readResourceOrders } from './sessions/resources/orders.ts'
 import { leaveMcpSessions } from './mcp/kept-sessions.ts'
 import { forgetTokens } from './sessions/resources/rows.ts'
-import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcomes/rows.ts'
+import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './sessions/outcomes/rows.ts'
 import { tellOfSession } from './sessions/happenings.ts'
 import { appendEvents, takeEvents } from './sessions/log.ts'
 import { beginSession } from './sessions/beginning.ts'

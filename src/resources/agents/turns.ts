@@ -3,7 +3,7 @@
  * the one before.
  */
 import { promptTypes, resultTypes } from './sessions/event-types.ts'
-import { feedbackOf } from './outcomes/feedback.ts'
+import { feedbackOf } from './turns/outcomes/feedback.ts'
 import { pendingOf, type OpenToolUse } from './sessions/pending-work.ts'
 import type { SessionEvent, StopReason } from './sessions/rows.ts'
 

@@ -1,6 +1,6 @@
 /** The outcomes in a session's row. */
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
-import type { OutcomeChange } from '#src/resources/agents/outcomes/rows.ts'
+import type { OutcomeChange } from '#src/resources/agents/sessions/outcomes/rows.ts'
 import type { Session } from './rows.ts'
 
 /** Changes an outcome in its session's row. @returns the changed session; undefined when it is deleted. */

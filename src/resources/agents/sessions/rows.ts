@@ -12,7 +12,7 @@ import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { wireDefinition } from '#src/resources/agents/agents/wire.ts'
 import { builtinAgentId } from '#src/resources/agents/agents/builtin-agents.ts'
 import type { Metadata } from '#src/platform/shapes/fields.ts'
-import type { Outcome } from '#src/resources/agents/outcomes/rows.ts'
+import type { Outcome } from '#src/resources/agents/sessions/outcomes/rows.ts'
 
 /** `terminated` is final. */
 export type SessionStatus = 'idle' | 'running' | 'rescheduling' | 'terminated'

@@ -2,7 +2,7 @@
 import type { RawBuilder } from 'kysely'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
-import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
+import { definedBy } from '#src/resources/agents/sessions/outcomes/rows.ts'
 import { followSessionMove, followSessionWait } from '#src/resources/agents/tasks/moves.ts'
 import { appendEvents, isClientType, type NewEvent } from './log.ts'
 import type { Session, SessionEvent, SessionStatus, StopReason } from './rows.ts'

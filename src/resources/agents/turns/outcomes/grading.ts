@@ -5,7 +5,7 @@ import type { Message } from '#src/drivers/models/model.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { conversationOf } from '#src/resources/agents/turns/conversations.ts'
 import type { Verdict } from './evaluations.ts'
-import type { Outcome } from './rows.ts'
+import type { Outcome } from '../../sessions/outcomes/rows.ts'
 import type { TurnEvent } from '#src/resources/agents/turns.ts'
 import { endOf } from '#src/platform/texts.ts'
 

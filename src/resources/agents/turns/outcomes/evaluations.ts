@@ -7,7 +7,7 @@ import type { Usage } from '#src/drivers/models/model.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { startOf, storableText } from '#src/platform/texts.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
-import type { Outcome, OutcomeChange } from './rows.ts'
+import type { Outcome, OutcomeChange } from '../../sessions/outcomes/rows.ts'
 import { modelUsage } from '#src/resources/agents/turns/step-events.ts'
 
 /** A grader's verdict. */
