@@ -18,7 +18,7 @@ const reasons: Readonly<Record<string, string>> = {
   'src/gateway/graphiql-': 'runs in the browser, on what GraphiQL itself keeps',
   'src/resources/agents/outcomes/grading.ts': 'a verdict, of which two texts are read',
   'src/resources/agents/credentials/rows.ts': 'sealed texts',
-  'src/resources/agents/mcp/kept-sessions.ts': 'sealed texts',
+  'src/resources/agents/mcp-tools/kept-sessions.ts': 'sealed texts',
   'src/resources/agents/mcp-services/authorizations.ts': 'sealed by us: an order to sign in',
   'src/resources/agents/mcp-services/rows.ts': 'sealed texts',
   'src/resources/identity/signing-keys.ts': 'our own key',

@@ -90,7 +90,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/resources/agents/tasks': ['session_tasks', 'task_chunks', 'task_streams'],
   'src/resources/agents/triggers': ['trigger_deliveries', 'trigger_fires', 'triggers'],
-  'src/resources/agents/mcp': ['mcp_sessions'],
+  'src/resources/agents/mcp-tools': ['mcp_sessions'],
   'src/resources/agents/mcp-services': [
     'mcp_authorizations',
     'mcp_choices',

@@ -1,6 +1,6 @@
 /** Ends sessions of tool servers that no session goes on with. */
 import type { Services } from '#src/platform/services.ts'
-import { endLeftMcpSessions, leftSessionsTopic } from '#src/resources/agents/mcp/kept-sessions.ts'
+import { endLeftMcpSessions, leftSessionsTopic } from '#src/resources/agents/mcp-tools/kept-sessions.ts'
 import { keepLookout } from './lookouts.ts'
 
 const everySeconds = 10 // after a deletion, of which there is no notice

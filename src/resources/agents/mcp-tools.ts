@@ -7,7 +7,7 @@ import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { refuseWiderReach } from '#src/resources/infra/vms/reach.ts'
 import { readAgent } from './agents/rows.ts'
-import { listSourceTools, sourcesOf } from './mcp/sources.ts'
+import { listSourceTools, sourcesOf } from './mcp-tools/sources.ts'
 
 /** The answer of one server. `error`: a sentence when the status is not `ok`, or about tools that were left out. */
 export type McpServerTools = {

@@ -1,5 +1,5 @@
 /** The loop against providers with their faults: tries again, gives up, replays reasoning, compacts; and against tool servers. */
-import { mcpToolResult } from '#src/resources/agents/mcp/results.ts'
+import { mcpToolResult } from '#src/resources/agents/mcp-tools/results.ts'
 import { answered } from '#src/resources/agents/tools/results.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { chatBody } from '#src/drivers/models/chat-bodies.ts'

@@ -3,7 +3,7 @@
  * understood is used, and what is not is named.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { mcpToolResult } from '#src/resources/agents/mcp/results.ts'
+import { mcpToolResult } from '#src/resources/agents/mcp-tools/results.ts'
 import { askMcpServer, listServerTools } from '#src/resources/agents/mcp/servers.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { agentSessions, results } from '../../support/agent-sessions.ts'

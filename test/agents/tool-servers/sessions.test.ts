@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { decodeId } from '#src/platform/ids.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import { leftSessionsTopic, sessionKeeper } from '#src/resources/agents/mcp/kept-sessions.ts'
+import { leftSessionsTopic, sessionKeeper } from '#src/resources/agents/mcp-tools/kept-sessions.ts'
 import { agentSessions, results, type AgentSessions } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { startCommand, type Command } from '../../support/command.ts'

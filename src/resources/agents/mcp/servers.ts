@@ -12,7 +12,7 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { createMasker } from '#src/platform/masking.ts'
 import { isDatabaseAway } from '#src/platform/postgres.ts'
-import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
+import { maskedValue } from '#src/platform/masking/values.ts'
 import { newerOf, type NotRenewed, type RefreshServices, type Renewal } from '#src/resources/agents/mcp/refreshing.ts'
 
 /** A token for a server. `of`: what it is a token of. `renew` gets a newer one after the server refused it. */

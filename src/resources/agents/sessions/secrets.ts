@@ -16,7 +16,7 @@ import { findBuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 import { readSecretValues } from '#src/resources/agents/credentials/use.ts'
 import { findEnvironmentRow } from '#src/resources/agents/environments/rows.ts'
 import { readTokens } from '#src/resources/agents/sessions/resources/rows.ts'
-import { maskedValue } from './masked-values.ts'
+import { maskedValue } from '#src/platform/masking/values.ts'
 import type { NewEvent } from './log.ts'
 import type { Session } from './rows.ts'
 

@@ -13,8 +13,8 @@ import {
   serviceBearer,
   serviceOutcome,
 } from '#src/resources/agents/mcp-services/tools.ts'
-import type { RefreshServices } from './refreshing.ts'
-import { listServerTools, type Bearer, type McpOrder, type McpOutcome } from './servers.ts'
+import type { RefreshServices } from '../mcp/refreshing.ts'
+import { listServerTools, type Bearer, type McpOrder, type McpOutcome } from '../mcp/servers.ts'
 import { sessionKeeper } from './kept-sessions.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Masks secrets in JSON, in steps, so that the event loop is not blocked: a value may have many texts. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { noMasker, type Masker } from '#src/platform/masking.ts'
+import { noMasker, type Masker } from '../masking.ts'
 
 const stepMs = 8
 

@@ -11,8 +11,8 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { findCredentialRow, openSecrets, type McpOauthSecrets, type StaticBearerSecrets } from '../credentials/rows.ts'
 import { findConnectionRow, openSecrets as openConnection } from '../mcp-services/rows.ts'
-import type { RefreshServices } from './refreshing.ts'
-import { OwnFault, type Bearer } from './servers.ts'
+import type { RefreshServices } from '../mcp/refreshing.ts'
+import { OwnFault, type Bearer } from '../mcp/servers.ts'
 
 type Kept = Pick<Row<'mcp_sessions'>, 'id' | 'sessionId' | 'url' | 'credentialId' | 'sealedSession' | 'endingTries'>
 
