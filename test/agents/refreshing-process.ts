@@ -1,7 +1,7 @@
 /** A process of its own that refreshes a credential as a session would, when told to on its standard input, and prints the token. */
 import { readConfig } from '#src/platform/config.ts'
 import { openServices } from '#src/platform/services.ts'
-import { refreshBearer } from '#src/resources/agents/credentials/use.ts'
+import { refreshBearer } from '#src/resources/agents/vaults/credentials/use.ts'
 import { newerOf } from '#src/resources/agents/mcp/refreshing.ts'
 
 const [, , databaseUrl = '', credentialId = '', generation = ''] = process.argv

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { transaction } from '#src/platform/postgres.ts'
-import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/credentials/use.ts'
+import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/vaults/credentials/use.ts'
 import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startLookout, type Lookout } from '../support/lookouts.ts'

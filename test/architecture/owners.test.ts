@@ -72,7 +72,6 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'inference_requests',
   ],
   'src/resources/agents/agents': ['agent_versions', 'agents'],
-  'src/resources/agents/credentials': ['vault_credentials', 'vm_credentials'],
   'src/resources/agents/deployments': ['deployment_runs', 'deployments'],
   'src/resources/agents/environments': ['environment_events', 'environments'],
   'src/resources/agents/files': ['files'],
@@ -101,7 +100,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/resources/agents/memories': ['memories', 'memory_events', 'memory_spaces', 'memory_vectors'],
   'src/resources/agents/schedules': ['schedule_runs', 'schedules'],
-  'src/resources/agents/vaults': ['vault_events', 'vaults'],
+  'src/resources/agents/vaults': ['vault_credentials', 'vault_events', 'vaults', 'vm_credentials'],
 }
 
 /** Files that write whatever table they are told, and why. */

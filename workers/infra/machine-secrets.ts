@@ -2,7 +2,7 @@
 import type { FindSecretHosts, FindSecrets } from '#src/drivers/compute/egress/secrets.ts'
 import { codeHostPlace } from '#src/drivers/code-host/places.ts'
 import type { Services } from '#src/platform/services.ts'
-import { findSecretHosts, findSecretUses } from '#src/resources/agents/credentials/use.ts'
+import { findSecretHosts, findSecretUses } from '#src/resources/agents/vaults/credentials/use.ts'
 import {
   findCheckoutSecrets,
   findGitHosts,

@@ -9,7 +9,12 @@ import { log } from '#src/platform/log.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import { findCredentialRow, openSecrets, type McpOauthSecrets, type StaticBearerSecrets } from '../credentials/rows.ts'
+import {
+  findCredentialRow,
+  openSecrets,
+  type McpOauthSecrets,
+  type StaticBearerSecrets,
+} from '../vaults/credentials/rows.ts'
 import { findConnectionRow, openSecrets as openConnection } from '../mcp-services/rows.ts'
 import type { RefreshServices } from '../mcp/refreshing.ts'
 import { OwnFault, type Bearer } from '../mcp/servers.ts'

@@ -4,7 +4,7 @@
  */
 import type { McpToolList } from '#src/drivers/mcp/tools.ts'
 import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
-import { vaultBearer } from '#src/resources/agents/credentials/use.ts'
+import { vaultBearer } from '#src/resources/agents/vaults/credentials/use.ts'
 import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
 import { servicesOf } from '#src/resources/agents/mcp-services/services.ts'
 import {

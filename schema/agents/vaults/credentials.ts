@@ -1,22 +1,22 @@
 /** Credentials of vaults in GraphQL. Secrets are write-only. */
-import { idArguments } from '../arguments.ts'
-import { builder } from '../builder.ts'
-import { always, oneOfWords } from '../words.ts'
-import { enumOf } from '../enums.ts'
-import { callIn } from '../identity/organizations.ts'
-import { deletionOf, idField, mutationOf } from '../mutations.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
-import { pagesOfEach } from '../pages-of-each.ts'
+import { idArguments } from '../../arguments.ts'
+import { builder } from '../../builder.ts'
+import { always, oneOfWords } from '../../words.ts'
+import { enumOf } from '../../enums.ts'
+import { callIn } from '../../identity/organizations.ts'
+import { deletionOf, idField, mutationOf } from '../../mutations.ts'
+import { linkTo, nodeOf } from '../../nodes.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../../pages.ts'
+import { pagesOfEach } from '../../pages-of-each.ts'
 import { credentialAuth, credentialAuthChangeInput, credentialAuthInput } from './credentials/auth.ts'
-import { vaultEvent, vaultType } from './vaults.ts'
+import { vaultEvent, vaultType } from '../vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import type { Credential } from '#src/resources/agents/credentials/rows.ts'
+import type { Credential } from '#src/resources/agents/vaults/credentials/rows.ts'
 import {
   validateCredential,
   type CapturedAnswer,
   type CredentialValidation,
-} from '#src/resources/agents/credentials/validation.ts'
+} from '#src/resources/agents/vaults/credentials/validation.ts'
 import {
   archiveCredential,
   createCredential,
@@ -26,7 +26,7 @@ import {
   pageCredentials,
   pageCredentialsOfEach,
   updateCredential,
-} from '#src/resources/agents/credentials.ts'
+} from '#src/resources/agents/vaults/credentials.ts'
 
 /** A credential. */
 export const credentialType = nodeOf('VaultCredential', '`vcrd_` and 26 characters.', findCredentials)

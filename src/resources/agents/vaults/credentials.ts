@@ -11,8 +11,8 @@ import type { Call } from '#src/platform/services.ts'
 import { readAuth, readNewToken } from './credentials/auth.ts'
 import { archivedColumns, credentialRows, readCredential, sealSecrets, type Credential } from './credentials/rows.ts'
 import { mergeMetadata, readMetadata, readName } from '#src/platform/shapes/fields.ts'
-import { addVaultEvent } from './vaults/events.ts'
-import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.ts'
+import { addVaultEvent } from './events.ts'
+import { lockVault, readVault, vaultArchived, type Vault } from './rows.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a create or an update; an absent key stays as it is. */

@@ -6,7 +6,7 @@ import { environmentWith } from '#src/platform/config.ts'
 import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql, transaction } from '#src/platform/postgres.ts'
-import { findCredentialRow, openSecrets, type McpOauthSecrets } from '#src/resources/agents/credentials/rows.ts'
+import { findCredentialRow, openSecrets, type McpOauthSecrets } from '#src/resources/agents/vaults/credentials/rows.ts'
 import {
   credentialFor,
   findSecretHosts,
@@ -15,11 +15,11 @@ import {
   openEnvironmentVariables,
   refreshBearer,
   type VaultOwner,
-} from '#src/resources/agents/credentials/use.ts'
+} from '#src/resources/agents/vaults/credentials/use.ts'
 import { openEnv } from '#src/resources/infra/vm-env.ts'
-import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { idsOf, makeSilentNode, makeVmRow } from '../support/makers.ts'
+import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../../support/authorization-server.ts'
+import { startBerth, type Berth } from '../../support/berth.ts'
+import { idsOf, makeSilentNode, makeVmRow } from '../../support/makers.ts'
 
 let berth: Berth
 let token: string

@@ -2,11 +2,11 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
-import { findCredentialRow, openSecrets, type McpOauthSecrets } from '#src/resources/agents/credentials/rows.ts'
-import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts'
-import { startBerth, type Answer, type Berth } from '../support/berth.ts'
-import { startMcpServer, type TestMcpServer } from '../support/mcp-server.ts'
-import { freePort } from '../support/ports.ts'
+import { findCredentialRow, openSecrets, type McpOauthSecrets } from '#src/resources/agents/vaults/credentials/rows.ts'
+import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../../support/authorization-server.ts'
+import { startBerth, type Answer, type Berth } from '../../support/berth.ts'
+import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
+import { freePort } from '../../support/ports.ts'
 
 type Captured = { status_code: number; content_type: string; body: string; body_truncated: boolean }
 type Validation = {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newId, decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { findCredentialRow, openSecrets } from '#src/resources/agents/credentials/rows.ts'
-import { startBerth, type Answer, type Berth } from '../support/berth.ts'
+import { findCredentialRow, openSecrets } from '#src/resources/agents/vaults/credentials/rows.ts'
+import { startBerth, type Answer, type Berth } from '../../support/berth.ts'
 
 type Credential = {
   id: string

@@ -1,13 +1,13 @@
 /** The kinds of credentials in GraphQL: output types without secrets, and inputs with them. */
 import { builder } from '#schema/builder.ts'
-import { always, kindOf } from '../../words.ts'
+import { always, kindOf } from '../../../words.ts'
 import { enumOf } from '#schema/enums.ts'
 import type {
   CredentialAuth,
   CredentialNetworking,
   EnvironmentVariableAuth,
   McpOauthAuth,
-} from '#src/resources/agents/credentials/rows.ts'
+} from '#src/resources/agents/vaults/credentials/rows.ts'
 
 const isOfType = (type: string) => (value: unknown) => (value as { type: string }).type === type
 

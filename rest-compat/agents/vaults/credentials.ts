@@ -1,7 +1,7 @@
 /** The credentials in vaults over REST. */
 import { limits } from '#src/platform/limits.ts'
-import { pageInfo } from '../lists.ts'
-import type { Routes } from '../routes.ts'
+import { pageInfo } from '../../lists.ts'
+import type { Routes } from '../../routes.ts'
 
 const networking =
   'networking { ... on UnrestrictedCredentialNetworking { type } ... on LimitedCredentialNetworking { type allowed_hosts: allowedHosts } }'
