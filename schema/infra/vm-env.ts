@@ -11,10 +11,10 @@ import {
   replaceEnv,
   variableOf,
   type EnvChange,
-  type EnvSource,
   type EnvVariable,
-  type Visibility,
 } from '#src/resources/infra/vm-env.ts'
+import type { EnvSource } from '#src/resources/infra/vms/variables.ts'
+import type { Visibility } from '#src/platform/shapes/env.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { readInTurn } from '../large-reads.ts'

@@ -59,9 +59,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/infra/templates': ['templates'],
   'src/resources/infra/uploads': ['uploads'],
   'src/resources/infra/usage': ['usage_sessions'],
-  'src/resources/infra/vm-env': ['vm_env'],
   'src/resources/infra/webhooks': ['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_events'],
-  'src/resources/infra/vms': ['vm_events', 'vm_processes', 'vms'],
+  'src/resources/infra/vms': ['vm_env', 'vm_events', 'vm_processes', 'vms'],
   'src/resources/llm/billing': [
     'credit_leases',
     'inference_accounts',

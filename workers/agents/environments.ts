@@ -15,7 +15,7 @@ import { setupSteps, type SetupStep } from '#src/resources/agents/environments/s
 import { becomeReady, moveEnvironment } from '#src/resources/agents/environments/states.ts'
 import { prepareEnvironment } from '#src/resources/agents/environments/vms.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
-import { openSecretVariables } from '#src/resources/infra/vm-env.ts'
+import { openSecretVariables } from '#src/resources/infra/vms/variables.ts'
 import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { machineId } from '../infra/machine-specs.ts'

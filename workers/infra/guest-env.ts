@@ -4,7 +4,7 @@ import type { Machine } from '#src/drivers/compute/machine.ts'
 import { trustAuthority } from '#src/drivers/compute/guest/trust.ts'
 import { pushEnv } from '#src/drivers/compute/guest/env.ts'
 import type { Services } from '#src/platform/services.ts'
-import { openEnv } from '#src/resources/infra/vm-env.ts'
+import { openEnv } from '#src/resources/infra/vms/variables.ts'
 import { findVmSecretHosts } from './machine-secrets.ts'
 
 /** Keeps guests' environments up to date. */

@@ -3,7 +3,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { ExecRequest, GuestUser } from '#src/drivers/node.ts'
-import { checkEnv } from './vm-env/rules.ts'
+import { checkEnv } from '#src/platform/shapes/env.ts'
 import { reachVm } from './vms/access.ts'
 import { startProcess } from './vms/processes.ts'
 

@@ -1,35 +1,30 @@
-/** A VM's environment variables: by key and source, stored sealed, with the visibility of each. */
+/** A VM's environment variables, as callers read and change them: by key and source, with the visibility of each. */
 import { allow, mayWrite, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { limits } from '#src/platform/limits.ts'
 import type { Loaded } from '#src/platform/pages.ts'
-import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
-import type { Row } from '#src/platform/postgres/rows.ts'
+import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
-import { checkEnv, keyShape, readEnv, readVisibility, type Visibility } from './vm-env/rules.ts'
+import { checkEnv, keyShape, readEnv, readVisibility, type Visibility } from '#src/platform/shapes/env.ts'
 import { refuseWiderReach } from './vms/reach.ts'
 import { knownVms, lockVm, noteEnvChange } from './vms/rows.ts'
+import {
+  byPrecedence,
+  dropUserVariable,
+  dropUserVariables,
+  openVariable,
+  writeVariables,
+  type EnvRow,
+  type EnvSource,
+} from './vms/variables.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
-
-export { checkEnv, visibilities, type Visibility } from './vm-env/rules.ts'
-
-/** Who set a variable. */
-export type EnvSource = 'user' | 'provision' | 'system' | 'session' | 'vault' | 'link'
 
 /** One variable as its reader may see it. */
 export type EnvVariable = { key: string; value: string; visibility: Visibility; source: EnvSource }
 /** All variables after a change, and a warning if it does not take effect immediately. */
 export type EnvChange = { env: Record<string, string>; warning: string | null }
 
-type EnvRow = Pick<
-  Row<'vm_env', { source: EnvSource; visibility: Visibility }>,
-  'key' | 'source' | 'visibility' | 'sealedValue'
->
-
 const hidden = '********'
 const readableSources: readonly EnvSource[] = ['user', 'system', 'session', 'vault', 'link']
-/** If two sources set the same key, the later in this order wins. */
-const precedence: readonly EnvSource[] = ['system', 'link', 'provision', 'vault', 'session', 'user']
 
 /**
  * The readable variables of VMs by the VMs' stored ids, or those of one source; none for a VM that is not there.
@@ -79,7 +74,7 @@ export async function replaceEnv(
   const seenAs = readVisibility(visibility) ?? 'sensitive'
   checkEnv(variables, seenAs)
   return changeEnv(call, scope, vmId, async (tx, id) => {
-    await change(tx, sql`delete from vm_env where vm_id = ${id} and source = 'user'`)
+    await dropUserVariables(tx, id)
     await writeVariables(call, tx, id, 'user', variables, seenAs)
   })
 }
@@ -88,77 +83,9 @@ export async function replaceEnv(
 export async function deleteEnv(call: Call, vmId: string, key: string): Promise<EnvChange> {
   return changeEnv(call, allow(call.caller, 'env:write'), vmId, async (tx, id) => {
     // A text that is not a valid key is not looked up: Postgres refuses NUL with an error of its own.
-    const gone = keyShape.test(key)
-      ? await change(tx, sql`delete from vm_env where vm_id = ${id} and key = ${key} and source = 'user'`)
-      : 0
-    if (gone === 0) throw notFound('variable')
+    const isGone = keyShape.test(key) && (await dropUserVariable(tx, id, key))
+    if (!isGone) throw notFound('variable')
   })
-}
-
-/** Stores variables in the transaction; the caller has checked them. */
-export async function writeVariables(
-  { sealer }: Pick<Background, 'sealer'>,
-  tx: Tx,
-  vmId: string,
-  source: EnvSource,
-  variables: Readonly<Record<string, string>>,
-  visibility: Visibility | null,
-): Promise<void> {
-  const entries = Object.entries(variables)
-  if (entries.length === 0) return
-  const sealed = entries.map(([key, value]) => sealer.seal(value, placeOf(vmId, source, key)))
-  await change(
-    tx,
-    sql`
-    insert into vm_env as held (vm_id, key, source, visibility, sealed_value)
-    select ${vmId}, key, ${source}, ${visibility ?? 'sensitive'}, sealed_value from unnest(${entries.map(([key]) => key)}::text[], ${sealed}::bytea[]) as given (key, sealed_value)
-    on conflict (vm_id, source, key) do update set sealed_value = excluded.sealed_value, updated_at = now(),
-      visibility = ${visibility === null ? sql`held.visibility` : sql`excluded.visibility`}`,
-  )
-  const { count, bytes } = await getOne<{ count: number; bytes: number }>(
-    tx,
-    sql`select count(*) as count, sum(length(sealed_value) + length(key)) as bytes from vm_env where vm_id = ${vmId} and source = ${source}`,
-  )
-  if (count > limits.envVarsPerVm)
-    throw new BerthError('invalid_env_key', `A VM has at most ${limits.envVarsPerVm} variables; delete some first.`)
-  const sealingBytes = 33
-  if (bytes - count * sealingBytes > limits.envTotalBytes)
-    throw new BerthError(
-      'invalid_env_value',
-      `All variables together may have at most ${limits.envTotalBytes / 1024} KiB; delete some first.`,
-    )
-}
-
-/** Deletes every variable of a deleted VM, including its secrets. */
-export async function forgetVariables(tx: Tx, vmId: string): Promise<void> {
-  await change(tx, sql`delete from vm_env where vm_id = ${vmId}`)
-}
-
-/** The environment of a process in the VM: every source, merged. For the node only. */
-export async function openEnv(
-  { db, sealer }: Pick<Background, 'db' | 'sealer'>,
-  vmId: string,
-): Promise<Record<string, string>> {
-  const rows = await findAll<EnvRow>(
-    db,
-    sql`select key, source, visibility, sealed_value from vm_env where vm_id = ${vmId}`,
-  )
-  rows.sort((a, b) => precedence.indexOf(a.source) - precedence.indexOf(b.source))
-  return Object.fromEntries(
-    rows.map((row) => [row.key, sealer.open(row.sealedValue, placeOf(vmId, row.source, row.key))]),
-  )
-}
-
-/** The values of a VM's `secret` variables, so that Berth can mask them in what it stores. */
-export async function openSecretVariables(
-  { db, sealer }: Pick<Background, 'db' | 'sealer'>,
-  vmId: string,
-): Promise<string[]> {
-  const rows = await findAll<EnvRow>(
-    db,
-    sql`select key, source, visibility, sealed_value from vm_env where vm_id = ${vmId} and visibility = 'secret' order by source, key`,
-  )
-  return rows.map((row) => sealer.open(row.sealedValue, placeOf(vmId, row.source, row.key)))
 }
 
 async function changeEnv(
@@ -207,7 +134,7 @@ async function readVariables(
       'invalid_request',
       'The variables asked for are too large together. Ask for fewer VMs at once.',
     )
-  rows.sort((a, b) => precedence.indexOf(a.source) - precedence.indexOf(b.source))
+  rows.sort(byPrecedence)
   const clear = (row: EnvRow): boolean =>
     row.visibility === 'plaintext' || (row.visibility === 'sensitive' && mayWrite(scope))
   const loaded = new Map<string, EnvVariable[]>(rows.map((row) => [row.vmId, []]))
@@ -217,7 +144,7 @@ async function readVariables(
         key: row.key,
         source: row.source,
         visibility: row.visibility,
-        value: clear(row) ? sealer.open(row.sealedValue, placeOf(row.vmId, row.source, row.key)) : hidden,
+        value: clear(row) ? openVariable(sealer, row.vmId, row.source, row) : hidden,
       })
   return { loaded, bytes }
 }
@@ -225,18 +152,4 @@ async function readVariables(
 /** The variables as the documented object; if two sources set a key, the one that wins in the VM. */
 export function asMap(variables: readonly EnvVariable[]): Record<string, string> {
   return Object.fromEntries(variables.map(({ key, value }) => [key, value]))
-}
-
-/** The value of a stored variable. */
-export function openVariable(
-  sealer: Background['sealer'],
-  vmId: string,
-  source: EnvSource,
-  { key, sealedValue }: Pick<EnvRow, 'key' | 'sealedValue'>,
-): string {
-  return sealer.open(sealedValue, placeOf(vmId, source, key))
-}
-
-function placeOf(vmId: string, source: EnvSource, key: string): string {
-  return `vm_env.value:${vmId}:${source}:${key}`
 }

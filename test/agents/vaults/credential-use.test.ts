@@ -16,7 +16,7 @@ import {
   refreshBearer,
   type VaultOwner,
 } from '#src/resources/agents/vaults/credentials/use.ts'
-import { openEnv } from '#src/resources/infra/vm-env.ts'
+import { openEnv } from '#src/resources/infra/vms/variables.ts'
 import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../../support/authorization-server.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { idsOf, makeSilentNode, makeVmRow } from '../../support/makers.ts'

@@ -10,7 +10,7 @@ import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Build } from './rows.ts'
 import { roleOfSubmitter } from './submitters.ts'
-import { checkEnv } from '#src/resources/infra/vm-env.ts'
+import { checkEnv } from '#src/platform/shapes/env.ts'
 
 /** A secret as it is shown, without its value. */
 export type BuildSecret = Pick<Row<'build_secrets', { leastRole: Role }>, 'name' | 'leastRole' | 'updatedAt'>

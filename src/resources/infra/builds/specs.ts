@@ -8,7 +8,7 @@ import { functionLimits } from '#src/platform/limits/functions.ts'
 import { exact, sentenceOf } from '#src/platform/shapes.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Build } from './rows.ts'
-import { checkEnv } from '#src/resources/infra/vm-env.ts'
+import { checkEnv } from '#src/platform/shapes/env.ts'
 
 /**
  * A spec with every default filled in. Paths are relative to the checkout; `path` null means the checkout. The start command

@@ -3,7 +3,7 @@ import { mayWrite, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
-import { checkEnv } from '#src/resources/infra/vm-env/rules.ts'
+import { checkEnv } from '#src/platform/shapes/env.ts'
 import type { StoredFunction } from './rows.ts'
 
 /** A variable as its reader may see it. */

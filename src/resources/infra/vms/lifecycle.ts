@@ -5,11 +5,11 @@ import type { Background } from '#src/platform/services.ts'
 import { setFolderUse } from '#src/resources/infra/folders.ts'
 import { holdsMemory, reserveRoom } from '#src/resources/infra/organization-room.ts'
 import type { EndReason } from '#src/resources/infra/usage.ts'
-import { forgetVariables } from '#src/resources/infra/vm-env.ts'
 import { forgetProcessesOf } from './process-records.ts'
 import { noteVmChange } from './purposes.ts'
 import type { Vm, VmStatus } from './rows.ts'
 import { moveVm } from './states.ts'
+import { forgetVariables } from './variables.ts'
 
 /** The statuses that a caller may request. */
 export type WantedStatus = 'running' | 'stopped' | 'paused'

@@ -7,7 +7,7 @@ import { limits } from '#src/platform/limits.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { hostShape } from '#src/resources/infra/vms/network-policies.ts'
-import { checkEnv } from '#src/resources/infra/vm-env.ts'
+import { checkEnv } from '#src/platform/shapes/env.ts'
 import type {
   Credential,
   CredentialAuth,

@@ -5,7 +5,7 @@ import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/p
 import type { Services } from '#src/platform/services.ts'
 import { normalServerUrl } from '#src/drivers/outbound-fetch.ts'
 import type { MachineSecret } from '#src/drivers/compute/egress/secrets.ts'
-import { writeVariables } from '#src/resources/infra/vm-env.ts'
+import { writeVariables } from '#src/resources/infra/vms/variables.ts'
 import { noteEnvChange } from '#src/resources/infra/vms/rows.ts'
 import {
   openSecrets,
