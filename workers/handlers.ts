@@ -1,4 +1,5 @@
 /** All job handlers: one line for each noun with slow work. */
+import '#src/resources/wiring.ts'
 import { handleEnvironments } from './agents/environments.ts'
 import { handleBuilds, type ActiveBuilds } from './infra/builds.ts'
 import { measureWatchedDatabases } from './infra/database-upkeep.ts'

@@ -8,13 +8,16 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
 import { counted } from '#src/platform/texts.ts'
-import { detachVms } from './vms/rows.ts'
 
 /** A project as it is stored; moments are wire text, ids are uuids. */
 export type Project = Pick<Row<'projects'>, 'id' | 'organizationId' | 'userId' | 'name' | 'createdAt' | 'updatedAt'>
+
+/** A locked project without databases and VMs is deleted: what still names it leaves it. */
+export const projectDeleting = hook<[tx: Tx, projectId: string]>('project deleting')
 
 const projects = rowsOf<Project>('project', 'projects', 'project')
 
@@ -81,7 +84,7 @@ export async function deleteProject(call: Call, id: string): Promise<void> {
         'invalid_transition',
         `The project has ${counted(databases, 'database')} and ${counted(vms, 'VM')}. Move its databases to another project or to none, and delete its VMs; then delete the project.`,
       )
-    await detachVms(tx, projectId)
+    await projectDeleting.run(tx, projectId)
     await change(tx, sql`delete from projects where id = ${projectId}`)
   })
 }

@@ -4,15 +4,17 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readInstalled, readUser } from '#src/drivers/code-host.ts'
 import { authorizationUrl, codeHostApp, type CodeHostApp } from '#src/drivers/code-host/places.ts'
 import { exchangeCode, revokeToken, type CodeHostTokens } from '#src/drivers/code-host/tokens.ts'
-import { dropSystemVariables } from '#src/resources/infra/vms/variables.ts'
-import { leaveCodeHostLink } from '#src/resources/infra/vms/code-host.ts'
 import { lockOwnLink, openSecrets, putLink, removeLink, type CodeHostLink } from './rows.ts'
 import { beginAuthorization, endAuthorization } from './states.ts'
 import { spendCodeHost } from './tokens.ts'
+
+/** A locked link to an account is removed: what uses the account leaves it. */
+export const linkRemoving = hook<[tx: Tx, linkId: string]>('link to the code host removing')
 
 /** Where the caller authorizes the app, with a state that completes this authorization once. @throws BerthError invalid_request. */
 export async function beginConnection(
@@ -100,9 +102,9 @@ async function storeAccount(
   }
 }
 
-/** Removes a link that is locked, and all that VMs have of it. */
+/** Removes a link that is locked, and all that others have of it. */
 async function unlink(tx: Tx, { id }: CodeHostLink): Promise<void> {
-  await dropSystemVariables(tx, await leaveCodeHostLink(tx, id))
+  await linkRemoving.run(tx, id)
   await removeLink(tx, id)
 }
 
