@@ -4,12 +4,23 @@
  */
 import { hooksAreWired } from '#src/platform/postgres/hooks.ts'
 import { linkRemoving } from './infra/code-host/connections.ts'
+import { noteVmOfDatabase } from './infra/databases/jobs.ts'
+import { unlinkDomainsOfVm } from './infra/domains/links.ts'
+import { noteVmOfFunction } from './infra/functions/jobs.ts'
 import { projectDeleting } from './infra/projects.ts'
+import { removeProxiesOfVm } from './infra/proxies/rows.ts'
 import { leaveCodeHostLink } from './infra/vms/code-host.ts'
 import { detachVms } from './infra/vms/rows.ts'
+import { vmChanged, vmDeleting } from './infra/vms/states.ts'
 
 projectDeleting.on(detachVms)
 
 linkRemoving.on(leaveCodeHostLink)
+
+vmDeleting.on(removeProxiesOfVm)
+vmDeleting.on(unlinkDomainsOfVm)
+
+vmChanged.on(noteVmOfDatabase)
+vmChanged.on(noteVmOfFunction)
 
 hooksAreWired()

@@ -9,10 +9,14 @@ const hooks = 'src/platform/postgres/hooks.ts'
 const takePart: readonly (readonly [moment: string, ...listeners: string[]])[] = [
   ['projectDeleting', 'detachVms'],
   ['linkRemoving', 'leaveCodeHostLink'],
+  ['vmDeleting', 'removeProxiesOfVm', 'unlinkDomainsOfVm'],
+  ['vmChanged', 'noteVmOfDatabase', 'noteVmOfFunction'],
 ]
 
 /** Processes that reach a moment without those who take part in it, and why. */
-const changeNothing: Readonly<Record<string, string>> = {}
+const changeNothing: Readonly<Record<string, string>> = {
+  'src/backup.ts': 'reads only',
+}
 
 const sources = readSources(productFolders)
 const targets = new Map(sources.map((source) => [source.path, importsOf(source)]))

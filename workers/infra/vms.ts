@@ -13,14 +13,13 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { noteVmChange } from '#src/resources/infra/vms/purposes.ts'
 import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
 import { endProcessesOf } from '#src/resources/infra/vms/process-records.ts'
 import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
-import { countBootFailure, explainBoot, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
+import { countBootFailure, explainBoot, moveVm, vmChanged, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
 import type { EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { isServerUp } from './databases/recovery.ts'
@@ -235,7 +234,7 @@ async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, warnings?: 
       })
     const { address, folderId } = machine
     await moveVm(tx, work.services, vm.id, 'running', { machine: { address, folderId, ...(warnings && { warnings }) } })
-    await noteVmChange(work.services, tx, vm)
+    await vmChanged.run(work.services, tx, vm)
   })
 }
 
@@ -275,14 +274,14 @@ function noting(work: VmWork, vm: Vm): () => void {
 async function explain(work: VmWork, vm: Vm, reason: string): Promise<void> {
   await transaction(work.services.db, async (tx) => {
     await explainBoot(tx, vm, reason)
-    await noteVmChange(work.services, tx, vm)
+    await vmChanged.run(work.services, tx, vm)
   })
 }
 
 async function move(work: VmWork, vm: Vm, to: VmStatus, options: Move = {}): Promise<Vm | undefined> {
   return transaction(work.services.db, async (tx) => {
     const moved = await moveVm(tx, work.services, vm.id, to, options, [vm.status])
-    if (moved) await noteVmChange(work.services, tx, moved)
+    if (moved) await vmChanged.run(work.services, tx, moved)
     return moved
   })
 }

@@ -9,11 +9,10 @@ import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { noteVmChange } from '#src/resources/infra/vms/purposes.ts'
 import { recoveryReason } from '#src/resources/infra/databases/states.ts'
 import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
-import { explainVm, findSecondsOf } from '#src/resources/infra/vms/states.ts'
+import { explainVm, findSecondsOf, vmChanged } from '#src/resources/infra/vms/states.ts'
 
 /** How long the first look goes on; after that a job looks once. */
 const firstLookMs = 10_000
@@ -49,7 +48,7 @@ export async function isServerUp(
     throw new BerthError('timeout', `Its server did not let anybody in within ${minutes} minutes.`)
   }
   await transaction(services.db, async (tx) => {
-    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await noteVmChange(services, tx, vm)
+    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await vmChanged.run(services, tx, vm)
     const kind = onNode(reconcileVm, vm.nodeId)
     await services.jobs.enqueue(tx, kind, { vmId: vm.id }, { startAfterSeconds: againSeconds })
   })

@@ -3,6 +3,7 @@ import { job, onNode, type Jobs } from '#src/platform/jobs.ts'
 import { findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import type { Database } from './rows.ts'
 
 /** Brings one database to the status that its row leads to. Runs on the node that has its VM, or its data. */
@@ -54,12 +55,13 @@ export async function findNodeOf(
   return found?.nodeId
 }
 
-/** Tells the database that runs in this VM, if one does, that its VM has changed. */
+/** Brings the database that runs in a VM, if one does, on from where its VM is now. */
 export async function noteVmOfDatabase(
   { jobs }: { jobs: Pick<Jobs, 'enqueue'> },
   tx: Tx,
-  vm: { id: string; nodeId: string },
+  vm: Pick<Vm, 'id' | 'nodeId' | 'purpose'>,
 ): Promise<void> {
+  if (vm.purpose !== 'database') return
   const database = await findOne<Pick<Database, 'id'>>(tx, sql`select id from databases where vm_id = ${vm.id}`)
   if (!database) return
   await jobs.enqueue(tx, onNode(reconcileDatabase, vm.nodeId), { databaseId: database.id })

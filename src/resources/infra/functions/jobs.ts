@@ -3,6 +3,7 @@ import { job, onNode, type Jobs } from '#src/platform/jobs.ts'
 import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Vm } from '#src/resources/infra/vms/rows.ts'
 
 /** Brings a function, and its instances on the node, to what their rows lead to. Runs on each node that has one. */
 export const reconcileFunction = job<{ functionId: string }>('functions-reconcile', {
@@ -22,12 +23,13 @@ export async function enqueueFunction(jobs: Pick<Jobs, 'enqueue'>, tx: Tx, funct
   for (const { nodeId } of nodes) await jobs.enqueue(tx, onNode(reconcileFunction, nodeId), { functionId })
 }
 
-/** Tells the function that runs in this VM, if one does, that its VM has changed. */
+/** Brings the function that runs in a VM, if one does, on from where its VM is now. */
 export async function noteVmOfFunction(
   { jobs }: { jobs: Pick<Jobs, 'enqueue'> },
   tx: Tx,
-  vm: { id: string; nodeId: string },
+  vm: Pick<Vm, 'id' | 'nodeId' | 'purpose'>,
 ): Promise<void> {
+  if (vm.purpose !== 'function') return
   const instance = await findOne<Pick<Row<'function_instances'>, 'functionId'>>(
     tx,
     sql`select function_id from function_instances where vm_id = ${vm.id}`,

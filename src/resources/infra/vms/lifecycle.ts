@@ -6,9 +6,8 @@ import { setFolderUse } from '#src/resources/infra/folders.ts'
 import { holdsMemory, reserveRoom } from '#src/resources/infra/organization-room.ts'
 import type { EndReason } from '#src/resources/infra/usage.ts'
 import { forgetProcessesOf } from './process-records.ts'
-import { noteVmChange } from './purposes.ts'
 import type { Vm, VmStatus } from './rows.ts'
-import { moveVm } from './states.ts'
+import { moveVm, vmChanged } from './states.ts'
 import { forgetVariables } from './variables.ts'
 
 /** The statuses that a caller may request. */
@@ -46,7 +45,7 @@ export async function endVm(
     await forgetProcessesOf(tx, vm.id)
     if (vm.folderId) await setFolderUse(tx, vm.folderId, folderUsedMb)
     const deleted = await moveVm(tx, services, vm.id, 'deleted')
-    if (deleted) await noteVmChange(services, tx, deleted)
+    if (deleted) await vmChanged.run(services, tx, deleted)
   })
 }
 

@@ -1,17 +1,24 @@
 /**
  * The states of a VM, and the only place that moves one: row, event, usage session and notice change together.
  */
+import type { Jobs } from '#src/platform/jobs.ts'
 import { change, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
-import { unlinkDomainsOfVm } from '#src/resources/infra/domains/links.ts'
-import { removeProxiesOfVm } from '#src/resources/infra/proxies/rows.ts'
 import { closeUsage, openUsage, type EndReason } from '#src/resources/infra/usage.ts'
 import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { vmTopic } from './places.ts'
 import type { Vm, VmStatus } from './rows.ts'
 import type { RawBuilder } from 'kysely'
+
+/** A locked VM is going to be deleted: what leads to it ends. */
+export const vmDeleting = hook<[tx: Tx, vmId: string]>('VM deleting')
+
+/** A VM has changed, as far as whatever a VM that is no user's serves has to go on from there. Whoever changes one runs it. */
+export const vmChanged =
+  hook<[services: { jobs: Pick<Jobs, 'enqueue'> }, tx: Tx, vm: Pick<Vm, 'id' | 'nodeId' | 'purpose'>]>('VM changed')
 
 /** Where each status may go. Every transient status may also fail, and every VM may be deleted. */
 export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
@@ -78,10 +85,7 @@ export async function moveVm(
     if (!vm) return undefined
     if (to === 'running') await openUsage(tx, services, vm)
     else await closeUsage(tx, id, move.usageEnd ?? usageEnds[to] ?? 'request')
-    if (to === 'deleting') {
-      await removeProxiesOfVm(tx, id)
-      await unlinkDomainsOfVm(tx, id)
-    }
+    if (to === 'deleting') await vmDeleting.run(tx, id)
     await addEvent(tx, vm)
     await tellOfVm(tx, vm)
     return vm
