@@ -5,8 +5,10 @@
 import { hooksAreWired } from '#src/platform/postgres/hooks.ts'
 import { linkRemoving } from './infra/code-host/connections.ts'
 import { noteVmOfDatabase } from './infra/databases/jobs.ts'
-import { unlinkDomainsOfVm } from './infra/domains/links.ts'
+import { unlinkDatabasesOfFunction } from './infra/databases/links.ts'
+import { unlinkDomainsOfFunction, unlinkDomainsOfVm } from './infra/domains/links.ts'
 import { noteVmOfFunction } from './infra/functions/jobs.ts'
+import { functionDeleting } from './infra/functions.ts'
 import { projectDeleting } from './infra/projects.ts'
 import { removeProxiesOfVm } from './infra/proxies/rows.ts'
 import { leaveCodeHostLink } from './infra/vms/code-host.ts'
@@ -22,5 +24,8 @@ vmDeleting.on(unlinkDomainsOfVm)
 
 vmChanged.on(noteVmOfDatabase)
 vmChanged.on(noteVmOfFunction)
+
+functionDeleting.on(unlinkDomainsOfFunction)
+functionDeleting.on(unlinkDatabasesOfFunction)
 
 hooksAreWired()

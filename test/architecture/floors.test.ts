@@ -137,7 +137,6 @@ describe('the floors', () => {
 const knotted: readonly string[] = [
   'agents/agents agents/built-in-tools agents/environments agents/files agents/groups agents/mcp-tools agents/peers agents/session-events agents/sessions agents/skills agents/tasks agents/tools agents/turns',
   'agents/deployments agents/schedules agents/starts',
-  'infra/databases infra/domains infra/functions infra/proxies',
 ]
 
 describe('the scan itself', () => {

@@ -11,6 +11,7 @@ const takePart: readonly (readonly [moment: string, ...listeners: string[]])[] =
   ['linkRemoving', 'leaveCodeHostLink'],
   ['vmDeleting', 'removeProxiesOfVm', 'unlinkDomainsOfVm'],
   ['vmChanged', 'noteVmOfDatabase', 'noteVmOfFunction'],
+  ['functionDeleting', 'unlinkDomainsOfFunction', 'unlinkDatabasesOfFunction'],
 ]
 
 /** Processes that reach a moment without those who take part in it, and why. */

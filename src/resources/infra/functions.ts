@@ -11,9 +11,8 @@ import { functionLimits } from '#src/platform/limits/functions.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { isGiven, type Direction, type Loaded, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import type { Background, Call } from '#src/platform/services.ts'
-import { unlinkDatabasesOfFunction } from './databases/links.ts'
-import { unlinkDomainsOfFunction } from './domains/links.ts'
 import { readBinary } from './functions/binaries.ts'
 import { removeInstances, replaceInstance } from './functions/instances.ts'
 import { enqueueFunction } from './functions/jobs.ts'
@@ -42,6 +41,9 @@ import { removeRepository } from './functions/repositories/removal.ts'
 import { externalUrl } from './routes/urls.ts'
 import { putRoute, removeRoute } from './routes.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
+
+/** A locked function is going to be deleted: what is linked to it is linked to nothing then. */
+export const functionDeleting = hook<[tx: Tx, functionId: string]>('function deleting')
 
 /** How much of an id's end is in a name that is made from it. */
 const suffixLength = 6
@@ -204,8 +206,7 @@ export async function deleteFunction(call: Call, publicId: string): Promise<void
     const { id } = await functionRows.read(tx, publicId, sql`${owned(scope)} and ${notDeleted}`, sql`for no key update`)
     if (!(await moveFunction(tx, id, 'deleting'))) return // it is on its way
     await removeRoute(tx, id)
-    await unlinkDomainsOfFunction(tx, id)
-    await unlinkDatabasesOfFunction(tx, id)
+    await functionDeleting.run(tx, id)
     await removeRepository(call, tx, id)
     const hasInstances = await removeInstances(call, tx, id)
     if (hasInstances) await enqueueFunction(call.jobs, tx, id)
