@@ -2,8 +2,7 @@
 import { builder } from '../builder.ts'
 import { always, jsonObject, oneOfWords } from '../words.ts'
 import { permissionPolicy } from './agents/tools.ts'
-import { builtInToolsets } from '#src/resources/agents/agents/rows.ts'
-import { listBuiltInTools, type BuiltInTool } from '#src/resources/agents/built-in-tools.ts'
+import { builtInToolsets, listBuiltInTools, type BuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 
 const builtInTool = builder.objectRef<BuiltInTool>('BuiltInTool').implement({
   description: 'A built-in tool that any agent may have.',

@@ -2,7 +2,8 @@
 import { builder } from '#schema/builder.ts'
 import { jsonObject } from '#schema/words.ts'
 import { enumOf } from '#schema/enums.ts'
-import type { AgentTool, PermissionPolicy, ToolConfig, ToolSetting } from '#src/resources/agents/agents/rows.ts'
+import type { AgentTool, ToolConfig, ToolSetting } from '#src/resources/agents/agents/rows.ts'
+import type { PermissionPolicy } from '#src/resources/agents/built-in-tools.ts'
 import { forRest } from '../../rest-fields.ts'
 
 type BuiltIn = AgentTool & { type: 'agent_toolset_20260401' | 'berth_toolset_v1' }

@@ -3,7 +3,13 @@ import { allow } from '#src/platform/access.ts'
 import { peerLimits } from '#src/platform/limits/peers.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { BuiltInToolset, PermissionPolicy } from './agents/rows.ts'
+
+/** The toolsets of built-in tools. */
+export const builtInToolsets = ['agent_toolset_20260401', 'berth_toolset_v1'] as const
+export type BuiltInToolset = (typeof builtInToolsets)[number]
+
+/** Whether a tool runs immediately or waits for the user's approval. */
+export type PermissionPolicy = { type: 'always_allow' | 'always_ask' }
 
 /** A built-in tool. `inputSchema` is JSON Schema; `requiresEnvironment`: it runs inside the session's VM. */
 export type BuiltInTool = {

@@ -1,25 +1,12 @@
 /** Sending events to a session, and listing its log. */
-import type { RawBuilder } from 'kysely'
 import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  pageSql,
-  readSizedPagesOfEach,
-  readWithinBytes,
-  withinPageBytes,
-  type Direction,
-  type Loaded,
-  type Page,
-  type PageReading,
-  type PagesOf,
-  type PageWindow,
-} from '#src/platform/pages.ts'
-import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { readWithinBytes, type Loaded, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
+import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Call } from '#src/platform/services.ts'
-import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
 import { checkNamedFiles, hasNamedFiles } from './files/contents.ts'
 import { refuseWiderReach } from '#src/resources/infra/vms/reach.ts'
@@ -29,6 +16,7 @@ import { checkOutcomes, definedBy } from './sessions/outcomes/rows.ts'
 import { pendingOf } from './sessions/pending-work.ts'
 import { stepJob } from './sessions/jobs.ts'
 import { appendEvents, appendToWorking, type NewEvent } from './sessions/log.ts'
+import { pageLogs, type LogReading } from './sessions/log-pages.ts'
 import { checkAtWork, eventColumns, isAtWork, sessionOver, type Session, type SessionEvent } from './sessions/rows.ts'
 import { maskedEvents, sessionMasker } from './sessions/secrets.ts'
 import { moveSession, waitOn } from './sessions/states.ts'
@@ -192,12 +180,6 @@ function answeredText({ data = {} }: NewEvent): string {
   return typeof id === 'string' ? id : ''
 }
 
-/** Conditions of a list of events. */
-export type EventFilter = CreatedFilter & { types?: readonly string[] | null }
-
-/** How a log is listed. `bytesMax`: what all pages may have together. */
-export type LogReading = { filter?: EventFilter | null; direction?: Direction | undefined; bytesMax?: number }
-
 /** A page of a session's log. @throws BerthError not_found, invalid_request. */
 export async function pageEvents(
   call: Call,
@@ -237,52 +219,4 @@ export async function findEvents(call: Call, ids: readonly string[]): Promise<Se
     select ${eventColumns}, size_bytes from session_events
     where id = any(${ids}::uuid[]) and session_id in (select s.id from sessions s where ${ownedByCaller(scope)})`
   return (await readWithinBytes(call.db, sized, limits.eventPageBytes)).loaded
-}
-
-/**
- * A page of a log, after the access check: each event once, at the position where it was sent; oldest first by default.
- * @throws BerthError invalid_request.
- */
-export async function pageLog(
-  { db }: Pick<Call, 'db'>,
-  sessionId: string,
-  window: PageWindow,
-  reading: LogReading,
-): Promise<Loaded<Page<SessionEvent>>> {
-  const { loaded, bytes } = await pageLogs(db, sql`select ${sessionId}::uuid as id`, 1, window, reading)
-  return { loaded: loaded(sessionId), bytes }
-}
-
-/** A page of the log of each of so many sessions. */
-function pageLogs(
-  db: Db,
-  sessions: RawBuilder<unknown>,
-  sessionCount: number,
-  window: PageWindow,
-  { filter, direction = 'asc', bytesMax = Infinity }: LogReading,
-): Promise<Loaded<PagesOf<SessionEvent>>> {
-  const pageBytesMax = Math.min(bytesMax, limits.eventPageBytes)
-  const types = filter?.types ?? null
-  const chosen = sql`session_id = parent.id and (${types}::text[] is null or type = any(${types}::text[])) and ${createdWithin(filter ?? {})}`
-  const rows = (reading: PageReading): RawBuilder<unknown> => {
-    const { within, cut } = pageSql(sql`position`, reading, direction)
-    const listed = sql`select ${eventColumns}, size_bytes from session_events where ${chosen} and ${within} ${cut}`
-    return withinPageBytes(listed, sql`position`, reading, direction, Math.floor(pageBytesMax / sessionCount))
-  }
-  return readSizedPagesOfEach<SessionEvent, string>(db, window, {
-    cursors: { keyOf: positionOf, cursorOf: ({ position }) => `${cursorLetter}${position}` },
-    parents: sessions,
-    rows,
-    whole: sql`session_events where ${chosen}`,
-    parentName: 'session',
-    most: limits.eventListMax,
-    bytesMax: pageBytesMax,
-  })
-}
-
-const cursorLetter = 'p'
-
-/** The position in a log's cursor; undefined for a text that is not a cursor. */
-function positionOf(cursor: string): string | undefined {
-  return /^p\d{1,15}$/.test(cursor) ? cursor.slice(cursorLetter.length) : undefined
 }

@@ -5,9 +5,7 @@ import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from '#src/platform/shapes/fields.ts'
-
-/** Whether a tool runs immediately or waits for the user's approval. */
-export type PermissionPolicy = { type: 'always_allow' | 'always_ask' }
+import type { BuiltInToolset, PermissionPolicy } from '#src/resources/agents/built-in-tools.ts'
 
 /** The settings of a tool in a toolset; `name` is the tool's name. */
 export type ToolSetting = { enabled: boolean; permission_policy: PermissionPolicy }
@@ -15,10 +13,6 @@ export type ToolConfig = ToolSetting & { name: string } & WebRestrictions
 
 /** The additional settings of web_fetch and web_search, as they were sent. Absent means unrestricted. */
 export type WebRestrictions = { allowed_domains?: string[]; blocked_domains?: string[]; max_content_tokens?: number }
-
-/** The toolsets of built-in tools. */
-export const builtInToolsets = ['agent_toolset_20260401', 'berth_toolset_v1'] as const
-export type BuiltInToolset = (typeof builtInToolsets)[number]
 
 /** One entry of an agent's `tools`, with every default filled in. */
 export type AgentTool =

@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { exact } from '#src/platform/shapes.ts'
-import { builtInToolsets, type AgentTool, type BuiltInToolset, type ToolConfig, type ToolSetting } from './rows.ts'
-import { findBuiltInTool } from '#src/resources/agents/built-in-tools.ts'
+import type { AgentTool, ToolConfig, ToolSetting } from './rows.ts'
+import { builtInToolsets, findBuiltInTool, type BuiltInToolset } from '#src/resources/agents/built-in-tools.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
-import { restrictionsOf, webToolShapes, type GivenRestrictions } from '#src/resources/agents/tools/web-restrictions.ts'
+import { restrictionsOf, webToolShapes, type GivenRestrictions } from '#src/resources/agents/agents/web-restrictions.ts'
 
 const policy = exact({ type: z.enum(['always_allow', 'always_ask']) })
 const settings = { enabled: z.boolean().nullish(), permission_policy: policy.nullish() }

@@ -1,5 +1,6 @@
 /** A definition of an agent as REST shows it, in exactly the shapes that Anthropic's client has types for. */
-import { builtInToolsets, type AgentDefinition, type AgentModel, type AgentSkill, type AgentTool } from './rows.ts'
+import { builtInToolsets } from '#src/resources/agents/built-in-tools.ts'
+import type { AgentDefinition, AgentModel, AgentSkill, AgentTool } from './rows.ts'
 
 type Wire = Record<string, unknown>
 

@@ -7,8 +7,8 @@ import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
-import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { fileKey, isThere, type StoredFile } from './rows.ts'
 
 /** What a model gets of a file: its bytes as base64, or as text for a text. */
@@ -55,7 +55,11 @@ export async function checkNamedFiles(
 export async function readNamedFiles(
   services: Pick<Background, 'config' | 'sealer'>,
   db: Db,
-  { organizationId, ownerUserId: userId, usedByVm }: Pick<Session, 'organizationId' | 'ownerUserId' | 'usedByVm'>,
+  {
+    organizationId,
+    ownerUserId: userId,
+    usedByVm,
+  }: Pick<Row<'sessions'>, 'organizationId' | 'ownerUserId' | 'usedByVm'>,
   log: readonly Said[],
 ): Promise<FileContents> {
   const named = usedByVm ? [] : namedIn(log)

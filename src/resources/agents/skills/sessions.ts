@@ -4,10 +4,10 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { skillLimits } from '#src/platform/limits/skills.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import type { AgentSkill } from '#src/resources/agents/agents/rows.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import type { AgentDefinition, AgentSkill } from '#src/resources/agents/agents/rows.ts'
 import { latestVersion } from '#src/resources/agents/agents/wire.ts'
 import { isSelfHosted } from '#src/resources/agents/environments/rows.ts'
-import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { instructionsFile } from './folders.ts'
 import type { SkillVersion } from './rows.ts'
 
@@ -19,7 +19,8 @@ export function folderOf({ id, name }: Pick<SkillVersion, 'id' | 'name'>): strin
   return `${skillsFolder}/${encodeId('skillVersion', id)}/${name}`
 }
 
-type Owned = Pick<Session, 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'usedByVm'>
+type SkilledSession = Row<'sessions', { agentDefinition: AgentDefinition }>
+type Owned = Pick<SkilledSession, 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'usedByVm'>
 
 /** A skill of a session, in the version that it has. */
 export type SessionSkill = Pick<SkillVersion, 'id' | 'name' | 'description' | 'archiveBytes'>
@@ -86,7 +87,7 @@ export async function findSessionSkills(
  */
 export async function describeSkills(
   db: Db,
-  session: Owned & Pick<Session, 'environmentId'>,
+  session: Owned & Pick<SkilledSession, 'environmentId'>,
   readsFiles: boolean,
 ): Promise<string | null> {
   const skills = await findSessionSkills(db, session)

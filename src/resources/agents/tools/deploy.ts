@@ -4,12 +4,12 @@ import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { lockMember } from '#src/resources/identity/memberships.ts'
 import { addProxy } from '#src/resources/infra/proxies.ts'
 import { findService } from '#src/resources/infra/proxies/rows.ts'
 import { externalUrl } from '#src/resources/infra/routes/urls.ts'
 import { lockVmRow } from '#src/resources/infra/vms/rows.ts'
-import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { answered, failed, type ToolResult } from './results.ts'
 
 const closedToVms =
@@ -21,7 +21,7 @@ const closedToVms =
  */
 export async function deployPort(
   { config, db }: { config: Config; db: Db },
-  session: Pick<Session, 'organizationId' | 'ownerUserId' | 'usedByVm'>,
+  session: Pick<Row<'sessions'>, 'organizationId' | 'ownerUserId' | 'usedByVm'>,
   vmId: string,
   { serviceName, vmPort }: { serviceName: string; vmPort: number },
 ): Promise<ToolResult> {
@@ -51,7 +51,7 @@ export async function deployPort(
 /** The owner of the session, with what they may do at this moment. @throws BerthError not_permitted_for_role. */
 async function readOwner(
   tx: Tx,
-  { organizationId, ownerUserId: userId }: Pick<Session, 'organizationId' | 'ownerUserId'>,
+  { organizationId, ownerUserId: userId }: Pick<Row<'sessions'>, 'organizationId' | 'ownerUserId'>,
 ): Promise<Scope> {
   const [leastRole] = permissions['proxies:write']
   const { role, isDeactivated } = await lockMember(tx, { organizationId, userId })

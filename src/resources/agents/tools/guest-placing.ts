@@ -8,8 +8,9 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import type { Masker } from '#src/platform/masking.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
-import type { Session } from '#src/resources/agents/sessions/rows.ts'
+import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { killInGuest, MachineLost, runInGuest, type GuestVm } from './guest-calls.ts'
 import type { GuestEnd } from './guest-shapes.ts'
 import { refusedCode } from './guest-scripts.ts'
@@ -17,7 +18,10 @@ import { startOf } from '#src/platform/texts.ts'
 
 /** Where to put things: a session's VM. `turnId` tells one turn from the next; `findMasker` makes the session's masker. */
 export type Placing = {
-  session: Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'environmentId' | 'usedByVm'>
+  session: Pick<
+    Row<'sessions', { agentDefinition: AgentDefinition }>,
+    'id' | 'organizationId' | 'ownerUserId' | 'agentDefinition' | 'environmentId' | 'usedByVm'
+  >
   turnId: string
   vm: GuestVm
   findMasker: () => Promise<Masker>

@@ -1,5 +1,5 @@
 /** The results of tools for the model: text, truncated to a named limit with a line that says so. */
-import type { UsageAdded } from '#src/resources/agents/sessions/usage.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { endOf, startOf } from '#src/platform/texts.ts'
 
 /** A content block of a result that is not only text; keys as on the wire. */
@@ -13,8 +13,13 @@ export type ResultBlock =
       context: null
     }
 
-/** A tool's result. `content`: its blocks, when it is not only text. `usage`: the usage to record for it. */
-export type ToolResult = { text: string; isError: boolean; content?: readonly ResultBlock[]; usage?: UsageAdded }
+/** A tool's result. `content`: its blocks, when it is not only text. `usage`: what to add to its session's usage. */
+export type ToolResult = {
+  text: string
+  isError: boolean
+  content?: readonly ResultBlock[]
+  usage?: Partial<Pick<Row<'sessions'>, 'webSearchRequests' | 'webFetchRequests' | 'costNanoUsd'>>
+}
 
 /** Limits of results. */
 export const resultLimits = {

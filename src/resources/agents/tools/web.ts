@@ -9,7 +9,7 @@ import { log } from '#src/platform/log.ts'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
 import { createThread, ThreadError } from '#src/platform/threads.ts'
 import type { WebRestrictions } from '#src/resources/agents/agents/rows.ts'
-import { searchWords, whyRestricted } from './web-restrictions.ts'
+import { searchWords, whyRestricted } from '../agents/web-restrictions.ts'
 import { answered, cutEnd, failed, type ToolResult } from './results.ts'
 
 const fetchMs = 30_000
