@@ -11,6 +11,7 @@ import { peerRetention } from './agents/peers/upkeep.ts'
 import { scheduleRunRetention } from './agents/schedules/runs.ts'
 import { scheduleUpkeep } from './agents/schedules/ticks.ts'
 import { sessionUpkeep } from './agents/sessions/claims.ts'
+import { idleEnvironmentUpkeep } from './agents/sessions/idle-environments.ts'
 import { skillArchiveRetention } from './agents/skills/archives.ts'
 import { deliveryRetention } from './agents/triggers/deliveries.ts'
 import { fireUpkeep } from './agents/triggers/fires.ts'
@@ -42,6 +43,7 @@ export const upkeep: readonly Upkeep[] = [
   ...backupUpkeep,
   ...restoreUpkeep,
   ...certificateUpkeep,
+  ...idleEnvironmentUpkeep,
   ...environmentUpkeep,
   ...runVmUpkeep,
   ...scheduleUpkeep,

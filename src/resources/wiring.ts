@@ -3,6 +3,11 @@
  * process changes nouns imports this once.
  */
 import { hooksAreWired } from '#src/platform/postgres/hooks.ts'
+import { agentDeleting, agentDeletionAsked } from './agents/agents.ts'
+import { environmentEnding } from './agents/environments.ts'
+import { endWorkOf } from './agents/sessions/deletion.ts'
+import { refuseAgentAtWork } from './agents/sessions/work.ts'
+import { failSessionsOf } from './agents/turns/breaking-off.ts'
 import { linkRemoving } from './infra/code-host/connections.ts'
 import { noteVmOfDatabase } from './infra/databases/jobs.ts'
 import { unlinkDatabasesOfFunction } from './infra/databases/links.ts'
@@ -14,6 +19,10 @@ import { removeProxiesOfVm } from './infra/proxies/rows.ts'
 import { leaveCodeHostLink } from './infra/vms/code-host.ts'
 import { detachVms } from './infra/vms/rows.ts'
 import { vmChanged, vmDeleting } from './infra/vms/states.ts'
+
+environmentEnding.on(failSessionsOf)
+agentDeletionAsked.on(refuseAgentAtWork)
+agentDeleting.on(endWorkOf)
 
 projectDeleting.on(detachVms)
 

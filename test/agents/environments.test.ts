@@ -3,12 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { moveEnvironment } from '#src/resources/agents/environments/states.ts'
-import {
-  endStrandedEnvironments,
-  ensureEnvironmentVm,
-  stopIdleEnvironments,
-} from '#src/resources/agents/environments/vms.ts'
+import { endStrandedEnvironments, ensureEnvironmentVm } from '#src/resources/agents/environments/vms.ts'
 import { createEphemeralEnvironment, discardEnvironment } from '#src/resources/agents/environments.ts'
+import { stopIdleEnvironments } from '#src/resources/agents/sessions/idle-environments.ts'
 import { findVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'

@@ -23,7 +23,7 @@ import { interruptTopic, takeEvents } from '#src/resources/agents/sessions/log.t
 import { endOfOpenSpan } from '#src/resources/agents/turns/step-events.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
-import { breakOff } from '#src/resources/agents/sessions/work.ts'
+import { breakOff } from '#src/resources/agents/turns/breaking-off.ts'
 import { readTurnLog } from '#src/resources/agents/turns/logs.ts'
 import { nextStep, type NextStep } from '#src/resources/agents/turns.ts'
 import { beginAsking, stepModel, type Asking } from './model-steps.ts'

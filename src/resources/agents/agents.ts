@@ -14,9 +14,10 @@ import {
   type PagesOf,
   type PageWindow,
 } from '#src/platform/pages.ts'
-import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
+import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
-import type { Call } from '#src/platform/services.ts'
+import type { Call, Services } from '#src/platform/services.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { agentRows, findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
@@ -27,13 +28,15 @@ import {
   refuseConnectorsToVmTokens,
   refuseStartersToVmTokens,
 } from './agents/starters.ts'
-import { refuseSecretsToVmTokens } from './sessions/plans.ts'
-import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
-import { endWorkOf } from './sessions/deletion.ts'
 
 /** The largest possible version: Postgres stores it in 32 bits. */
 const lastVersion = 2_147_483_647
+
+/** An agent is asked to be deleted, and its row is locked for update: whoever works with it throws why it cannot be. */
+export const agentDeletionAsked = hook<[tx: Tx, scope: Scope, agentId: string]>('deletion of an agent asked')
+/** An agent is deleted: what belongs to it goes with it, before its row. */
+export const agentDeleting = hook<[services: Services, tx: Tx, agentId: string]>('agent deleting')
 
 /** Conditions of a list of agents: one organization (the active one by default); archived ones only on request. */
 export type AgentFilter = CreatedFilter & { organizationId?: string | null; includeArchived?: boolean | null }
@@ -193,9 +196,7 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   await transaction(call.db, async (tx) => {
     const { id, organizationId } = await readAgent(tx, scope, publicId, sql`for update`) // from here on no row that refers to it can be inserted
     await refuseStartersToVmTokens(tx, scope, id, 'any')
-    if (await hasActiveWork(tx, id))
-      throw new BerthError('work_active', 'This agent has sessions that are running. Stop them, then delete it.')
-    await refuseSecretsToVmTokens(tx, scope, sql`agent_id = ${id}`) // which end with it, and are locked by now
+    await agentDeletionAsked.run(tx, scope, id)
     if (await hasOthersStarters(tx, scope, id))
       throw new BerthError(
         'work_active',
@@ -206,7 +207,7 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
         'work_active',
         'An event of a repository is about to start this agent. Delete the agent when its trigger has decided about it.',
       )
-    await endWorkOf(call, tx, id)
+    await agentDeleting.run(call, tx, id)
     await change(tx, sql`delete from agents where id = ${id}`)
     await emitWebhookEvent(tx, organizationId, { type: 'agent.deleted', id: encodeId('agent', id) })
   })

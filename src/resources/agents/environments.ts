@@ -7,10 +7,10 @@ import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
 import { change, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
-import { failSessionsOf } from './sessions/work.ts'
 import { readEnvironmentConfig, type EnvironmentConfig } from './environments/configs.ts'
 import {
   environmentArchived,
@@ -23,6 +23,9 @@ import { addEnvironmentEvent, inFlightTopic, moveEnvironment, tellOfEnvironment 
 import { applyNetworking, releaseVm } from './environments/vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from '#src/platform/shapes/fields.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
+
+/** An environment is archived or deleted, and its VM with it; its row is locked for update. */
+export const environmentEnding = hook<[tx: Tx, environmentId: string]>('environment ending')
 
 /** The fields of an environment as callers send them: absent means the default, or unchanged. */
 export type EnvironmentFields = {
@@ -143,7 +146,7 @@ export async function archiveEnvironment(call: Call, publicId: string): Promise<
     const environment = await readEnvironment(tx, scope, publicId, sql`for no key update`)
     if (environment.status === 'archived') return environment
     await releaseVm(call, tx, environment)
-    await failSessionsOf(tx, environment.id)
+    await environmentEnding.run(tx, environment.id)
     const archived = await moveEnvironment(
       tx,
       environment.id,
@@ -172,7 +175,7 @@ export async function discardEnvironment(services: Background, tx: Tx, id: strin
 
 async function remove(services: Background, tx: Tx, environment: Environment): Promise<void> {
   await releaseVm(services, tx, environment)
-  await failSessionsOf(tx, environment.id)
+  await environmentEnding.run(tx, environment.id)
   await change(tx, sql`delete from environments where id = ${environment.id}`)
   await tellOfEnvironment(tx, environment, 'environment.deleted')
   publish(tx, 'environment', environment.id) // subscribers find it deleted

@@ -8,7 +8,7 @@ import type { Environment } from './environments/rows.ts'
 import { forgetVm, moveEnvironment } from './environments/states.ts'
 import { releaseVm } from './environments/vms.ts'
 import type { Session } from './sessions/rows.ts'
-import { breakOff } from './sessions/work.ts'
+import { breakOff } from './turns/breaking-off.ts'
 
 /** Why a session does not continue after its owner left. */
 export const ownerLeft = 'The owner of this session no longer belongs to the organization'

@@ -12,7 +12,7 @@ import {
 } from '#src/resources/agents/peers/upkeep.ts'
 import { claimSession, requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
 import { checkAtWork } from '#src/resources/agents/sessions/rows.ts'
-import { breakOff } from '#src/resources/agents/sessions/work.ts'
+import { breakOff } from '#src/resources/agents/turns/breaking-off.ts'
 import { cancelExpiredTasks, tryNextTask } from '#src/resources/agents/tasks.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
 import { results, types } from '../../support/agent-sessions.ts'

@@ -9,14 +9,13 @@ import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
 import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
 import { limits } from '#src/platform/limits.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
 import { markDeleted, moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { setNetworkPolicy } from '#src/resources/infra/vms/network-policies.ts'
 import { insertVm } from '#src/resources/infra/vms/orders.ts'
 import { findRunningVmRow, findVmRow, lockVmRow, type NetworkPolicy, type Vm } from '#src/resources/infra/vms/rows.ts'
-import { isEnvironmentInUse } from '#src/resources/agents/sessions/work.ts'
 import { policyOf, type Networking, type VmConfig } from './configs.ts'
 import { environmentArchived, findEnvironmentRow, lockEnvironmentRow, type Environment } from './rows.ts'
 import { beginPreparing, inFlightTopic, moveEnvironment } from './states.ts'
@@ -101,28 +100,6 @@ export async function applyNetworking(
 ): Promise<void> {
   const vm = vmId && (await lockVmRow(tx, vmId))
   if (vm) await setNetworkPolicy(services, tx, vm, policyOf(networking, []))
-}
-
-/** Stops the VMs of environments that have been idle for their idle time. */
-export async function stopIdleEnvironments(services: Background): Promise<void> {
-  const idle = await findAll<Pick<Row<'environments'>, 'id'>>(
-    services.db,
-    sql`
-    select e.id from environments e join vms v on v.id = e.vm_id
-    where e.status = 'ready' and v.status = 'running' and e.used_at < now() - (e.config ->> 'idle_timeout_seconds')::int * interval '1 second' order by e.id limit ${batchMax}`,
-  )
-  for (const { id } of idle) {
-    await transaction(services.db, async (tx) => {
-      const environment = await findOne<Environment>(
-        tx,
-        sql`
-        select * from environments where id = ${id} and status = 'ready' and used_at < now() - (config ->> 'idle_timeout_seconds')::int * interval '1 second' for no key update skip locked`,
-      )
-      if (!environment?.vmId || (await isEnvironmentInUse(tx, id))) return
-      const vm = await lockVmRow(tx, environment.vmId)
-      if (vm) await moveTowards(services, tx, vm, 'stopped', 'Its environment was idle.')
-    })
-  }
 }
 
 /** Fails environments that have been starting for too long because their node is gone. */
@@ -292,6 +269,5 @@ function widened(policy: NetworkPolicy, { networking }: VmConfig, mcpHosts: read
 
 /** What workers do for environments. */
 export const environmentUpkeep: readonly Upkeep[] = [
-  { every: 5, doing: 'stopping idle environments', work: stopIdleEnvironments },
   { every: 60, doing: 'ending stranded environments', work: endStrandedEnvironments },
 ]

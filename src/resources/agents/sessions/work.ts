@@ -1,19 +1,9 @@
-/**
- * What agents and environments need to know about the sessions that use them. Deleting an agent's sessions is in
- * deletion.ts.
- */
-import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
-import { pendingOf } from '#src/resources/agents/sessions/pending-work.ts'
-import {
-  endOfOpenSpan,
-  errorEvent,
-  resultEvent,
-  type SessionErrorType,
-} from '#src/resources/agents/turns/step-events.ts'
-import { isAtWork, waitsForPeer, type Session } from '#src/resources/agents/sessions/rows.ts'
-import { moveSession } from '#src/resources/agents/sessions/states.ts'
-import { failed } from '#src/resources/agents/tools/results.ts'
-import { readTurnLog } from '#src/resources/agents/turns/logs.ts'
+/** What keeps an agent from being deleted: the work of its sessions. Deleting these is in deletion.ts. */
+import type { Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
+import { refuseSecretsToVmTokens } from './plans.ts'
+import { isAtWork, type Session } from './rows.ts'
 
 /**
  * Whether an agent has running work, which prevents its deletion: a session that is running or rescheduling, or that a
@@ -32,43 +22,12 @@ export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
 }
 
 /**
- * Sessions that run in an environment whose VM is being torn down get `session.error` `environment_failed_error` and go
- * idle with `retries_exhausted`; their open calls get results, as always before a session becomes idle. Called with the
- * environment's row locked for update.
+ * Refuses to delete an agent that has running work, or sessions that are closed to the token inside a VM. Called as
+ * hasActiveWork.
+ * @throws BerthError work_active, forbidden.
  */
-export async function failSessionsOf(tx: Tx, environmentId: string): Promise<void> {
-  const sessions = await findAll<Session>(
-    tx,
-    sql`select * from sessions where environment_id = ${environmentId} order by id for no key update`,
-  )
-  for (const { id } of sessions.filter(isAtWork))
-    await breakOff(tx, id, 'environment_failed_error', 'The environment of this session was archived or deleted')
-}
-
-/**
- * Stops a running session: its open calls get results, and it becomes idle with `retries_exhausted`. The row must be
- * locked by this transaction.
- */
-export async function breakOff(tx: Tx, id: string, type: SessionErrorType, because: string): Promise<void> {
-  const log = await readTurnLog(tx, id)
-  const answers = pendingOf(log).toolUses.map(({ event }) =>
-    resultEvent(event, failed(`${because}; this call may have had some of its effect.`)),
-  )
-  const before = [...endOfOpenSpan(log), ...answers, errorEvent(type, `${because}.`, 'exhausted')]
-  await moveSession(
-    tx,
-    id,
-    { to: 'idle', stopReason: { type: 'retries_exhausted' }, before },
-    sql`updated_at = now(), step_beat_at = null`,
-  )
-}
-
-/** Whether a session is running in this environment, and not waiting for another agent: then it is not stopped as idle. */
-export async function isEnvironmentInUse(tx: Tx, environmentId: string): Promise<boolean> {
-  return (
-    (await findOne(
-      tx,
-      sql`select 1 from sessions where environment_id = ${environmentId} and status in ('running', 'rescheduling') and not ${waitsForPeer} limit 1`,
-    )) !== undefined
-  )
+export async function refuseAgentAtWork(tx: Tx, scope: Scope, agentId: string): Promise<void> {
+  if (await hasActiveWork(tx, agentId))
+    throw new BerthError('work_active', 'This agent has sessions that are running. Stop them, then delete it.')
+  await refuseSecretsToVmTokens(tx, scope, sql`agent_id = ${agentId}`) // which end with it, and are locked by now
 }
