@@ -5,8 +5,12 @@
 import { hooksAreWired } from '#src/platform/postgres/hooks.ts'
 import { agentDeleting, agentDeletionAsked } from './agents/agents.ts'
 import { environmentEnding } from './agents/environments.ts'
-import { endWorkOf } from './agents/sessions/deletion.ts'
+import { endWorkOf, sessionDeleting } from './agents/sessions/deletion.ts'
+import { streamedEvents } from './agents/sessions/log.ts'
+import { sessionMoved, sessionStillWaits } from './agents/sessions/states.ts'
 import { refuseAgentAtWork } from './agents/sessions/work.ts'
+import { failTasksOf, followSessionMove, followSessionWait } from './agents/tasks/moves.ts'
+import { tellOfEventsInStream } from './agents/tasks/streams.ts'
 import { failSessionsOf } from './agents/turns/breaking-off.ts'
 import { linkRemoving } from './infra/code-host/connections.ts'
 import { noteVmOfDatabase } from './infra/databases/jobs.ts'
@@ -23,6 +27,11 @@ import { vmChanged, vmDeleting } from './infra/vms/states.ts'
 environmentEnding.on(failSessionsOf)
 agentDeletionAsked.on(refuseAgentAtWork)
 agentDeleting.on(endWorkOf)
+
+sessionMoved.on(followSessionMove)
+sessionStillWaits.on(followSessionWait)
+streamedEvents.on(tellOfEventsInStream)
+sessionDeleting.on(failTasksOf)
 
 projectDeleting.on(detachVms)
 

@@ -7,8 +7,7 @@ import { stepJob } from './jobs.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import { waitsForPeer, type Session } from './rows.ts'
-import { streamingTask } from '#src/resources/agents/tasks/streams.ts'
+import { streamingTask, waitsForPeer, type Session } from './rows.ts'
 
 /** A worker's claim on a session; `fence` is its fencing token. */
 export type Claim = { sessionId: string; fence: number }

@@ -2,17 +2,20 @@
 import { allow } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call, Services } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { discardEnvironment } from '#src/resources/agents/environments.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
-import { failTasksOf } from '#src/resources/agents/tasks/moves.ts'
 import { tellOfSession } from './happenings.ts'
 import { stepJob } from './jobs.ts'
 import { appendEvents, sessionTopic } from './log.ts'
 import { readSessionToChange } from './plans.ts'
 import { findSessionRow, isAtWork } from './rows.ts'
+
+/** A session is deleted: its row is locked, and is still there. */
+export const sessionDeleting = hook<[tx: Tx, sessionId: string]>('session deleting')
 
 const lookAgainMs = 1_000
 
@@ -40,7 +43,7 @@ export async function removeSession(
   tx: Tx,
   { id, environmentId }: { id: string; environmentId: string | null },
 ): Promise<void> {
-  await failTasksOf(tx, id)
+  await sessionDeleting.run(tx, id)
   const deleted = await findOne<Pick<Row<'sessions'>, 'id' | 'organizationId'>>(
     tx,
     sql`delete from sessions where id = ${id} returning id, organization_id`,

@@ -49,3 +49,11 @@ export const resultTypes: readonly string[] = [
   'user.custom_tool_result',
   'user.tool_result',
 ]
+/** What the stream of a run tells of. */
+export const streamedTypes: readonly string[] = [
+  'agent.message',
+  'span.model_request_start',
+  'span.model_request_end',
+  ...toolUseTypes,
+  ...resultTypes,
+]

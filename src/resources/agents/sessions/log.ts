@@ -7,13 +7,13 @@ import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { parseExactly } from '#src/platform/json/numbers.ts'
 import { isLargeJson, writeInPieces } from '#src/platform/json/text.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import { publish, saidBytesMax } from '#src/platform/pubsub.ts'
 import { readTimestamp } from '#src/platform/postgres/statements.ts'
 import { definedBy } from '#src/resources/agents/sessions/outcomes/rows.ts'
-import { isTold } from '#src/resources/agents/tasks/chunks.ts'
-import { streamingTask, tellOfEventsInStream } from '#src/resources/agents/tasks/streams.ts'
+import { streamedTypes } from './event-types.ts'
 import { tellOfEvents } from './happenings.ts'
-import { eventColumns, type SessionEvent } from './rows.ts'
+import { eventColumns, streamingTask, type SessionEvent } from './rows.ts'
 
 /**
  * An event to append. `data` has the fields of its type, as on the wire, without id, type and processed_at.
@@ -21,6 +21,10 @@ import { eventColumns, type SessionEvent } from './rows.ts'
  * @property queued whether it waits until a worker takes it; by default true for clients' events.
  */
 export type NewEvent = { type: string; data?: Readonly<Record<string, unknown>>; id?: string; queued?: boolean }
+
+/** Events were appended for a task of which a stream tells. */
+export const streamedEvents =
+  hook<[tx: Tx, taskId: string, events: readonly SessionEvent[]]>('events of a task appended')
 
 /** The notice that a session's log or state changed; the id is the session's. */
 export const sessionTopic = 'session'
@@ -43,7 +47,7 @@ const saidBesidesDataBytes = 250
 export async function appendEvents(tx: Tx, sessionId: string, events: readonly NewEvent[]): Promise<SessionEvent[]> {
   const { stored, taskId } = await appendWhere(tx, sessionId, events, sql`true`)
   await tellOfEvents(tx, sessionId, stored)
-  if (taskId !== null) await tellOfEventsInStream(tx, taskId, stored)
+  if (taskId !== null) await streamedEvents.run(tx, taskId, stored)
   return stored
 }
 
@@ -77,7 +81,7 @@ async function appendWhere(
   const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
   const entry = sql`'[' || position || (${rows.map(saidOf)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ',"' || created_at::text || '"]'`
-  const told = rows.some(({ type }) => isTold(type))
+  const told = rows.some(({ type }) => streamedTypes.includes(type))
   const stored = await findAll<
     Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'> & { said: string | null; taskId?: string | null }
   >(

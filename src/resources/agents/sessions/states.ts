@@ -1,9 +1,9 @@
 /** The states of a session, and the only place that moves one: row, event of the log and notice change together. */
 import type { RawBuilder } from 'kysely'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import { definedBy } from '#src/resources/agents/sessions/outcomes/rows.ts'
-import { followSessionMove, followSessionWait } from '#src/resources/agents/tasks/moves.ts'
 import { appendEvents, isClientType, type NewEvent } from './log.ts'
 import type { Session, SessionEvent, SessionStatus, StopReason } from './rows.ts'
 
@@ -19,6 +19,14 @@ export const sessionStates: States<SessionStatus> = states<SessionStatus>('sessi
 export type SessionMove =
   | { to: 'idle'; stopReason: StopReason; before?: readonly NewEvent[] }
   | { to: 'running' | 'rescheduling' | 'terminated'; stopReason?: undefined; before?: readonly NewEvent[] }
+
+/** A status that a session came to, and why it is idle. */
+export type SessionStop = { sessionId: string; to: SessionStatus; stopReason?: StopReason | undefined }
+
+/** A session came to another status: its row is locked, and its log has the events already. */
+export const sessionMoved = hook<[tx: Tx, stop: SessionStop]>('session moved')
+/** An idle session still waits for its client, after some of what it waited for was answered. */
+export const sessionStillWaits = hook<[tx: Tx, sessionId: string]>('session still waits')
 
 /**
  * Changes a session's status if that move is allowed, and logs `before` and then the new status.
@@ -44,7 +52,7 @@ export async function moveSession(
   )
   if (!moved) return undefined
   const events = await appendEvents(tx, id, [...before, statusEvent(to, stopReason)])
-  await followSessionMove(tx, { sessionId: id, to, stopReason })
+  await sessionMoved.run(tx, { sessionId: id, to, stopReason })
   return { session: afterAppending(moved, events), events }
 }
 
@@ -63,7 +71,7 @@ export async function waitOn(
     sql`update sessions set stop_reason = ${JSON.stringify(stopReason)}::jsonb where id = ${id} and status = 'idle'`,
   )
   const events = await appendEvents(tx, id, [...before, statusEvent('idle', stopReason)])
-  await followSessionWait(tx, id)
+  await sessionStillWaits.run(tx, id)
   return events
 }
 

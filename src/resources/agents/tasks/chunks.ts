@@ -52,17 +52,6 @@ export const silent: StreamState = { lastNumber: 0, step: 'none', requestId: nul
 type Said = Pick<SessionEvent, 'id' | 'type' | 'data' | 'answers'>
 type Writing = { state: StreamState; chunks: Chunk[] }
 
-/** Whether the streams of tasks tell of such events. */
-export function isTold(type: string): boolean {
-  return (
-    type === 'agent.message' ||
-    type === 'span.model_request_start' ||
-    type === 'span.model_request_end' ||
-    toolUseTypes.includes(type) ||
-    resultTypes.includes(type)
-  )
-}
-
 /** The id of the text of a request to the model, by the stored id of the event that began it. */
 export function textIdOf(requestId: string): string {
   return encodeId('sessionEvent', requestId)

@@ -4,6 +4,7 @@ import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { transition } from '#src/platform/states.ts'
+import type { SessionStop } from '#src/resources/agents/sessions/states.ts'
 import {
   findTaskAtWork,
   isAtWork,
@@ -17,15 +18,12 @@ import {
 import { tellOfMoveInStream } from './streams.ts'
 import { tellOfTask } from './told.ts'
 
-/** A status that a session came to, and why it is idle. */
-export type SessionStop = { sessionId: string; to: string; stopReason?: { type: string } | undefined }
-
 /** A move of a task. `error` goes with failed. */
 type TaskMove = { to: TaskStatus; error?: TaskError }
 
 /**
- * Moves the tasks of a session that came to another status, whose events are in its log already. Called by moveSession
- * only, with the session's row locked.
+ * Moves the tasks of a session that came to another status, whose events are in its log already. The session's row is
+ * locked.
  */
 export async function followSessionMove(tx: Tx, { sessionId, to, stopReason }: SessionStop): Promise<void> {
   const open = await openTasksOf(tx, sessionId)

@@ -14,11 +14,6 @@ import { chunkTopic, isOpen, type Task } from './rows.ts'
 /** The stream of a run as it is stored. */
 export type TaskStream = Row<'task_streams', { step: StreamState['step'] }>
 
-/** The task for which a session writes a stream, as an expression; null when there is none. @param session its id. */
-export function streamingTask(session: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(select id from session_tasks where session_id = ${session} and status in ('running', 'requires_action') and kind = 'group_run')`
-}
-
 /** Tells of events that were appended to the log of a session which works on this task, in the same transaction. */
 export async function tellOfEventsInStream(tx: Tx, taskId: string, events: readonly SessionEvent[]): Promise<void> {
   const stream = await holdStream(tx, taskId)
