@@ -5,10 +5,15 @@
 import { hooksAreWired } from '#src/platform/postgres/hooks.ts'
 import { agentDeleting, agentDeletionAsked } from './agents/agents.ts'
 import { environmentEnding } from './agents/environments.ts'
+import { briefingOf } from './agents/groups/briefings.ts'
+import { followRunTask } from './agents/groups/conversation.ts'
+import { messageOfExchange } from './agents/peers/messages.ts'
+import { tellOfExchange } from './agents/peers/told.ts'
 import { endWorkOf, sessionDeleting } from './agents/sessions/deletion.ts'
 import { streamedEvents } from './agents/sessions/log.ts'
 import { sessionMoved, sessionStillWaits } from './agents/sessions/states.ts'
 import { refuseAgentAtWork } from './agents/sessions/work.ts'
+import { serveTasks } from './agents/tasks/kinds.ts'
 import { failTasksOf, followSessionMove, followSessionWait } from './agents/tasks/moves.ts'
 import { tellOfEventsInStream } from './agents/tasks/streams.ts'
 import { failSessionsOf } from './agents/turns/breaking-off.ts'
@@ -32,6 +37,11 @@ sessionMoved.on(followSessionMove)
 sessionStillWaits.on(followSessionWait)
 streamedEvents.on(tellOfEventsInStream)
 sessionDeleting.on(failTasksOf)
+
+serveTasks({
+  group_run: { message: briefingOf, moved: followRunTask },
+  peer_exchange: { message: messageOfExchange, moved: tellOfExchange },
+})
 
 projectDeleting.on(detachVms)
 

@@ -11,7 +11,7 @@ import { stepJob } from './sessions/jobs.ts'
 import { checkAtWork, hasRoom, lockSession, type Session } from './sessions/rows.ts'
 import { maskedEvents, stepMasker } from './sessions/secrets.ts'
 import { moveSession } from './sessions/states.ts'
-import { messageOfTask } from './tasks/messages.ts'
+import { kindOf } from './tasks/kinds.ts'
 import { failTasksOf, moveTask } from './tasks/moves.ts'
 import { isAtWork, isOpen, lockTask, openTasksOf, type Task } from './tasks/rows.ts'
 
@@ -30,7 +30,7 @@ export async function beginNextTask(services: TaskServices, tx: Tx, sessionId: s
   for (const task of await openTasksOf(tx, sessionId)) {
     if (isAtWork(task)) return undefined
     await checkAtWork(services.config, tx, session.organizationId)
-    const message = await messageOfTask(tx, task)
+    const message = await kindOf(task).message(tx, task)
     if (message) return begin(services, tx, session, task, message)
     await moveTask(tx, task, { to: 'cancelled' })
   }

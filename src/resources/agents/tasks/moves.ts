@@ -5,6 +5,7 @@ import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { transition } from '#src/platform/states.ts'
 import type { SessionStop } from '#src/resources/agents/sessions/states.ts'
+import { kindOf } from './kinds.ts'
 import {
   findTaskAtWork,
   isAtWork,
@@ -16,7 +17,6 @@ import {
   type TaskStatus,
 } from './rows.ts'
 import { tellOfMoveInStream } from './streams.ts'
-import { tellOfTask } from './told.ts'
 
 /** A move of a task. `error` goes with failed. */
 type TaskMove = { to: TaskStatus; error?: TaskError }
@@ -41,7 +41,7 @@ export async function followSessionMove(tx: Tx, { sessionId, to, stopReason }: S
 /** Tells of a task that still requires action after some of it was answered. */
 export async function followSessionWait(tx: Tx, sessionId: string): Promise<void> {
   const task = await findTaskAtWork(tx, sessionId)
-  if (task) await tellOfTask(tx, task)
+  if (task) await kindOf(task).moved(tx, task)
 }
 
 /** Fails every open task of a session that is being deleted, or that has ended. */
@@ -71,7 +71,7 @@ export async function moveTask(
   )
   if (!moved) return undefined
   await tellOfMoveInStream(tx, moved)
-  await tellOfTask(tx, moved)
+  await kindOf(moved).moved(tx, moved)
   return moved
 }
 
