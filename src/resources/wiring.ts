@@ -4,11 +4,13 @@
  */
 import { hooksAreWired } from '#src/platform/postgres/hooks.ts'
 import { agentDeleting, agentDeletionAsked } from './agents/agents.ts'
+import { deploymentLocking, deploymentScheduled } from './agents/deployments.ts'
 import { environmentEnding } from './agents/environments.ts'
 import { briefingOf } from './agents/groups/briefings.ts'
 import { followRunTask } from './agents/groups/conversation.ts'
 import { messageOfExchange } from './agents/peers/messages.ts'
 import { tellOfExchange } from './agents/peers/told.ts'
+import { lockSchedulesOf, setScheduleOf } from './agents/schedules/of-deployments.ts'
 import { endWorkOf, sessionDeleting } from './agents/sessions/deletion.ts'
 import { streamedEvents } from './agents/sessions/log.ts'
 import { sessionMoved, sessionStillWaits } from './agents/sessions/states.ts'
@@ -42,6 +44,9 @@ serveTasks({
   group_run: { message: briefingOf, moved: followRunTask },
   peer_exchange: { message: messageOfExchange, moved: tellOfExchange },
 })
+
+deploymentLocking.on(lockSchedulesOf)
+deploymentScheduled.on(setScheduleOf)
 
 projectDeleting.on(detachVms)
 

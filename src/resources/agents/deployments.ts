@@ -11,12 +11,13 @@ import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { hook } from '#src/platform/postgres/hooks.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { refuseNulls } from '#src/platform/shapes.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from '#src/platform/shapes/fields.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
-import { readStartEnvironment, refuseResources } from './deployments/fields.ts'
+import { readDeploymentSchedule, readStartEnvironment, refuseResources } from './deployments/fields.ts'
 import { readStartAgent } from './starts/fields.ts'
 import {
   deploymentArchived,
@@ -31,12 +32,16 @@ import { deploymentTopic, runRefused, startDeployment } from './deployments/star
 import { pausedByOwner, pauseIfActive, tellOfDeployment, unpauseIfPaused } from './deployments/states.ts'
 import { readEitherKickoff } from './kickoffs.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
-import { lockSchedulesOf, readDeploymentSchedule, setScheduleOf } from './schedules/of-deployments.ts'
 import type { StartEnvironment } from './starts.ts'
 import { resolveVaults } from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 import { readBudget } from './sessions/usage.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
+
+/** A deployment is about to be locked: what starts it is locked before it, in the order of starts. */
+export const deploymentLocking = hook<[tx: Tx, deploymentId: string]>('deployment locking')
+/** A deployment, which is locked, is given a schedule; null takes away all that it has. */
+export const deploymentScheduled = hook<[tx: Tx, deployment: Deployment, schedule: Cron | null]>('deployment scheduled')
 
 /** The fields of a deployment as callers send them: absent means the default, or unchanged. */
 export type DeploymentFields = {
@@ -98,7 +103,7 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
       values (${id}, ${scope.organizationId}, ${scope.userId}, ${name}, ${description}, ${agent.id}, ${agent.version}, ${environment.type}, ${environment.id}, ${environment.config}::jsonb,
         ${vaultIds}::uuid[], ${JSON.stringify(kickoff)}::jsonb, ${budget}, ${JSON.stringify(metadata)}::jsonb, ${paused ? 'paused' : 'active'}, ${paused}::jsonb) returning *`,
     )
-    if (schedule) await setScheduleOf(tx, deployment, schedule)
+    if (schedule) await deploymentScheduled.run(tx, deployment, schedule)
     return deployment
   })
 }
@@ -157,7 +162,7 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
     const seen = await readDeployment(tx, scope, publicId)
     if (changesNothing(fields)) return lockUsable(tx, seen.id)
     // Schedules and the agent are locked before the deployment, in the order of deletions and runs.
-    if (schedule !== undefined) await lockSchedulesOf(tx, seen.id)
+    if (schedule !== undefined) await deploymentLocking.run(tx, seen.id)
     const agent = fields.agent === undefined ? undefined : await readStartAgent(call, tx, scope, fields.agent)
     const environment = await readStartEnvironment(tx, scope, fields)
     const vaultIds = fields.vaultIds === undefined ? undefined : await resolveVaults(tx, scope, fields.vaultIds)
@@ -175,7 +180,7 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
         metadata = ${JSON.stringify(mergeMetadata(before.metadata, fields.metadata))}::jsonb, updated_at = now()
       where id = ${before.id} returning *`,
     )
-    if (schedule !== undefined) await setScheduleOf(tx, before, schedule)
+    if (schedule !== undefined) await deploymentScheduled.run(tx, before, schedule)
     if (Object.keys(fields).some((name) => name !== 'status')) await tellOfDeployment(tx, before, 'deployment.updated')
     if (fields.status === 'paused') return (await pauseIfActive(tx, before.id, pausedByOwner)) ?? changed
     const unpaused = fields.status === 'active' ? await unpauseIfPaused(tx, before.id) : undefined
@@ -214,7 +219,7 @@ export async function deleteDeployment(call: Call, publicId: string): Promise<vo
   const scope = allow(call.caller, 'deployments:write')
   await transaction(call.db, async (tx) => {
     const { id, organizationId } = await readDeployment(tx, scope, publicId)
-    await lockSchedulesOf(tx, id)
+    await deploymentLocking.run(tx, id)
     await readDeployment(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from deployments where id = ${id}`)
     await tellOfDeployment(tx, { id, organizationId }, 'deployment.deleted')

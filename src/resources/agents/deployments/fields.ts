@@ -1,19 +1,23 @@
 /** The fields of a deployment as callers send them. */
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import type { Tx } from '#src/platform/postgres.ts'
+import { readCron, type Cron } from '#src/platform/jobs/cron.ts'
+import { sql, type Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { z } from 'zod'
 import { readShape } from '#src/platform/shapes/fields.ts'
 import { readEphemeralConfig } from '#src/resources/agents/environments.ts'
 import { resolveEnvironment } from '#src/resources/agents/sessions/plans.ts'
 import type { StartEnvironment } from '#src/resources/agents/starts.ts'
+import { deploymentArchived, readDeployment, type Deployment } from './rows.ts'
 
 const environment = z.discriminatedUnion('type', [
   exact({ type: z.literal('none') }),
   exact({ type: z.literal('existing'), environment_id: z.string() }),
   exact({ type: z.literal('ephemeral'), config: z.unknown().optional() }),
 ])
+const deploymentReference = exact({ type: z.literal('deployment').nullish(), id: z.string() })
+const schedule = exact({ type: z.literal('cron'), expression: z.string(), timezone: z.string() })
 const bareWords: readonly unknown[] = ['none', 'ephemeral']
 
 /** Refuses resources, of which deployments have none. @throws BerthError invalid_request. */
@@ -64,4 +68,26 @@ async function readOwnConfig(
       'environment.config.type must be vm or cloud: Berth makes a VM for each run. Name a self-hosted environment by its id.',
     )
   return config
+}
+
+/**
+ * The caller's deployment that a request names: its id, or `{id}`; locked so that it cannot be deleted meanwhile.
+ * @throws BerthError invalid_request, not_found, resource_archived.
+ */
+export async function readStartDeployment(tx: Tx, scope: Scope, given: unknown): Promise<Deployment> {
+  const { id } = readShape(deploymentReference, typeof given === 'string' ? { id: given } : given, 'deployment')
+  const found = await readDeployment(tx, scope, id, sql`for key share`)
+  if (found.archivedAt) throw deploymentArchived()
+  return found
+}
+
+/**
+ * Reads `schedule`: `{type: 'cron', expression, timezone}`.
+ * @returns null when nothing is to start it by itself; undefined when nothing is said.
+ * @throws BerthError invalid_request, invalid_cron, invalid_timezone.
+ */
+export function readDeploymentSchedule(given: unknown): Cron | null | undefined {
+  if (given === undefined || given === null) return given
+  const { expression, timezone } = readShape(schedule, given, 'schedule')
+  return readCron(expression, timezone)
 }

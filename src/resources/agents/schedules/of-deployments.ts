@@ -4,29 +4,13 @@
  */
 import { allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { readCron, type Cron } from '#src/platform/jobs/cron.ts'
+import type { Cron } from '#src/platform/jobs/cron.ts'
 import { change, findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { exact } from '#src/platform/shapes.ts'
-import { z } from 'zod'
-import { readShape } from '#src/platform/shapes/fields.ts'
 import type { Deployment } from '#src/resources/agents/deployments/rows.ts'
 import { changePlan, checkScheduleCount, insertSchedule } from './making.ts'
 import { scheduleTopic, type Schedule } from './rows.ts'
-
-const shape = exact({ type: z.literal('cron'), expression: z.string(), timezone: z.string() })
-
-/**
- * Reads `schedule`: `{type: 'cron', expression, timezone}`.
- * @returns null when nothing is to start it by itself; undefined when nothing is said.
- * @throws BerthError invalid_request, invalid_cron, invalid_timezone.
- */
-export function readDeploymentSchedule(given: unknown): Cron | null | undefined {
-  if (given === undefined || given === null) return given
-  const { expression, timezone } = readShape(shape, given, 'schedule')
-  return readCron(expression, timezone)
-}
 
 /**
  * Locks the schedules that run a deployment until the transaction ends, before it locks the deployment. Whoever else

@@ -1,4 +1,4 @@
-/** What a deployment, a schedule or a trigger starts, as callers name it. */
+/** The agent that a deployment, a schedule or a trigger starts, as callers name it. */
 import type { Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { notFound } from '#src/platform/errors.ts'
@@ -6,10 +6,8 @@ import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { z } from 'zod'
 import { readShape } from '#src/platform/shapes/fields.ts'
-import { deploymentArchived, readDeployment, type Deployment } from '#src/resources/agents/deployments/rows.ts'
 import { resolveAgent } from '#src/resources/agents/sessions/plans.ts'
 
-const deploymentReference = exact({ type: z.literal('deployment').nullish(), id: z.string() })
 const agentReference = exact({ type: z.literal('agent').nullish(), id: z.string(), version: z.int().min(1).nullish() })
 
 /**
@@ -29,15 +27,4 @@ export async function readStartAgent(
   if (agentId === null) throw notFound('agent')
   const shared = await findOne(tx, sql`select 1 from agents where id = ${agentId} and owner_user_id is null`)
   return { id: agentId, version: named.version ?? (shared ? version : null) }
-}
-
-/**
- * The caller's deployment that a request names: its id, or `{id}`; locked so that it cannot be deleted meanwhile.
- * @throws BerthError invalid_request, not_found, resource_archived.
- */
-export async function readStartDeployment(tx: Tx, scope: Scope, given: unknown): Promise<Deployment> {
-  const { id } = readShape(deploymentReference, typeof given === 'string' ? { id: given } : given, 'deployment')
-  const found = await readDeployment(tx, scope, id, sql`for key share`)
-  if (found.archivedAt) throw deploymentArchived()
-  return found
 }
