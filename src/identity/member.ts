@@ -3,7 +3,6 @@
  * the members of an organization, removes one, and changes roles.
  */
 import { parseArgs } from 'node:util'
-import '#src/resources/wiring.ts'
 import { answerHelp, UsageError } from '#src/platform/command-line.ts'
 import { isRole, roles, type Role } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'

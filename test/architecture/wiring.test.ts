@@ -7,6 +7,15 @@ const hooks = 'src/platform/postgres/hooks.ts'
 
 /** Each moment, and what takes part in it, in this order and in the same transaction. */
 const takePart: readonly (readonly [moment: string, ...listeners: string[]])[] = [
+  ['environmentEnding', 'failSessionsOf'],
+  ['agentDeletionAsked', 'refuseAgentAtWork'],
+  ['agentDeleting', 'endWorkOf'],
+  ['sessionMoved', 'followSessionMove'],
+  ['sessionStillWaits', 'followSessionWait'],
+  ['streamedEvents', 'tellOfEventsInStream'],
+  ['sessionDeleting', 'failTasksOf'],
+  ['deploymentLocking', 'lockSchedulesOf'],
+  ['deploymentScheduled', 'setScheduleOf'],
   ['projectDeleting', 'detachVms'],
   ['linkRemoving', 'leaveCodeHostLink'],
   ['vmDeleting', 'removeProxiesOfVm', 'unlinkDomainsOfVm'],
