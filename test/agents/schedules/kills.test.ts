@@ -49,7 +49,9 @@ async function kill(workers: readonly Command[]): Promise<void> {
 
 /** Schedules that fired last an hour ago, and whose last moments have come while no worker was running. */
 async function makeMissed(): Promise<void> {
-  const minutes = minutesAgo.map((ago) => new Date(Date.now() - ago * 60_000).getUTCMinutes())
+  const beganMs = Date.now() // once: making them may take beyond the end of a minute
+  const due = minutesAgo.map((ago) => new Date(beganMs - (beganMs % 60_000) - ago * 60_000))
+  const minutes = due.map((moment) => moment.getUTCMinutes())
   const usual = { cron: `${minutes.join(',')} * * * *`, overlap: 'allow' }
   for (let made = 0; made < schedulesOfAgent; made++) await world.make(usual)
   for (let made = 0; made < schedulesOfDeployments; made++) {
@@ -57,10 +59,7 @@ async function makeMissed(): Promise<void> {
     const { body } = await callAgents<{ id: string }>(world.berth, world.token, 'POST', '/deployments', order)
     await world.make({ ...usual, agent: null, kickoff: null, deployment: body.id })
   }
-  await change(
-    world.berth.services.db,
-    sql`update schedules set next_run_at = date_trunc('minute', now()) - ${minutesAgo[0]} * interval '1 minute', jitter_ms = 0`,
-  )
+  await change(world.berth.services.db, sql`update schedules set next_run_at = ${due[0]?.toISOString()}, jitter_ms = 0`)
 }
 
 test('each moment starts one session with one kickoff, although all workers are killed again and again', async () => {
