@@ -83,11 +83,16 @@ export async function connectSsh(
   const why = (otherwise: Error): Error => (cutFor === null ? otherwise : new ConnectionCut(cutFor))
   const closed = new Promise<{ cutFor: string | null }>((resolve) => client.once('close', () => resolve({ cutFor })))
   const pinned = pinnedHostKey(target.keys)
+  const socket = new PacedSocket().setMaxListeners(0) // each channel listens to it
   await new Promise<void>((resolve, reject) => {
-    client.on('error', (error) => reject(why(error))) // never removed: a failing connection may emit two errors
+    // Never removed: a failing connection may emit two errors. Nothing more of it is read, because after a fault the library
+    // takes the next bytes for the rest of what it refused, of whatever length that said it had. 'close' follows.
+    client.on('error', (error) => {
+      socket.destroy()
+      reject(why(error))
+    })
     client.once('close', () => reject(why(new Error('the guest closed the SSH connection'))))
     client.once('ready', resolve)
-    const socket = new PacedSocket().setMaxListeners(0) // each channel listens to it
     socket.connect(target.port, target.address)
     client.connect({
       sock: socket,
@@ -105,7 +110,6 @@ export async function connectSsh(
       cutFor = reason
     })
   })
-  client.on('error', () => client.end()) // 'close' follows
   setNoDelay(client)
   const listen = createListening(client)
   await new Promise<void>((resolve, reject) => {

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { connectSsh, type SshTarget } from '#src/drivers/compute/ssh.ts'
 
-/** What the process is told, and what it answers. Memory in bytes, grown since the guest before had been served. */
+/** What the process is told, and what it answers. Memory that objects and buffers take, in bytes, grown since the guest before had been served. */
 export type Wanted = {
   /** An honest guest, served first: code and buffers that any guest costs are no attack's. */ before: SshTarget
   target: SshTarget
@@ -15,10 +15,18 @@ export type Wanted = {
   limitMs: number
 }
 /** `cutFor` is null when the connection was still there at the end, or ended otherwise. */
-export type Outcome = { cutFor: string | null; ended: boolean; grewBytes: number; stalledMs: number }
+export type Outcome = { cutFor: string | null; ended: boolean; grewBytes: number }
 
 const [{ before: honest, target, reads, writes, limitMs }] = (await once(process, 'message')) as [Wanted]
 const chunk = Buffer.alloc(64 * 1024)
+
+function keptBytes(): number {
+  globalThis.gc?.()
+  globalThis.gc?.() // the first one frees buffers beside us, and the next one waits for that
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+  return heapUsed + external
+}
 
 function onEgress(connection: Duplex): void {
   connection.on('error', () => connection.destroy())
@@ -39,18 +47,11 @@ work.stderr.resume()
 for await (const _ of work.stdout) continue
 served.end()
 await served.closed
-globalThis.gc?.()
-const before = process.memoryUsage().rss
+const before = keptBytes()
 let most = before
-let lastMs = performance.now()
-let stalledMs = 0
-const everyMs = 10
 const sampler = setInterval(() => {
-  most = Math.max(most, process.memoryUsage().rss)
-  const nowMs = performance.now()
-  stalledMs = Math.max(stalledMs, nowMs - lastMs - everyMs)
-  lastMs = nowMs
-}, everyMs)
+  most = Math.max(most, keptBytes())
+}, 50)
 
 let outcome: Pick<Outcome, 'cutFor' | 'ended'> = { cutFor: null, ended: false }
 try {
@@ -75,8 +76,7 @@ clearInterval(sampler)
 process.send!(
   {
     ...outcome,
-    grewBytes: Math.max(most, process.memoryUsage().rss) - before,
-    stalledMs: Math.round(stalledMs),
+    grewBytes: Math.max(most, keptBytes()) - before,
   } satisfies Outcome,
   () => process.exit(0),
 )
