@@ -19,7 +19,7 @@ export const slowTests = [
   'test/agents/tool-servers/odd-answers.test.ts', // hundreds of answers, each asked for twice
   'test/agents/mcp-services/conformance.test.ts', // a client and a server for each scenario
   'test/agents/memories/tools.test.ts', // sessions, one after another
-  'test/agents/outcomes.test.ts', // sessions that are graded several times
+  'test/agents/turns/outcomes.test.ts', // sessions that are graded several times
   'test/agents/peers/deaths.test.ts', // agents that ask, and workers that die at each of their statements
   'test/agents/peers/exchanges.test.ts', // many sessions that ask one another
   'test/agents/peers/kills.test.ts', // workers that are killed and started again

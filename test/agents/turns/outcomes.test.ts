@@ -5,11 +5,11 @@ import { limits } from '#src/platform/limits.ts'
 import { change, sql } from '#src/platform/postgres.ts'
 import { gradingMessages, readVerdict } from '#src/resources/agents/turns/outcomes/grading.ts'
 import { runStep } from '#workers/agents/session-steps.ts'
-import { startMockBerth, type MockBerth } from '../llm/mock-berth.ts'
-import { agentSessions, message, textOf, types, type AgentSessions, type Event } from '../support/agent-sessions.ts'
-import { callAgents } from '../support/agents-service.ts'
-import type { Berth } from '../support/berth.ts'
-import type { MockUpstream } from '../support/mock-upstream.ts'
+import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
+import { agentSessions, message, textOf, types, type AgentSessions, type Event } from '../../support/agent-sessions.ts'
+import { callAgents } from '../../support/agents-service.ts'
+import type { Berth } from '../../support/berth.ts'
+import type { MockUpstream } from '../../support/mock-upstream.ts'
 
 let berth: Berth
 let mock: MockUpstream
