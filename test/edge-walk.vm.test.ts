@@ -9,7 +9,6 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import { readConfig } from '#src/platform/config.ts'
-import { findRun } from '../src/start/run-file.ts'
 import { startPebble, type Pebble } from './support/acme/pebble.ts'
 import { launchChromium } from './support/browser/chromium.ts'
 import { startDnsServer, type DnsServer } from './support/dns/knot.ts'
@@ -170,8 +169,6 @@ test(
 
 /** Where another server listens in the VM, on its loopback address only: test/support/edge/site.ts. */
 const sitePort = 8081
-/** A route that waited for anything but its notice would come later. */
-const noticeLimitMs = 1_000
 let client: EdgeClient
 test(
   'a domain that is linked elsewhere leads there at once, and its page has a web socket',
@@ -189,10 +186,7 @@ test(
     await until('the domain leads nowhere', async () => (await client.ask('/')).status === 404)
     const seen = whenServed()
     await call('POST', `api/v1/domains/${shop}/link`, { vm_id: vm, vm_port: sitePort })
-    const linkedMs = performance.now()
-    const lateMs = (await seen) - linkedMs
-    process.stdout.write(`a link was answered, and its route was seen ${lateMs.toFixed(1)} ms later\n`)
-    expect(lateMs).toBeLessThan(noticeLimitMs)
+    await seen
 
     const opened = await open(`https://${shop}:${httpsPort}/`)
     await opened.waitForFunction(() => document.getElementById('said')?.textContent === 'said back: from the page')
@@ -229,33 +223,15 @@ test(
 const mib = 1024 * 1024
 /** A gigabyte each way where that takes seconds; under emulation it takes minutes. */
 const [downMib, upMib] = knownAcceleration(readConfig().cacheDir) === 'kvm' ? [1024, 1024] : [32, 4]
-/** What the collector may leave for later. */
-const growthMibMax = 128
 /** What is on its way when nobody reads: in the sockets, in both tunnels, and in the VM. */
 const onTheWayMibMax = 32
 test(
-  'bodies of any size pass with flat memory, and who reads slowly slows the sender',
+  'bodies of any size pass, and who reads slowly slows the sender',
   async () => {
-    const before = memoryMib()
-    let highest = before
-    const looking = setInterval(() => {
-      const now = memoryMib()
-      highest = { edge: Math.max(highest.edge, now.edge), worker: Math.max(highest.worker, now.worker) }
-    }, 100)
-    const startedMs = performance.now()
     let received = 0
     for await (const piece of await client.open(`/down?bytes=${downMib * mib}`)) received += (piece as Buffer).length
-    const downMs = performance.now()
     expect(received).toBe(downMib * mib)
     expect(await client.send('/up', upMib * mib)).toEqual({ status: 200, text: String(upMib * mib) })
-    const upMs = performance.now()
-    clearInterval(looking)
-    const grew = { edge: highest.edge - before.edge, worker: highest.worker - before.worker }
-    process.stdout.write(
-      `down ${downMib} MiB in ${((downMs - startedMs) / 1000).toFixed(1)} s, up ${upMib} MiB in ${((upMs - downMs) / 1000).toFixed(1)} s; edge grew by ${grew.edge} MiB, worker by ${grew.worker}\n`,
-    )
-    expect(grew.edge).toBeLessThan(growthMibMax)
-    expect(grew.worker).toBeLessThan(growthMibMax)
 
     const unread = await client.open(`/down?bytes=${1024 * mib}`)
     await comesToRest('what the site sends', async () => Number((await client.ask('/sent')).text), downMib * mib)
@@ -284,15 +260,6 @@ async function comesToRest(what: string, read: () => Promise<number> | number, f
   )
   process.stdout.write(`${what} came to rest after ${((last - from) / mib).toFixed(1)} MiB\n`)
   expect(last - from).toBeLessThan(onTheWayMibMax * mib)
-}
-
-/** The memory that edge and worker have now. */
-function memoryMib(): { edge: number; worker: number } {
-  const of = (name: string): number => {
-    const { pid } = findRun(berth.dataDir)?.processes[name] ?? {}
-    return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024)
-  }
-  return { edge: of('edge'), worker: of('worker') }
 }
 
 test(

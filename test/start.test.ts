@@ -276,13 +276,11 @@ test('after a second signal, a start that waits for a slow process ends everythi
   const left = currentRun()
   berth.child.kill('SIGINT')
   await berth.line(/press Ctrl-C again to stop immediately/)
-  const before = performance.now()
   await until('it has ended, because it was asked again', () => {
     berth.child.kill('SIGINT')
     return berth.child.exitCode !== null
   })
   expect(await berth.ended).toBe(1)
-  expect(performance.now() - before).toBeLessThan(4_000)
   const allGone = () => !Object.values(left.processes).some(isRunning) && postgresProcesses().length === 0
   expect(await pollUntil(allGone, { limitMs: 5_000, everyMs: 20 })).toBe(true)
 })

@@ -18,7 +18,7 @@ test('a result schema that would take forever to validate does not block the pro
       method === 'tools/list'
         ? { tools: [{ name: 'add', inputSchema: { type: 'object' }, outputSchema }] }
         : method === 'tools/call'
-          ? { content: [], structuredContent: { x: `${'a'.repeat(29)}!` } }
+          ? { content: [], structuredContent: { x: `${'a'.repeat(60)}!` } }
           : null
     if (result)
       res
@@ -26,7 +26,6 @@ test('a result schema that would take forever to validate does not block the pro
         .end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } }))
     return result !== null
   }
-  const startedMs = performance.now()
   const answer = await withMcp(
     { url: tools.url, token: null, fetch: (url, init) => fetch(url, init), limitMs: 10_000 },
     async (connection) => {
@@ -35,7 +34,6 @@ test('a result schema that would take forever to validate does not block the pro
     },
   )
   expect(answer).toMatchObject({ result: { structuredContent: { x: expect.stringMatching(/!$/) } } })
-  expect(performance.now() - startedMs).toBeLessThan(3_000)
 })
 
 test('a model is told in words which arguments are missing and which are unknown', () => {

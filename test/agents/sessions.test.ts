@@ -347,7 +347,6 @@ describe('deleting', () => {
 
   test('a running session is interrupted first, and deleted as soon as it has stopped', async () => {
     const made = await make({ initial_events: [message] })
-    const begunMs = performance.now()
     const stop = (async () => {
       for await (const _ of berth.services.pubsub.subscribe(
         'session_interrupt',
@@ -359,7 +358,6 @@ describe('deleting', () => {
     })()
     expect(await call('DELETE', `/sessions/${made.id}`)).toMatchObject({ status: 204 })
     await stop
-    expect(performance.now() - begunMs).toBeLessThan(4_000)
   })
 
   test('a session that does not stop is deleted anyway, 5 s later', async () => {

@@ -11,6 +11,10 @@ const folderFilesMax = 30
 /** It is written by `npm run tables`, a line or more for each table. */
 const generatedTables = 'src/platform/postgres/tables.ts'
 
+const ownPath = 'test/architecture/style.test.ts'
+/** A dropped connection shows as nothing but seconds. */
+const measuredTimes: readonly string[] = ['test/infra/compute/postgres-machines.vm.test.ts']
+
 /** The page's script is one function because it is sent to the browser as its text. */
 const longerFunctions: readonly string[] = ['src/gateway/graphiql-bar.ts: barScript']
 
@@ -26,6 +30,21 @@ function places(
     ),
   )
 }
+
+test('no test fails because a machine is slow: none expects that less than so much time has passed', () => {
+  const pattern = /expect\((?:performance|Date)\.now\(\) - [^\n]*toBeLessThan/g
+  const where = places(
+    all.filter(({ path }) => path.startsWith('test/') && !path.startsWith('test/bench/')),
+    pattern,
+  )
+  expect(where.filter((place) => !measuredTimes.some((path) => place.startsWith(path)))).toEqual([])
+  expect(measuredTimes.filter((path) => !where.some((place) => place.startsWith(path)))).toEqual([])
+})
+
+test('no test expects anything of resident memory, which the allocator and its history decide', () => {
+  const tests = all.filter(({ path }) => path.startsWith('test/') && !path.startsWith('test/bench/'))
+  expect(places(tests, /\.rss\b|VmRSS/g, ({ text, path }) => (path === ownPath ? '' : text))).toEqual([])
+})
 
 describe('files', () => {
   test(`have at most ${linesMax.product} lines, those of tests ${linesMax.tests}`, () => {

@@ -70,10 +70,8 @@ test(
     const authority = join(folder, 'ca.pem')
     writeFileSync(authority, ca.lines.join('\n'))
     const address = `postgresql://${pgUser}:${created.token}@${created.host}:${berth.postgresPort}/app?hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert=${authority}&channel_binding=require`
-    const startedMs = performance.now()
     const { stdout } = await promisify(execFile)('psql', [address, '-Atc', 'show server_version_num'])
     expect(stdout).toMatch(/^17/)
-    expect(performance.now() - startedMs).toBeLessThan(10_000)
   },
   limitMs,
 )
@@ -191,10 +189,8 @@ test(
       },
       120_000,
     )
-    const startedMs = performance.now()
     const client = await connect()
     expect((await client.query('select count(*)::int as n from orders')).rows).toEqual([{ n: 20_001 }])
-    expect(performance.now() - startedMs).toBeLessThan(20_000)
     await client.end()
   },
   limitMs,

@@ -51,13 +51,11 @@ describe('the web process', () => {
     })
     late.write(body.slice(0, 10))
     await fetch(`http://127.0.0.1:${port}/healthz`) // by now the other request has arrived too
-    const from = performance.now()
     web.child.kill('SIGTERM')
     await web.line(/the web process stops/)
     late.end(body.slice(10))
     expect(await answered).toBe('{"data":{"viewer":{"organization":{"name":"acme"}}}}')
-    expect(await web.ended).toBe(0)
-    expect(performance.now() - from).toBeLessThan(2_000)
+    expect(await web.ended).toBe(0) // and not 1, as when requests had to be cut
     await expect(fetch(url)).rejects.toThrow()
   })
 

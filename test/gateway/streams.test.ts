@@ -368,7 +368,7 @@ describe('a web socket', () => {
 })
 
 describe('stopping', () => {
-  it('ends streams so that clients reconnect, closes sockets with 1001, and takes less than a second', async () => {
+  it('ends streams so that clients reconnect, and closes sockets with 1001', async () => {
     const other = await startApp()
     const bearer = await other.token()
     const stream = await fetch(`${other.url}/graphql`, {
@@ -379,9 +379,7 @@ describe('stopping', () => {
     const socket = new WebSocket(`ws://127.0.0.1:${other.port}/graphql`, 'graphql-transport-ws')
     const closed = new Promise<number>((resolve) => socket.once('close', resolve))
     await new Promise((resolve) => socket.once('open', resolve))
-    const from = performance.now()
     const [text, code] = await Promise.all([stream.text(), closed, other.stop()])
-    expect(performance.now() - from).toBeLessThan(1_000)
     expect(code).toBe(1001)
     expect(text).toMatch(/retry: 2000\n\n$/)
     expect(text).not.toContain('complete')

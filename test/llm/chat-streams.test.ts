@@ -82,17 +82,15 @@ describe('a provider that fails after the first byte', () => {
 })
 
 describe.each(paths)('a reader of %s', (path) => {
-  test('who disconnects in the middle ends the request at the provider within a second', async () => {
+  test('who disconnects in the middle ends the request at the provider', async () => {
     world.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
     const leaving = new AbortController()
     const { text } = await readUntil(await world.post(path, bodies[path], { signal: leaving.signal }), 'half')
     expect(text).not.toContain('[DONE]')
     const asked = await world.mock.request(0)
-    const leftAtMs = performance.now()
     leaving.abort()
     await asked.ended
     expect(asked.outcome).toBe('aborted')
-    expect((asked.abortedAtMs ?? Infinity) - leftAtMs).toBeLessThan(1000)
   })
 
   test('who disconnects before the answer begins ends it too', async () => {

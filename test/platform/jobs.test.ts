@@ -43,11 +43,13 @@ test('a job is handled soon after its transaction commits, and not at all after 
       throw new Error('no')
     }),
   ).rejects.toThrow('no')
-  const startedAt = performance.now()
-  await transaction(ours.db, (tx) => jobs.enqueue(tx, kind, { name: 'committed' }))
-  await until('the job is handled', () => handled.length > 0)
-  expect(performance.now() - startedAt).toBeLessThan(1_500) // a notice, not the poll of 2 s
-  expect(handled).toEqual(['committed'])
+  // By notices: one after the other by polls of 2 s, they would take longer than a test may.
+  const names = Array.from({ length: 20 }, (_, at) => `committed ${at}`)
+  for (const name of names) {
+    await transaction(ours.db, (tx) => jobs.enqueue(tx, kind, { name }))
+    await until('the job is handled', () => handled.at(-1) === name)
+  }
+  expect(handled).toEqual(names)
 })
 
 test('no more jobs run at once than there are slots, and a backlog needs no poll between them', async () => {
@@ -55,19 +57,17 @@ test('no more jobs run at once than there are slots, and a backlog needs no poll
   const kind = job<{ number: number }>('test-slots')
   await jobs.declare(kind)
   await transaction(ours.db, async (tx) => {
-    for (let number = 0; number < 30; number++) await jobs.enqueue(tx, kind, { number })
+    for (let number = 0; number < 60; number++) await jobs.enqueue(tx, kind, { number })
   })
   let [atOnce, most, done] = [0, 0, 0]
-  const startedAt = performance.now()
   await jobs.handle(kind, { concurrency: 3 }, async () => {
     most = Math.max(most, ++atOnce)
     await sql`select pg_sleep(0.02)`.execute(ours.db)
     atOnce--
     done++
   })
-  await until('all jobs are handled', () => done === 30)
+  await until('all jobs are handled', () => done === 60) // by polls it would take 40 s
   expect(most).toBe(3)
-  expect(performance.now() - startedAt).toBeLessThan(10_000) // by polls it would take 20 s
 })
 
 test('a job that a worker took but did not start is handled by another worker, and counts as not taken', async () => {
@@ -132,7 +132,7 @@ test('a worker that stops in the middle of a job releases it to another, which n
   await until('the second worker has done it', () => again === 1, 8_000)
 })
 
-test('a job whose worker was killed runs again within 20 s', async () => {
+test('a job whose worker was killed runs again', async () => {
   const kind = job<object>('test-killed')
   const jobs = await openWorker()
   await jobs.declare(kind)
@@ -141,9 +141,7 @@ test('a job whose worker was killed runs again within 20 s', async () => {
   await worker.line(/the job is taken/)
   worker.child.kill('SIGKILL')
   await worker.ended
-  const killedAt = performance.now()
   let again = 0
   await jobs.handle(kind, { concurrency: 1 }, async () => void again++)
   await until('the job has run again', () => again === 1, 25_000)
-  expect(performance.now() - killedAt).toBeLessThan(20_000)
 }, 60_000)

@@ -113,7 +113,7 @@ describe('the processes', () => {
       expect(text).not.toContain(name)
   })
 
-  test('with a dead Postgres both answer at once, with all metrics but those from Postgres', async () => {
+  test('with a dead Postgres both answer, with all metrics but those from Postgres', async () => {
     await postgres.killPostgres()
     await postgres.backendsGone()
     try {
@@ -122,9 +122,7 @@ describe('the processes', () => {
           'it has noticed',
           async () => (await scrape(who)).get('berth_metrics_source_up{source="database"}') === 0,
         )
-        const from = performance.now()
         const told = await scrape(who)
-        expect(performance.now() - from).toBeLessThan(2_500)
         expect(
           [...told.keys()].filter((name) =>
             /^berth_(?:vms|jobs|sessions|builds|node_up|uploads_under_way)\b/.test(name),
@@ -196,15 +194,13 @@ describe('counters and sources', () => {
     ).toEqual([1, 2, 1, 2])
   })
 
-  test('a source that hangs delays the answer by a second, is read once, and is left out', async () => {
+  test('a source that hangs is read once, and is left out', async () => {
     let reads = 0
     addMetricSource('hanging', { berth_test_hanging: { help: 'For a test.' } }, () => {
       reads++
       return new Promise(() => undefined)
     })
-    const from = performance.now()
     const [first, second] = await Promise.all([told(), told()])
-    expect(performance.now() - from).toBeLessThan(3_000)
     for (const one of [first, second]) {
       expect(one.has('berth_test_hanging')).toBe(false)
       expect(one.get('berth_metrics_source_up{source="hanging"}')).toBe(0)

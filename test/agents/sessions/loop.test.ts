@@ -187,15 +187,13 @@ describe('confirmations', () => {
 })
 
 describe('an interrupt', () => {
-  test('ends an answer within 5 s, and the session continues with the next message', async () => {
+  test('ends an answer, and the session continues with the next message', async () => {
     const id = await sessions.begin(await sessions.agent(), '!pace 500\n!repeat 1000 word')
     await until('the model is asked', async () =>
       (await sessions.log(id)).some(({ type }) => type === 'span.model_request_start'),
     )
-    const startedMs = performance.now()
     await sessions.send(id, { type: 'user.interrupt' })
     const log = await sessions.rested(id)
-    expect(performance.now() - startedMs).toBeLessThan(5_000)
     expect(types(log).slice(-4)).toEqual([
       'user.interrupt',
       'span.model_request_end',

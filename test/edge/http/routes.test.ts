@@ -58,9 +58,8 @@ describe('the table', () => {
   })
 
   test('a path of a thousand slashes is looked up at once', () => {
-    const sinceMs = performance.now()
-    for (let at = 0; at < 1000; at++) table.find('a.example.com', '/'.repeat(16_000))
-    expect(performance.now() - sinceMs).toBeLessThan(2000)
+    // At each slash again it would take minutes.
+    for (let at = 0; at < 1000; at++) expect(table.find('a.example.com', '/'.repeat(16_000))?.path).toBe('/')
   })
 
   test('a route that moves, leaves, or makes way for another is told of, and what is new has its place', () => {

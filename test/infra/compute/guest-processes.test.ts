@@ -67,16 +67,14 @@ test('the beginning of an incomplete character is shown, at the end and before a
 })
 
 test('a frame that comes byte by byte is joined once, not at every byte', async () => {
-  const bytes = Buffer.alloc(200_000, 'abc')
-  const startedMs = performance.now()
+  const bytes = Buffer.alloc(1_000_000, 'abc') // joined at every byte it would be 500 GB of copies, which takes longer than a test may
   const told = await followed(
     [
       [0, bytes],
-      [200_000, Buffer.from('z')],
+      [bytes.length, Buffer.from('z')],
     ],
     0,
     1,
   )
   expect(told.map((one) => ('text' in one ? one.text : '')).join('')).toBe(`${bytes.toString()}z`)
-  expect(performance.now() - startedMs).toBeLessThan(5_000) // it was 20 GB of copies
 })

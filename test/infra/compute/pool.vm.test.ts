@@ -9,8 +9,6 @@ import { until } from '../../support/until.ts'
 const prepareLimitMs = 10 * 60_000
 /** A warm machine under emulation on a busy host. */
 const warmLimitMs = 40_000
-/** A machine taken is far quicker than a machine restored on the same host at the same time. */
-const takenShare = 0.25
 
 let node: TestNode
 beforeAll(async () => {
@@ -29,16 +27,9 @@ test(
   async () => {
     await poolIsFull()
     const spec = newSpec({ hostname: 'taken' })
-    const timed = async <T>(work: Promise<T>, startMs = performance.now()): Promise<[T, number]> => [
-      await work,
-      performance.now() - startMs,
-    ]
-    const [{ machine, from }, takenMs] = await timed(node.compute.take(spec))
-    const [restored, restoredMs] = await timed(
-      node.compute.take(newSpec({ folder: { folderId: await node.compute.createFolder() } })),
-    )
+    const { machine, from } = await node.compute.take(spec)
+    const restored = await node.compute.take(newSpec({ folder: { folderId: await node.compute.createFolder() } }))
     expect([from, restored.from]).toEqual(['pool', 'snapshot'])
-    expect(takenMs).toBeLessThan(restoredMs * takenShare)
     expect((await bash(machine, 'hostname; ls -A ~/workspace | wc -l; findmnt -no SOURCE ~/workspace')).stdout).toBe(
       'taken\n0\n/dev/vdb\n',
     )

@@ -72,7 +72,7 @@ export function unwrap({ body, headers }: Received, key: string) {
 const endpointFields =
   'id url description eventTypes enabled disabledReason disabledAt failuresInARow lastProblem heldUntil previousSecretUntil createdBy { id } organization { name }'
 const deliveryFields =
-  'id status attemptCount nextAttemptAt responseStatus problem finishedAt replayedAt event { id type subjectId body } endpoint { id } attempts { number durationMs responseStatus problem answer }'
+  'id status attemptCount nextAttemptAt responseStatus problem finishedAt replayedAt event { id type subjectId body } endpoint { id } attempts { number startedAt durationMs responseStatus problem answer }'
 
 /** An endpoint as GraphQL shows it. */
 export type ShownEndpoint = {
@@ -96,7 +96,13 @@ export type ShownDelivery = {
   responseStatus: number | null
   problem: string | null
   event: { id: string; type: string; subjectId: string; body: string }
-  attempts: { number: number; responseStatus: number | null; problem: string | null; answer: string | null }[]
+  attempts: {
+    number: number
+    startedAt: string
+    responseStatus: number | null
+    problem: string | null
+    answer: string | null
+  }[]
 }
 
 /** What a person does with webhooks. */

@@ -8,28 +8,26 @@ import { until } from '../../support/until.ts'
 const mock = await mockOfFile()
 beforeEach(() => mock.forget())
 
-/** Waits for the end of the first request, and says how long after `sinceMs` the upstream saw the caller go. */
-async function seenAfterMs(sinceMs: number): Promise<number> {
+/** Waits until the upstream, which would go on for ever, sees the caller of the first request go. */
+async function seen(): Promise<void> {
   const request = await mock.request(0)
   await request.ended
   expect(request.outcome).toBe('aborted')
-  return (request.abortedAtMs ?? Infinity) - sinceMs
 }
 
 describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
-  test('a client that leaves before the answer begins is noticed within a second, and gets its own reason', async () => {
+  test('a client that leaves before the answer begins is noticed, and gets its own reason', async () => {
     mock.script({ before: 'never' })
     const abort = new AbortController()
     const asked = askUpstream(kind)(targetOf(mock), requestOf(), abort.signal)
     await mock.request(0)
-    const sinceMs = performance.now()
     const reason = new Error('the caller has gone')
     abort.abort(reason)
     await expect(asked).rejects.toBe(reason)
-    expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
+    await seen()
   })
 
-  test('a client that leaves in the middle is noticed within a second, streaming or not', async () => {
+  test('a client that leaves in the middle is noticed, streaming or not', async () => {
     for (const stream of [true, false]) {
       mock.forget()
       mock.script({ parts: [{ text: 'so far' }, { hang: true }] })
@@ -37,23 +35,19 @@ describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
       const asked = askAll(kind, targetOf(mock), requestOf({ stream }), abort.signal)
       const request = await mock.request(0)
       await until('the mock has spoken', () => request.characters > 0)
-      const sinceMs = performance.now()
       const reason = new Error('the caller has gone')
       abort.abort(reason)
       await expect(asked).rejects.toBe(reason)
-      expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
+      await seen()
     }
   })
 
-  test('a client that stops reading is noticed within a second', async () => {
+  test('a client that stops reading is noticed', async () => {
     mock.script({ parts: [{ text: 'so far' }, { hang: true }] })
-    let sinceMs = Infinity
     for await (const batch of await askUpstream(kind)(targetOf(mock), requestOf(), new AbortController().signal)) {
-      if (!batch.some(({ type }) => type === 'text')) continue
-      sinceMs = performance.now()
-      break
+      if (batch.some(({ type }) => type === 'text')) break
     }
-    expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
+    await seen()
   })
 
   test('a request of a client that has already disconnected is never sent', async () => {
@@ -121,9 +115,9 @@ test('one connection serves one answer after the other', async () => {
   await other.close()
 })
 
-test('an upstream that does not close after its last event is disconnected within two seconds', async () => {
+test('an upstream that does not close after its last event is disconnected', async () => {
   mock.script({ parts: [{ text: 'done' }, { raw: 'data: [DONE]\n\n' }, { hang: true }] })
   const events = await askAll('openai-compatible', targetOf(mock))
   expect(events.at(-1)?.type).toBe('end')
-  expect(await seenAfterMs(performance.now())).toBeLessThan(2_000)
+  await seen()
 })

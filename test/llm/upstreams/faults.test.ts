@@ -199,10 +199,8 @@ describe.each(wireKinds)('an upstream of kind %s', (kind) => {
     ] satisfies MockAnswer[]) {
       for (const stream of [true, false]) {
         mock.script(answer)
-        const startedMs = performance.now()
         const { error } = await askUntilError(kind, target, requestOf({ stream }))
         expect(error.code).toBe('upstream_timeout')
-        expect(performance.now() - startedMs).toBeLessThan(2_000)
         expectPublic(error)
         await mock.requests.at(-1)?.ended
         expect(mock.requests.at(-1)?.outcome).toBe('aborted')
