@@ -68,6 +68,22 @@ export function unreachable(): BerthError {
   })
 }
 
+function settingsFor({ keys }: SshTarget, sock: PacedSocket, limitMs: number): ssh2.ConnectConfig {
+  const pinned = pinnedHostKey(keys)
+  return {
+    sock,
+    username: 'root',
+    // The only authentication method, because asking for the supported ones costs 50 ms under emulation.
+    authHandler: [{ type: 'publickey', username: 'root', key: clientPrivateKey(keys) }] as never, // ssh2's types know names only
+    hostVerifier: (key: Buffer) => key.equals(pinned),
+    readyTimeout: limitMs,
+    keepaliveInterval: keepaliveMs,
+    keepaliveCountMax: keepalivesMissed,
+    strictVendor: false, // dropbear knows OpenSSH's way to a Unix socket
+    algorithms: algorithms as never, // ssh2's types want mutable lists
+  }
+}
+
 /**
  * Connects, and opens the guest's egress.
  * @param onEgress takes each connection that the guest opened to its proxy.
@@ -82,7 +98,6 @@ export async function connectSsh(
   let cutFor: string | null = null
   const why = (otherwise: Error): Error => (cutFor === null ? otherwise : new ConnectionCut(cutFor))
   const closed = new Promise<{ cutFor: string | null }>((resolve) => client.once('close', () => resolve({ cutFor })))
-  const pinned = pinnedHostKey(target.keys)
   const socket = new PacedSocket().setMaxListeners(0) // each channel listens to it
   await new Promise<void>((resolve, reject) => {
     // Never removed: a failing connection may emit two errors. Nothing more of it is read, because after a fault the library
@@ -94,18 +109,7 @@ export async function connectSsh(
     client.once('close', () => reject(why(new Error('the guest closed the SSH connection'))))
     client.once('ready', resolve)
     socket.connect(target.port, target.address)
-    client.connect({
-      sock: socket,
-      username: 'root',
-      // The only authentication method, because asking for the supported ones costs 50 ms under emulation.
-      authHandler: [{ type: 'publickey', username: 'root', key: clientPrivateKey(target.keys) }] as never, // ssh2's types know names only
-      hostVerifier: (key: Buffer) => key.equals(pinned),
-      readyTimeout: limitMs,
-      keepaliveInterval: keepaliveMs,
-      keepaliveCountMax: keepalivesMissed,
-      strictVendor: false, // dropbear knows OpenSSH's way to a Unix socket
-      algorithms: algorithms as never, // ssh2's types want mutable lists
-    })
+    client.connect(settingsFor(target, socket, limitMs))
     guardConnection(client, (reason) => {
       cutFor = reason
     })

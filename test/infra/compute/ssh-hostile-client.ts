@@ -25,7 +25,6 @@ function keptBytes(): number {
   globalThis.gc?.() // the first one frees buffers beside us, and the next one waits for that
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
-  return heapUsed + external
 }
 
 function onEgress(connection: Duplex): void {
