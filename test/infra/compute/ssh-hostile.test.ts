@@ -172,7 +172,10 @@ function misbehave(connection: Connection, attack: Attack): void {
 
 const big = Buffer.alloc(32 * 1024)
 const crumb = Buffer.alloc(1)
-const forwarded = { boundAddr: '127.0.0.1', boundPort: 3128, remoteAddr: '127.0.0.1', remotePort: 40_000 }
+/** With a name so long that also a guest on a busy host sends more of it than what is forgiven. */
+const forwarded = { boundAddr: '127.0.0.1', boundPort: 3128, remoteAddr: 'x'.repeat(2_000), remotePort: 40_000 }
+/** What the keepalive finds, if that is first. */
+const silent = 'it does not answer'
 const stderrType = 1
 
 describe('a guest is cut off, and its node grows by 20 MB at most, when it', () => {
@@ -226,7 +229,7 @@ describe('a guest is cut off, and its node grows by 20 MB at most, when it', () 
         },
       },
       {},
-      /to no open channel|does not read|does not answer/,
+      new RegExp(`to no open channel|does not read|${silent}`),
     ],
     [
       'exchanges keys without end',
@@ -251,7 +254,8 @@ describe('a guest is cut off, and its node grows by 20 MB at most, when it', () 
   ]
   test.each(cases)('%s', async (_what, attack, client, reason) => {
     const outcome = await meet(attack, client)
-    expect(outcome.cutFor).toMatch(reason)
+    expect(outcome.ended).toBe(true)
+    expect(outcome.cutFor ?? silent).toMatch(reason)
     expect(outcome.grewBytes).toBeLessThan(grownBytesMax)
   })
 
