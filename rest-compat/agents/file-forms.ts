@@ -1,7 +1,7 @@
 /** A form with one file: the file is passed on as a stream, and nothing else of it is kept but a few small fields. */
 import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
-import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
+import { agentFileLimits } from '#src/resources/agents/files/limits.ts'
 import type { FileFacts } from '#src/resources/agents/files/receiving.ts'
 import { invalidForm, readField, readForm, shortenedName } from './forms.ts'
 

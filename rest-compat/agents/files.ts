@@ -1,8 +1,8 @@
 /** Files of the agents service over REST, as Anthropic's client asks for them. */
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { openFile } from '#src/resources/agents/files.ts'
+import { agentFileLimits } from '#src/resources/agents/files/limits.ts'
 import { receiveFile } from '#src/resources/agents/files/receiving.ts'
 import { lingerAfter, send } from '../answers.ts'
 import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'

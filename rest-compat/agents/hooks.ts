@@ -1,6 +1,6 @@
 /** What the code host delivers: `POST /v1/hooks/github`. */
-import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { checkSignatureForm, receiveDelivery } from '#src/resources/agents/triggers/deliveries.ts'
+import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
 import { lingerAfter, send, setAllowance } from '../answers.ts'
 import type { HandWritten } from '../routes.ts'
 import { streamOf } from '../byte-streams.ts'

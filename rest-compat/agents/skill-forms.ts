@@ -1,8 +1,8 @@
 /** A form with the files of a skill, as Anthropic's client sends it: parts named files[], or one of them that is a zip. */
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { skillLimits } from '#src/platform/limits/skills.ts'
 import { skillTooLarge } from '#src/resources/agents/skills.ts'
+import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 import type { SentSkill } from '#src/resources/agents/skills/receiving.ts'
 import { invalidForm, readField, readForm, shortenedName } from './forms.ts'
 

@@ -1,7 +1,6 @@
 /** Skills over REST, as Anthropic's client asks for them. */
 import type { FastifyRequest } from 'fastify'
 import { encodeId } from '#src/platform/ids.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
 import type { Call } from '#src/platform/services.ts'
 import {
   createSkill,
@@ -10,6 +9,7 @@ import {
   skillTooLarge,
   type Arrival,
 } from '#src/resources/agents/skills.ts'
+import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 import { lingerAfter, send } from '../answers.ts'
 import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'
 import { pageInfo } from '../lists.ts'

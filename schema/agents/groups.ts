@@ -1,4 +1,5 @@
 /** Groups in GraphQL. Their messages, runs and events are in groups/. */
+import { groupLimits } from '#src/resources/agents/groups/limits.ts'
 import { idArguments, organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -11,7 +12,6 @@ import { pagesOfEach } from '../pages-of-each.ts'
 import { rowsOfEach } from '../rows-of-each.ts'
 import { always } from '../words.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import { builtinAgentId } from '#src/resources/agents/agents/builtin-agents.ts'
 import {
   createGroup,

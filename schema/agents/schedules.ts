@@ -1,4 +1,5 @@
 /** Schedules in GraphQL. Their runs are in schedules/runs.ts. */
+import { scheduleLimits } from '#src/resources/agents/schedules/limits.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -15,7 +16,6 @@ import { kickoffInput, kickoffType } from './deployments/kickoffs.ts'
 import { startAgentInput, startDeploymentInput } from './deployments/parts.ts'
 import { deploymentType } from './deployments.ts'
 import { timestamp } from '#src/platform/clock.ts'
-import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import type { Overlap } from '#src/resources/agents/schedules/rows.ts'
 import {
   createSchedule,

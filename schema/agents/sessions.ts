@@ -1,4 +1,5 @@
 /** Sessions in GraphQL. Their logs are in session-events.ts. */
+import { sessionResourceLimits } from '#src/resources/agents/sessions/resources/limits.ts'
 import { createdFields, idArguments } from '../arguments.ts'
 import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
@@ -29,7 +30,6 @@ import { sessionResourceInput } from './sessions/resources/inputs.ts'
 import { vaultType } from './vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
 import type { Parent } from '#src/resources/agents/parent-filters.ts'
 import { deleteSession } from '#src/resources/agents/sessions/deletion.ts'
 import { activityOf, markSeen } from '#src/resources/agents/sessions/reading.ts'

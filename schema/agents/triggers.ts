@@ -1,4 +1,5 @@
 /** Triggers in GraphQL. */
+import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -14,7 +15,6 @@ import { agentReferenceType } from './deployments/agent-references.ts'
 import { startAgentInput, startDeploymentInput } from './deployments/parts.ts'
 import { deploymentType } from './deployments.ts'
 import type { PageWindow } from '#src/platform/pages.ts'
-import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { eventNames } from '#src/resources/agents/triggers/events.ts'
 import { authorAssociations, type TriggerFilters } from '#src/resources/agents/triggers/rows.ts'
 import {

@@ -1,6 +1,7 @@
 /**
- * Every limit of Berth in one table, each with its unit in its name. A limit that belongs to one algorithm only (a
- * retry, a poll) is beside that algorithm.
+ * Limits of requests, and of nouns that have no table of their own yet; each with its unit in its name. Those of one
+ * noun are in its folder, in `limits.ts`; those that drivers, REST or nouns below it read too are in `limits/`, each
+ * with the reason. A limit that belongs to one algorithm only (a retry, a poll) is beside that algorithm.
  */
 export const limits = {
   // Bodies, in bytes.

@@ -1,7 +1,7 @@
 /** Begins the tasks of sessions that have come to rest, and cancels those whose time is over. */
-import { taskLimits } from '#src/platform/limits/tasks.ts'
 import type { Background } from '#src/platform/services.ts'
 import { cancelExpiredTasks, findDueSessions, tryNextTask } from '#src/resources/agents/tasks.ts'
+import { taskLimits } from '#src/resources/agents/tasks/limits.ts'
 import { taskTopic } from '#src/resources/agents/tasks/rows.ts'
 import { removeEndedStreams } from '#src/resources/agents/tasks/streams.ts'
 import { keepLookout } from './lookouts.ts'

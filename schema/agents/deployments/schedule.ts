@@ -1,9 +1,9 @@
 /** The schedule of a deployment, as Anthropic's clients have it. */
+import { scheduleLimits } from '#src/resources/agents/schedules/limits.ts'
 import { builder } from '../../builder.ts'
 import { rowsOfEach } from '../../rows-of-each.ts'
 import { always } from '../../words.ts'
 import { timestamp } from '#src/platform/clock.ts'
-import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { upcomingMoments } from '#src/resources/agents/schedules.ts'
 import { findFirstSchedulesOf } from '#src/resources/agents/schedules/of-deployments.ts'
 import type { Schedule } from '#src/resources/agents/schedules/rows.ts'

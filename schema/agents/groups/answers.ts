@@ -1,8 +1,8 @@
 /** Stopping runs of groups, and answering what they wait for, in GraphQL. */
 import type { InputFieldBuilder } from '@pothos/core'
+import { groupLimits } from '#src/resources/agents/groups/limits.ts'
 import type { builder } from '../../builder.ts'
 import { idField, mutationOf } from '../../mutations.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import { answerGroupApproval, answerGroupQuestion, stopGroupRun } from '#src/resources/agents/groups/runs.ts'
 import { confirmationResult } from '../sessions/inputs.ts'
 import { groupRunType } from './run-type.ts'

@@ -1,6 +1,6 @@
 /** Saying something in a group, in GraphQL. */
+import { groupLimits } from '#src/resources/agents/groups/limits.ts'
 import { builder } from '../../builder.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import { sendGroupMessage } from '#src/resources/agents/groups/messages.ts'
 import { groupMessageType } from './messages.ts'
 import { groupRunType } from './run-type.ts'

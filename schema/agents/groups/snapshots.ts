@@ -1,6 +1,6 @@
 /** A group as it was at one moment, and its history, in GraphQL. */
+import { groupLimits } from '#src/resources/agents/groups/limits.ts'
 import { builder } from '../../builder.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import {
   getGroupHistory,
   getGroupSnapshot,

@@ -1,4 +1,7 @@
-/** Limits of exchanges between agents, each with its unit in its name. */
+/**
+ * Limits of exchanges between agents, each with its unit in its name. In the platform, because the catalog of built-in
+ * tools reads them too, on which peers stand.
+ */
 export const peerLimits = {
   textLength: 32_000, // characters of a request
   pathLength: 4_096, // characters

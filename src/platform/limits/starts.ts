@@ -1,4 +1,7 @@
-/** Limits of what starts by itself: by a deployment, a schedule or a trigger. */
+/**
+ * Limits of what starts by itself: by a deployment, a schedule or a trigger. In the platform, because kickoffs read
+ * them too, on which starts stand.
+ */
 
 /** Starts on behalf of a person who is not calling. */
 export const startLimits = {

@@ -7,7 +7,6 @@ import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
@@ -16,6 +15,7 @@ import type { Call } from '#src/platform/services.ts'
 import { readDescription, readName } from '#src/platform/shapes/fields.ts'
 import { addGroupEvent } from './groups/events.ts'
 import { handlesOf } from './groups/handles.ts'
+import { groupLimits } from './groups/limits.ts'
 import {
   checkChange,
   findMembers,

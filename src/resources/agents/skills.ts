@@ -6,7 +6,6 @@ import { objectStore } from '#src/drivers/objects.ts'
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
 import { log } from '#src/platform/log.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
@@ -14,6 +13,7 @@ import { change, findOne, getOne, sql, transaction } from '#src/platform/postgre
 import type { Call } from '#src/platform/services.ts'
 import { useFinishedUpload } from '#src/resources/infra/uploads.ts'
 import { discardArchive } from './skills/archives.ts'
+import { skillLimits } from './skills/limits.ts'
 import { insertVersion, receiveVersion, type SentSkill } from './skills/receiving.ts'
 import {
   archiveKey,

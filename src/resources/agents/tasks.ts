@@ -2,7 +2,6 @@
 import type { RawBuilder } from 'kysely'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
-import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { log } from '#src/platform/log.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Services } from '#src/platform/services.ts'
@@ -12,6 +11,7 @@ import { checkAtWork, hasRoom, lockSession, type Session } from './sessions/rows
 import { maskedEvents, stepMasker } from './sessions/secrets.ts'
 import { moveSession } from './sessions/states.ts'
 import { kindOf } from './tasks/kinds.ts'
+import { taskLimits } from './tasks/limits.ts'
 import { failTasksOf, moveTask } from './tasks/moves.ts'
 import { isAtWork, isOpen, lockTask, openTasksOf, type Task } from './tasks/rows.ts'
 

@@ -1,9 +1,9 @@
 /** Runs of a deployment that nobody asked for: what schedules and triggers start. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
-import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { archiveDeployment, createDeployment, deleteDeployment } from '#src/resources/agents/deployments.ts'
+import { deploymentLimits } from '#src/resources/agents/deployments/limits.ts'
 import { findDeploymentRow, type Deployment, type RunTrigger } from '#src/resources/agents/deployments/rows.ts'
 import { followRuns } from '#src/resources/agents/deployments/runs.ts'
 import { startDeployment, type StartedRun } from '#src/resources/agents/deployments/starting.ts'

@@ -1,9 +1,9 @@
 /** Conversations in groups: who is asked, what members are told, and how they ask each other. No VM is booted. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
 import { addMessage } from '#src/resources/agents/groups/conversation.ts'
+import { groupLimits } from '#src/resources/agents/groups/limits.ts'
 import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, textOf, type AgentSessions } from '../../support/agent-sessions.ts'
 import { until } from '../../support/until.ts'

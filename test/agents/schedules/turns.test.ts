@@ -1,9 +1,9 @@
 /** Schedules of several organizations, which take turns, and those of one with as many running sessions as it may. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
-import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { change, findAll, getOne, sql } from '#src/platform/postgres.ts'
 import { createScheduleFiring, type ScheduleFiring } from '#src/resources/agents/schedules/firing.ts'
+import { scheduleLimits } from '#src/resources/agents/schedules/limits.ts'
 import { makeAgent } from '../../support/agents-service.ts'
 import { idsOf } from '../../support/makers.ts'
 import { until } from '../../support/until.ts'

@@ -1,7 +1,7 @@
 /** No front matter of a SKILL.md, in any shape, holds the process that reads it. */
 import { beforeAll, expect, test } from 'vitest'
-import { skillLimits } from '#src/platform/limits/skills.ts'
 import { readSkillFolder } from '#src/resources/agents/skills/folders.ts'
+import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 
 const stallMsMax = 50
 const tries = 3

@@ -1,7 +1,7 @@
 /** Skills of agents: which versions sessions have, and what their models are told. */
 import Anthropic, { toFile } from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { skillLimits } from '#src/platform/limits/skills.ts'
+import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, type AgentSessions } from '../../support/agent-sessions.ts'
 import type { Berth } from '../../support/berth.ts'

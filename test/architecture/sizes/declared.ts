@@ -9,8 +9,8 @@ import { codeHostLimits } from '#src/platform/limits/code-host.ts'
 import { domainLimits } from '#src/platform/limits/domains.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
-import { triggerLimits } from '#src/platform/limits/triggers.ts'
+import { skillLimits } from '#src/resources/agents/skills/limits.ts'
+import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
 
 const sealing = 64 // bytes that sealing adds, at most
 const perUtf16 = 3 // bytes of UTF-8 for a character of JavaScript

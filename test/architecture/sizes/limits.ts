@@ -1,8 +1,12 @@
-/** The named limits of `src/platform/limits`, by area, as documents: read from their source, where each is commented, and from their values. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { root } from '../sources.ts'
+/** The named limits, of nouns and of the platform, by area, as documents: read from their source, where each is commented, and from their values. */
+import { readFileSync } from 'node:fs'
+import { productFolders, readSources, root } from '../sources.ts'
 
-const folder = 'src/platform/limits'
+/** Titles of areas that are not named after the file's noun. */
+const titles: Readonly<Record<string, string>> = {
+  'src/resources/agents/files/limits.ts': 'Agent files',
+  'src/resources/agents/sessions/resources/limits.ts': 'Session resources',
+}
 const mebibyte = 1024 * 1024
 
 /** A limit as it stands in the code: a key of an object with a number or a list of numbers. */
@@ -94,7 +98,9 @@ function section({ title, limits }: Area): string {
 }
 
 async function allAreas(): Promise<Area[]> {
-  const files = ['src/platform/limits.ts', ...readdirSync(`${root}/${folder}`).map((name) => `${folder}/${name}`)]
+  const files = readSources(productFolders)
+    .map(({ path }) => path)
+    .filter((path) => path.endsWith('/limits.ts') || path.startsWith('src/platform/limits/'))
   return (await Promise.all(files.map(areasOf))).flat()
 }
 
@@ -108,7 +114,7 @@ function row({ name, value, what }: Limit): string {
 async function areasOf(file: string): Promise<Area[]> {
   const exported = (await import(`${root}/${file}`)) as Readonly<Record<string, unknown>>
   const lines = readFileSync(`${root}/${file}`, 'utf8').split('\n')
-  const ofFile = titleOf(/\/([\w-]+)\.ts$/.exec(file)?.[1] ?? '')
+  const ofFile = titles[file] ?? titleOf(/\/([\w-]+)(?:\/limits)?\.ts$/.exec(file)?.[1] ?? '')
   const isWhole = file === 'src/platform/limits.ts'
   const areas: Area[] = []
   let values: Readonly<Record<string, unknown>> = {}

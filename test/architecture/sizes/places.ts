@@ -1,7 +1,7 @@
 /** Where the product writes files, and what bounds them. */
 import { limits } from '#src/platform/limits.ts'
-import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
+import { agentFileLimits } from '#src/resources/agents/files/limits.ts'
+import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toLocaleString('en')} MiB`
 const count = (most: number): string => most.toLocaleString('en')

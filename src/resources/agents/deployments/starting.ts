@@ -4,7 +4,6 @@
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
-import { deploymentLimits } from '#src/platform/limits/deployments.ts'
 import { change, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -14,6 +13,7 @@ import { startOnBehalf, type Started, type StartOrder } from '#src/resources/age
 import { isLastingError, type StartError } from '#src/resources/agents/starts/errors.ts'
 import type { StartServices } from '#src/resources/agents/sessions/plans.ts'
 import { emitWebhookEvents } from '#src/resources/infra/webhooks/emit.ts'
+import { deploymentLimits } from './limits.ts'
 import { environmentOf, type Deployment, type DeploymentRun, type PausedReason, type RunTrigger } from './rows.ts'
 import { pauseIfActive } from './states.ts'
 

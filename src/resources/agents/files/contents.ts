@@ -5,10 +5,10 @@ import type { Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
+import { agentFileLimits } from './limits.ts'
 import { fileKey, isThere, type StoredFile } from './rows.ts'
 
 /** What a model gets of a file: its bytes as base64, or as text for a text. */

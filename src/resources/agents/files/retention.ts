@@ -1,9 +1,9 @@
 /** Removing files that are no longer there for anybody: deleted ones, expired ones, and uploads that were given up. */
 import type { Retention } from '#src/platform/jobs/upkeep.ts'
-import { agentFileLimits } from '#src/platform/limits/agent-files.ts'
 import { sweep } from '#src/platform/jobs/sweeps.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import { agentFileLimits } from './limits.ts'
 import { discardFile } from './receiving.ts'
 import type { StoredFile } from './rows.ts'
 

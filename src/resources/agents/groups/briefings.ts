@@ -2,10 +2,10 @@
  * What a member is told when a run of it begins: who it is, who the others are, and what was said since it was told last.
  * Nothing else of the others reaches it. What agents said is quoted line by line, so that no text can pass for another's.
  */
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import { change, findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { Task } from '#src/resources/agents/tasks/rows.ts'
+import { groupLimits } from './limits.ts'
 import { findMembers, findMessageRow, type Group, type GroupMember, type GroupMessage } from './rows.ts'
 import { startOf } from '#src/platform/texts.ts'
 

@@ -4,12 +4,12 @@
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import { change, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { isOpen, queueTask, type Task } from '#src/resources/agents/tasks/rows.ts'
 import { addGroupEvent } from './events.ts'
 import { mentionedBy, mentionsUnknown, withoutQuotes } from './handles.ts'
+import { groupLimits } from './limits.ts'
 import {
   findMembers,
   sessionCounters,

@@ -2,7 +2,6 @@
 import { allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import {
   pageSql,
   readSizedPagesOfEach,
@@ -19,6 +18,7 @@ import type { Call } from '#src/platform/services.ts'
 import { beginIfRoom } from '#src/resources/agents/tasks.ts'
 import { addMessage, addRun } from './conversation.ts'
 import { mentionsUnknown, recipientsOf, userHandle } from './handles.ts'
+import { groupLimits } from './limits.ts'
 import {
   checkChange,
   findMembers,

@@ -5,7 +5,6 @@ import { timestamp } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, type IdKind } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { groupLimits } from '#src/platform/limits/groups.ts'
 import {
   idCursors,
   isGiven,
@@ -29,6 +28,7 @@ import { usageOf, type ShownUsage } from '#src/resources/agents/sessions/usage.t
 import { stopTask } from '#src/resources/agents/tasks.ts'
 import { nothingUsed, usageSince } from './conversation.ts'
 import type { RunNamed } from './events.ts'
+import { groupLimits } from './limits.ts'
 import { checkChange, isRunOpen, reachOfChange, readGroupRun, runColumns, runTables, type GroupRun } from './rows.ts'
 import { readText } from './texts.ts'
 

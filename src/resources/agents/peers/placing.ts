@@ -1,10 +1,10 @@
 /** Putting the attachment of an exchange into the VM of its responder. */
 import { posix } from 'node:path'
 import { peerLimits } from '#src/platform/limits/peers.ts'
-import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
 import { change, findAll, findOne, sql } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { fileKey, isThere, type StoredFile } from '#src/resources/agents/files/rows.ts'
+import { sessionResourceLimits } from '#src/resources/agents/sessions/resources/limits.ts'
 import { folderScript } from '#src/resources/agents/sessions/resources/scripts.ts'
 import {
   NotPlaced,

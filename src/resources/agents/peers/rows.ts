@@ -1,12 +1,12 @@
 /** Exchanges between agents: their rows, states and events. Nothing here moves a session. */
 import type { RawBuilder } from 'kysely'
 import { peerLimits } from '#src/platform/limits/peers.ts'
-import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { addCappedEvent } from '#src/platform/streams/capped-log.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
+import { taskLimits } from '#src/resources/agents/tasks/limits.ts'
 
 /** `input_required`: the responder waits for its user. The last four are final. */
 export type PeerState = 'submitted' | 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'rejected'

@@ -2,11 +2,11 @@
 import { now } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { nextMoment, type Cron } from '#src/platform/jobs/cron.ts'
-import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Kickoff } from '#src/resources/agents/kickoffs.ts'
+import { scheduleLimits } from './limits.ts'
 import { scheduleTopic, type Overlap, type Schedule } from './rows.ts'
 
 /** A new schedule: exactly one of agent with kickoff, and deployment; ids are uuids. */

@@ -3,11 +3,11 @@ import { allow, allowAnywhere, ownedByCaller, type Reach, type Scope } from '#sr
 import { daysFromNow } from '#src/platform/clock.ts'
 import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import type { Retention } from '#src/platform/jobs/upkeep.ts'
-import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { followRows } from '#src/platform/streams/row-events.ts'
+import { scheduleLimits } from './limits.ts'
 import { runRows, scheduleRows, scheduleTopic, type Schedule, type ScheduleRun } from './rows.ts'
 
 /** The runs of these stored ids, of the caller's schedules. */

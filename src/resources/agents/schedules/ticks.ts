@@ -3,10 +3,10 @@ import { fromNow, momentAt, now, timestamp } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { nextMoment } from '#src/platform/jobs/cron.ts'
 import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
-import { scheduleLimits } from '#src/platform/limits/schedules.ts'
 import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { isLastingError, type StartError } from '#src/resources/agents/starts/errors.ts'
+import { scheduleLimits } from './limits.ts'
 import { scheduleTopic, type Schedule, type SkipReason } from './rows.ts'
 
 type NewRun = { at: Date } & (

@@ -6,11 +6,11 @@ import { Readable } from 'node:stream'
 import type { Retention } from '#src/platform/jobs/upkeep.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
 import { sweep } from '#src/platform/jobs/sweeps.ts'
 import { change, findAll, findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { reserveFileRoom } from '#src/resources/infra/file-room.ts'
+import { skillLimits } from './limits.ts'
 import { archiveKey } from './rows.ts'
 
 type Stores = Pick<Background, 'config' | 'db' | 'sealer'>

@@ -1,7 +1,7 @@
 /** What a skill is: the folder that was sent, checked, and what its SKILL.md says of it. */
 import { parseDocument, visit, type Document } from 'yaml'
 import { BerthError } from '#src/platform/errors.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
+import { skillLimits } from './limits.ts'
 import { isZip, readZip, shortened, type ZippedFile } from './zip.ts'
 
 /** A file as it was sent. */

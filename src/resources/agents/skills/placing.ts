@@ -1,6 +1,5 @@
 /** Putting the files of a session's skills into its VM: each version as a folder, once for all sessions in the VM. */
 import { encodeId } from '#src/platform/ids.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
 import { change, findAll, sql } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import {
@@ -12,6 +11,7 @@ import {
   type Placing,
 } from '#src/resources/agents/tools/guest-placing.ts'
 import { refuseFunction } from '#src/resources/agents/tools/guest-scripts.ts'
+import { skillLimits } from './limits.ts'
 import { archiveKey } from './rows.ts'
 import { findSessionSkills, folderOf, skillsFolder, type SessionSkill } from './sessions.ts'
 

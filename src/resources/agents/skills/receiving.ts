@@ -1,12 +1,12 @@
 /** Storing a new version: what is sent is checked as a whole, packed anew, and stored, and then callers see it. */
 import { newUuid } from '#src/platform/ids.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
 import { log } from '#src/platform/log.ts'
 import { getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { discardArchive, keepArchive, reserveArchive, storeArchive, type Archive } from './archives.ts'
 import { readSkillFolder, type SentFile, type SkillFolder } from './folders.ts'
+import { skillLimits } from './limits.ts'
 import { versionColumns, type SkillVersion } from './rows.ts'
 import { writeZip } from './zip.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'

@@ -2,13 +2,13 @@
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { AgentDefinition, AgentSkill } from '#src/resources/agents/agents/rows.ts'
 import { latestVersion } from '#src/resources/agents/agents/wire.ts'
 import { isSelfHosted } from '#src/resources/agents/environments/rows.ts'
 import { instructionsFile } from './folders.ts'
+import { skillLimits } from './limits.ts'
 import type { SkillVersion } from './rows.ts'
 
 /** The folder of a VM in which each version of a skill has one of its own. */

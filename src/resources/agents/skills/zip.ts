@@ -5,7 +5,7 @@
 import { promisify } from 'node:util'
 import { crc32, deflateRaw, inflateRaw } from 'node:zlib'
 import { BerthError } from '#src/platform/errors.ts'
-import { skillLimits } from '#src/platform/limits/skills.ts'
+import { skillLimits } from './limits.ts'
 
 /** A file in an archive. `isExecutable`: whether it is a program by its permissions. */
 export type ZippedFile = { path: string; bytes: Buffer; isExecutable: boolean }

@@ -3,10 +3,10 @@
  * message stream. Pure functions of the stream's state.
  */
 import { encodeId } from '#src/platform/ids.ts'
-import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
 import { resultTypes, toolUseTypes } from '#src/resources/agents/sessions/event-types.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { mcpToolName } from '#src/resources/agents/tools/mcp-names.ts'
+import { taskStreamLimits } from './limits.ts'
 import type { Task } from './rows.ts'
 import { startOf } from '#src/platform/texts.ts'
 

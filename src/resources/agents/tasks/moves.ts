@@ -1,11 +1,11 @@
 /** How tasks follow their session: whenever it comes to another status, in that transaction. */
 import type { RawBuilder } from 'kysely'
-import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { transition } from '#src/platform/states.ts'
 import type { SessionStop } from '#src/resources/agents/sessions/states.ts'
 import { kindOf } from './kinds.ts'
+import { taskLimits } from './limits.ts'
 import {
   findTaskAtWork,
   isAtWork,

@@ -1,11 +1,11 @@
 /** Tasks of sessions: what a group or a peer asks of one, from when it is queued until it is answered. */
 import type { RawBuilder } from 'kysely'
-import { taskLimits } from '#src/platform/limits/tasks.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { states, type States } from '#src/platform/states.ts'
+import { taskLimits } from './limits.ts'
 
 /** What gives tasks to sessions. A task has the id of the group run or the peer exchange that it serves. */
 export type TaskKind = 'group_run' | 'peer_exchange'

@@ -3,12 +3,12 @@
  * the row of the stream, so numbers have no gaps, and a reader that saw one has seen all before it.
  */
 import type { RawBuilder } from 'kysely'
-import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { chunksOfEvents, chunksOfMove, silent, type Chunk, type StreamState } from './chunks.ts'
+import { taskStreamLimits } from './limits.ts'
 import { chunkTopic, isOpen, type Task } from './rows.ts'
 
 /** The stream of a run as it is stored. */

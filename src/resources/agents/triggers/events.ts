@@ -1,6 +1,6 @@
 /** The events of a code host that triggers can name, in GitHub's words. */
 import { BerthError } from '#src/platform/errors.ts'
-import { triggerLimits } from '#src/platform/limits/triggers.ts'
+import { triggerLimits } from './limits.ts'
 
 /** Each event with the actions that can be named; an event without actions has none. The event's name alone is all of them. */
 export const eventKinds = {

@@ -4,7 +4,7 @@
  * event's together no more than a number of steps: both are written by strangers, and everybody's events wait meanwhile.
  */
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { triggerLimits } from '#src/platform/limits/triggers.ts'
+import { triggerLimits } from './limits.ts'
 
 const stepMs = 8
 /** Comparisons of characters that take about as long as a step: looking whether a part fits. */

@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
-import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { exact } from '#src/platform/shapes.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
 import { checkName } from '#src/resources/infra/code-host.ts'
 import { eventOf, filteredEvents, type EventName } from './events.ts'
+import { triggerLimits } from './limits.ts'
 import { authorAssociations, type TriggerFilters } from './rows.ts'
 
 /** The input of a trigger; an absent key stays as it is. */

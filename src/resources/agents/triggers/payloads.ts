@@ -6,9 +6,9 @@ import { isUtf8 } from 'node:buffer'
 import { BerthError } from '#src/platform/errors.ts'
 import { readInPieces, type Json } from '#src/platform/json/pieces.ts'
 import { limits } from '#src/platform/limits.ts'
-import { triggerLimits } from '#src/platform/limits/triggers.ts'
 import { storableText } from '#src/platform/texts.ts'
 import { eventKinds, type EventName } from './events.ts'
+import { triggerLimits } from './limits.ts'
 
 /** Who caused an event. */
 export type Sender = { login: string; type: string }

@@ -4,12 +4,12 @@
  */
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as pause } from 'node:timers/promises'
-import { taskStreamLimits } from '#src/platform/limits/tasks.ts'
 import type { Masker } from '#src/platform/masking.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { storableText } from '#src/platform/texts.ts'
 import { textIdOf, type Chunk } from '#src/resources/agents/tasks/chunks.ts'
+import { taskStreamLimits } from '#src/resources/agents/tasks/limits.ts'
 import { hasPiece, writePiece, type Piece } from '#src/resources/agents/tasks/streams.ts'
 
 /** The stream that tells an answer: of which run, and the stored id of the event that began the request. */

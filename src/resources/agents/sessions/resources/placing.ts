@@ -1,7 +1,6 @@
 /** Putting a session's resources into its VM: files, and clones of repositories. */
 import { posix } from 'node:path'
 import { refusalArguments } from '#src/drivers/compute/guest/refusals.ts'
-import { sessionResourceLimits } from '#src/platform/limits/session-resources.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -16,6 +15,7 @@ import {
   type Missing,
   type Placing,
 } from '#src/resources/agents/tools/guest-placing.ts'
+import { sessionResourceLimits } from './limits.ts'
 import type { SessionResource } from './rows.ts'
 import { cloneScript, folderScript, keptCode } from './scripts.ts'
 
