@@ -1,5 +1,6 @@
 /** Webhook endpoints in GraphQL; schema/infra/webhooks/ has the log of what they were told, and its events. */
 import type { InputFieldBuilder } from '@pothos/core'
+import { webhookLimits } from '#src/resources/infra/webhooks/limits.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -9,7 +10,6 @@ import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
-import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import { webhookEventTypes } from '#src/resources/infra/webhooks/event-types.ts'
 import type { DisabledReason } from '#src/resources/infra/webhooks/rows.ts'
 import {

@@ -1,11 +1,11 @@
 /** Logins of roles that the owner of a database has made on its server: while that runs, and while it sleeps. */
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { databaseRoleLimits } from '#src/platform/limits/database-roles.ts'
 import { limits } from '#src/platform/limits.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { roomOf } from '#src/edge/postgres/shares.ts'
+import { databaseRoleLimits } from '#src/resources/infra/databases/limits.ts'
 import { findStoredRoles, storeRoles, type OwnersRole } from '#src/resources/infra/databases/roles.ts'
 import { makeSilentNode, makeVmRow } from '../support/makers.ts'
 import { until } from '../support/until.ts'

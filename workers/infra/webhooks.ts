@@ -5,7 +5,6 @@
 import { createWebhookPoster, type WebhookPoster } from '#src/drivers/webhook-posts.ts'
 import { now, nowMs } from '#src/platform/clock.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import { log } from '#src/platform/log.ts'
 import { createMasker } from '#src/platform/masking.ts'
 import { patiently } from '#src/platform/patience.ts'
@@ -13,6 +12,7 @@ import { standardSignatures } from '#src/platform/secrets/webhook-signatures.ts'
 import { beforeClose, type Background } from '#src/platform/services.ts'
 import { storableText } from '#src/platform/texts.ts'
 import { webhooksTopic } from '#src/resources/infra/webhooks/emit.ts'
+import { webhookLimits } from '#src/resources/infra/webhooks/limits.ts'
 import {
   claimDeliveries,
   recordAttempt,

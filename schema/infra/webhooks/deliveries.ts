@@ -11,7 +11,6 @@ import { pagesOfEach } from '#schema/pages-of-each.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '#schema/pages.ts'
 import { endpointType, webhookEventType } from '#schema/infra/webhooks.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import type { PageWindow } from '#src/platform/pages.ts'
 import {
   attemptsOf,
@@ -26,6 +25,7 @@ import {
   sendTestWebhookEvent,
   type DeliveryFilter,
 } from '#src/resources/infra/webhooks/deliveries.ts'
+import { webhookLimits } from '#src/resources/infra/webhooks/limits.ts'
 import { bodyOf, type DeliveryStatus, type WebhookAttempt } from '#src/resources/infra/webhooks/rows.ts'
 
 const deliveryStatus = enumOf('WebhookDeliveryStatus', 'How far a webhook delivery is.', {

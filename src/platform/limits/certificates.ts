@@ -1,4 +1,7 @@
-/** Limits of certificates. Those of orders are below what public authorities allow one account. */
+/**
+ * Limits of certificates. Those of orders are below what public authorities allow one account. In the platform, because
+ * the driver of ACME reads them too.
+ */
 
 /** Certificates: how many are ordered, how long one attempt may take, and when the next one is. */
 export const certificateLimits = {

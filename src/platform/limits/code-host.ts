@@ -1,4 +1,4 @@
-/** The limits of code hosting. */
+/** The limits of code hosting. In the platform, because the driver of the code host reads them too. */
 export const codeHostLimits = {
   urlLength: 2_048, // characters of the address that people come back to
   codeLength: 512, // characters of an authorization code

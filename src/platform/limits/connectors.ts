@@ -1,4 +1,7 @@
-/** Limits of connectors, each with its unit in its name. */
+/**
+ * Limits of connectors, each with its unit in its name. In the platform, because the driver of sign-ins reads them
+ * too.
+ */
 export const connectorLimits = {
   // The catalog, which operators write.
   fileBytes: 1024 * 1024,

@@ -1,4 +1,7 @@
-/** Limits of custom domains, each with its unit in its name. */
+/**
+ * Limits of custom domains, each with its unit in its name. In the platform, because the driver of the DNS reads them
+ * too.
+ */
 export const domainLimits = {
   domainsMax: 1000, // of an organization
   pathLength: 1024,

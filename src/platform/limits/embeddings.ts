@@ -1,4 +1,4 @@
-/** Limits of embeddings. */
+/** Limits of embeddings. In the platform, because REST and the table of models read them too. */
 
 /** What one request may have, and how it is sent on. */
 export const embeddingLimits = {

@@ -1,4 +1,7 @@
-/** The limits of files that pass as streams, into VMs and out of them. */
+/**
+ * The limits of files that pass as streams, into VMs and out of them. In the platform, because drivers of guests and
+ * nodes, and REST read them too.
+ */
 export const fileLimits = {
   streamsPerVm: 8, // transfers at once
   streamsPerOrganization: 24, // on one node

@@ -1,4 +1,4 @@
-/** Limits of functions. */
+/** Limits of functions. In the platform, because builds and VMs read them too, on which functions stand. */
 
 /** Functions: what an organization may have, and how their programs start, sleep and fail. */
 export const functionLimits = {

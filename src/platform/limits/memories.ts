@@ -1,4 +1,7 @@
-/** Limits of memories, each with its unit in its name. */
+/**
+ * Limits of memories, each with its unit in its name. In the platform, because REST and the catalog of built-in tools
+ * read them too.
+ */
 export const memoryLimits = {
   bodyLength: 10_000, // characters
   keyLength: 255, // characters of an idempotency key

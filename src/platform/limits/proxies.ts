@@ -1,4 +1,6 @@
-/** Limits of proxy entries and previews. */
+/**
+ * Limits of proxy entries and previews. In the platform, because REST and VMs, on which proxies stand, read them too.
+ */
 export const proxyLimits = {
   perVm: 32, // entries of one VM
   perOrganization: 1_000, // entries of an organization

@@ -1,4 +1,4 @@
-/** Limits of pushes to linked repositories. */
+/** Limits of pushes to linked repositories. In the platform, because the driver of the code host reads them too. */
 
 /** What a code host may send, how often, and how long it is remembered. */
 export const pushLimits = {

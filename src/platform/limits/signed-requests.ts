@@ -1,4 +1,7 @@
-/** Limits of requests that a code host has signed: pushes, and events for triggers. */
+/**
+ * Limits of requests that a code host has signed: pushes, and events for triggers. In the platform, because the driver
+ * of the code host and REST read them too.
+ */
 
 /** How much is received from clients nobody knows yet, and for how long. */
 export const signedRequestLimits = {

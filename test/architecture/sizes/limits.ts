@@ -6,6 +6,8 @@ import { productFolders, readSources, root } from '../sources.ts'
 const titles: Readonly<Record<string, string>> = {
   'src/resources/agents/files/limits.ts': 'Agent files',
   'src/resources/agents/sessions/resources/limits.ts': 'Session resources',
+  'src/resources/infra/databases/limits.ts': 'Database roles',
+  'src/resources/infra/vms/limits.ts': 'Idle vms',
 }
 const mebibyte = 1024 * 1024
 

@@ -9,7 +9,6 @@ import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { peerLimits } from '#src/platform/limits/peers.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import { pushLimits } from '#src/platform/limits/pushes.ts'
-import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import { deploymentLimits } from '#src/resources/agents/deployments/limits.ts'
 import { agentFileLimits } from '#src/resources/agents/files/limits.ts'
 import { groupLimits } from '#src/resources/agents/groups/limits.ts'
@@ -17,6 +16,7 @@ import { scheduleLimits } from '#src/resources/agents/schedules/limits.ts'
 import { sessionResourceLimits } from '#src/resources/agents/sessions/resources/limits.ts'
 import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
+import { webhookLimits } from '#src/resources/infra/webhooks/limits.ts'
 
 const most = (rows: number): string => rows.toLocaleString('en')
 const each = (rows: number, noun: string): string => `${most(rows)} for each ${noun}`

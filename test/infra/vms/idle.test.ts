@@ -1,8 +1,8 @@
 /** VMs that nobody uses: what is asked for, which are due, and who wakes them. Their worker only changes rows. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
-import { idleVmLimits } from '#src/platform/limits/idle-vms.ts'
 import { change, findAll, sql } from '#src/platform/postgres.ts'
+import { idleVmLimits } from '#src/resources/infra/vms/limits.ts'
 import { findVmRow, type Vm, type VmEvent } from '#src/resources/infra/vms/rows.ts'
 import { findIdleVms, putVmToSleep, recordVmUse } from '#src/resources/infra/vms/sleep.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'

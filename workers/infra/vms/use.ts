@@ -5,9 +5,9 @@
  */
 import { createReportedUse } from '#src/platform/caches/reported-use.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { idleVmLimits } from '#src/platform/limits/idle-vms.ts'
 import { log } from '#src/platform/log.ts'
 import type { Db } from '#src/platform/postgres.ts'
+import { idleVmLimits } from '#src/resources/infra/vms/limits.ts'
 import { recordVmUse } from '#src/resources/infra/vms/sleep.ts'
 
 /** The use of a node's VMs, by their stored ids. */

@@ -2,10 +2,10 @@
  * Roles that the owner of a database makes on its server (`CREATE ROLE`), and those whom they make. They log in through the
  * proxy, which reads their verifiers from the server, or while that sleeps from what is stored here; and backups have them.
  */
-import { databaseRoleLimits } from '#src/platform/limits/database-roles.ts'
 import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
+import { databaseRoleLimits } from './limits.ts'
 import { isOwnersOwn, quoteText } from './sql-text.ts'
 
 /** A role as the server has it. `mayUse`: its privileges for the database itself; `settings`: `name=value`, as Postgres stores them. */

@@ -1,10 +1,10 @@
 /** A VM that nobody uses for its idle time is paused or stopped, as its owner wants; whoever comes wakes it: see waking.ts. */
 import { BerthError } from '#src/platform/errors.ts'
-import { idleVmLimits } from '#src/platform/limits/idle-vms.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { moveTowards } from './lifecycle.ts'
+import { idleVmLimits } from './limits.ts'
 import { lockVmRow, type IdleAction, type Vm } from './rows.ts'
 import { addEvent } from './states.ts'
 

@@ -4,10 +4,10 @@
  */
 import type { RawBuilder } from 'kysely'
 import { encodeId, newUuid, type IdKind } from '#src/platform/ids.ts'
-import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import { change, findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { WebhookEventType } from './event-types.ts'
+import { webhookLimits } from './limits.ts'
 
 /** The notice that something is to be delivered; the id is the endpoint's. */
 export const webhooksTopic = 'webhook'

@@ -4,10 +4,10 @@
  */
 import { fromNow, now } from '#src/platform/clock.ts'
 import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
-import { webhookLimits, webhookRetrySeconds } from '#src/platform/limits/webhooks.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { transition, transitionAll } from '#src/platform/states.ts'
+import { webhookLimits, webhookRetrySeconds } from './limits.ts'
 import {
   deliveryStates,
   type DisabledReason,

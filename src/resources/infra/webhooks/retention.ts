@@ -1,8 +1,8 @@
 /** How long events and deliveries are remembered. */
 import { changeInBatches } from '#src/platform/jobs/batches.ts'
 import type { Retention } from '#src/platform/jobs/upkeep.ts'
-import { webhookLimits } from '#src/platform/limits/webhooks.ts'
 import { sql, type Db } from '#src/platform/postgres.ts'
+import { webhookLimits } from './limits.ts'
 
 /**
  * Deletes events with their deliveries that are old, and the oldest of organizations that have too many; none of which a
