@@ -5,14 +5,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import type { smallPieceLimits } from '#src/platform/limits/small-pieces.ts'
 import { JoinedWrites } from './joined-pieces.ts'
-import type { ingressLimits } from '#src/platform/limits/ingress.ts'
 
 /** The limits of small pieces; smaller in tests. */
-export type PieceLimits = Record<
-  keyof Pick<typeof ingressLimits, 'smallPieceBytes' | 'smallPiecesAtOnce' | 'smallPiecesPerSecond'>,
-  number
->
+export type PieceLimits = Record<keyof typeof smallPieceLimits, number>
 
 /** Has this called with the size of each piece that comes, whether anybody reads it yet or not. Unit: bytes. */
 export function watchPieces(body: Readable, note: (bytes: number) => void): void {

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { readInParts } from '#src/drivers/parted-reads.ts'
 import { createPieceTurns, joinPieces } from '#src/drivers/small-pieces.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import { smallPieceLimits } from '#src/platform/limits/small-pieces.ts'
 
 const lookEveryMs = 1_000
 
@@ -46,8 +46,8 @@ const fewBytes = 16 * 1024
 
 /** Limits what the chunks of a body cost by their number. */
 export function holdSmallChunks(app: FastifyInstance): void {
-  const turns = createPieceTurns(ingressLimits)
-  app.server.on('connection', (socket: Socket) => readInParts(socket, turns, ingressLimits.smallPiecesAtOnce))
+  const turns = createPieceTurns(smallPieceLimits)
+  app.server.on('connection', (socket: Socket) => readInParts(socket, turns, smallPieceLimits.smallPiecesAtOnce))
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const isChunked = raw.headers['transfer-encoding'] !== undefined
     if (isChunked || Number(raw.headers['content-length'] ?? 0) > fewBytes) joinPieces(raw)

@@ -5,7 +5,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { readInParts } from '#src/drivers/parted-reads.ts'
 import { createPieceTurns, joinPieces } from '#src/drivers/small-pieces.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import { smallPieceLimits } from '#src/platform/limits/small-pieces.ts'
 
 test('a body of a hundred thousand chunks is read as a few pieces, and is whole', async () => {
   const chunks = 100_000
@@ -38,7 +38,7 @@ test.each([
   ['lines of a body whose length is known wait for nobody', false],
   ['as many small chunks do', true],
 ])('%s', async (_what, isChunked) => {
-  const turns = createPieceTurns(ingressLimits)
+  const turns = createPieceTurns(smallPieceLimits)
   let waits = 0
   const counted = { ...turns, wait: (one: Parameters<typeof turns.wait>[0]) => (waits++, turns.wait(one)) }
   let bytes = 0
@@ -46,7 +46,7 @@ test.each([
     if (isChunked) turns.watch(request)
     request.on('data', (piece: Buffer) => (bytes += piece.length)).once('end', () => response.end())
   }).listen(0, '127.0.0.1')
-  server.on('connection', (socket) => readInParts(socket, counted, ingressLimits.smallPiecesAtOnce))
+  server.on('connection', (socket) => readInParts(socket, counted, smallPieceLimits.smallPiecesAtOnce))
   await once(server, 'listening')
   const content = '1\n'.repeat(20_000)
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').resume()

@@ -1,6 +1,6 @@
 /** What a target answers before the body: the status and the headers, read strictly. */
 import { isHopByHop, namedByConnection } from '#src/drivers/hop-by-hop.ts'
-import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
+import { ingressLimits as limits } from './limits.ts'
 
 /** The beginning of an answer. `headers`: names and values in turn, without those that are for one connection only. */
 export type AnswerHead = {

@@ -4,8 +4,8 @@
  * are joined, so that small ones cost as little as large ones.
  */
 import { JoinedPieces } from '#src/drivers/joined-pieces.ts'
-import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
 import { BadAnswer, readHead, type AnswerHead } from './answer-heads.ts'
+import { ingressLimits as limits } from './limits.ts'
 
 /** Who takes an answer. */
 export type AnswerTaker = {

@@ -1,7 +1,7 @@
 /** How answers are written to clients, over HTTP/1.1 and HTTP/2. */
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
-import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
+import { ingressLimits as limits } from './limits.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { countAnswer } from './metrics.ts'
 import { SimpleRequest } from './simple/requests.ts'

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import { neighbourhood } from '#src/drivers/addresses.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import { ingressLimits } from './limits.ts'
 import { refused } from './metrics.ts'
 import type { Peer } from './peers.ts'
 

@@ -1,10 +1,10 @@
 /** One request and its answer: between a client, over HTTP/1.1 or HTTP/2, and a connection to a target. */
 import type { Duplex } from 'node:stream'
 import { JoinedWrites } from '#src/drivers/joined-pieces.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import type { AnswerHead } from './answer-heads.ts'
 import type { AnswerTaker } from './answers.ts'
 import { endAnswer, endEarly, flushHead, writeHead, writePiece } from './client-answers.ts'
+import { ingressLimits } from './limits.ts'
 import type { Incoming, Outgoing } from './messages.ts'
 import { answerSeconds } from './metrics.ts'
 import type { ReadRequest } from './requests.ts'

@@ -1,6 +1,6 @@
 /** The beginning of a TLS connection, as far as it says which host is meant, and by which protocols. */
 import type { Socket } from 'node:net'
-import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
+import { ingressLimits as limits } from './limits.ts'
 
 /** What a greeting says. `serverName` in lower case. */
 export type Hello = { serverName: string | null; protocols: readonly string[] }

@@ -1,9 +1,9 @@
 /** Connections to targets: kept for the next request, and shared fairly by those who wait. */
 import type { Duplex } from 'node:stream'
 import { createPieceTurns, type PieceTurns } from '#src/drivers/small-pieces.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Exchange } from './exchanges.ts'
+import { ingressLimits } from './limits.ts'
 import { openWithin, reachLimitSeconds } from './reaching.ts'
 import { TargetConnection, type ConnectionLimits, type ConnectionOwner } from './target-connections.ts'
 import { refusalFrom, targetKey, TargetRefusal, type Reach, type Target } from './targets.ts'

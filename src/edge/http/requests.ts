@@ -3,7 +3,7 @@
  * servers is refused here, so that a target and the ingress never disagree about where a request ends.
  */
 import { isHopByHop, namedByConnection } from '#src/drivers/hop-by-hop.ts'
-import { ingressLimits as limits } from '#src/platform/limits/ingress.ts'
+import { ingressLimits as limits } from './limits.ts'
 import { originLines, type GivenOrigin, type Peer } from './peers.ts'
 
 /** A request as its client made it. `headers`: names and values in turn, as they came. */

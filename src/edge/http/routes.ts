@@ -1,10 +1,10 @@
 /** The routes in memory: found by host and path without asking Postgres, and kept as they are while it is away. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { followRows } from '#src/platform/streams/followed-rows.ts'
 import { findRouteIds, findRoutes, findRoutesAfter, routesTopic, type Route } from '#src/resources/infra/routes.ts'
+import { ingressLimits } from './limits.ts'
 
 /** The routes of all proxies and domains. */
 export type RouteTable = {

@@ -6,7 +6,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { watchPieces } from '#src/drivers/small-pieces.ts'
-import type { ingressLimits } from '#src/platform/limits/ingress.ts'
+import type { ingressLimits } from './limits.ts'
 
 /** The limit; smaller in tests. */
 export type OtherBytesLimits = Pick<typeof ingressLimits, 'http2OtherBytesPerSecond'>

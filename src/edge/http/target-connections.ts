@@ -1,11 +1,11 @@
 /** Connections to targets: each takes one request after the other, until either end closes it. */
 import type { Duplex } from 'node:stream'
 import type { PieceTurns } from '#src/drivers/small-pieces.ts'
-import type { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import { BadAnswer } from './answer-heads.ts'
 import { AnswerReader } from './answers.ts'
 import type { Carrier, Exchange, ExchangeLimits } from './exchanges.ts'
+import type { ingressLimits } from './limits.ts'
 import { TargetFlow } from './target-flow.ts'
 import { TargetRefusal } from './targets.ts'
 

@@ -1,8 +1,8 @@
 /** When the answer of a target is read: not while its client takes no more, nor while it waits because of its small chunks. */
 import type { Duplex } from 'node:stream'
 import type { PieceTurns, Waiting } from '#src/drivers/small-pieces.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import type { AnswerReader } from './answers.ts'
+import { ingressLimits } from './limits.ts'
 
 /** Of one connection to a target. Small chunks cost as much as large ones: who answers in many is read as others get their turns. */
 export class TargetFlow implements Waiting {

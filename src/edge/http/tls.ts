@@ -1,9 +1,9 @@
 /** The HTTPS port: reads which host a client means, and makes the connection a secured one with that host's certificate. */
 import type { Socket } from 'node:net'
 import { createServer, type SecureContext, type TLSSocket } from 'node:tls'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { log } from '#src/platform/log.ts'
 import { readHello, type Hello } from './hello.ts'
+import { ingressLimits } from './limits.ts'
 import { refused } from './metrics.ts'
 import type { Passage } from './passage.ts'
 

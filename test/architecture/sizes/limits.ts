@@ -4,6 +4,7 @@ import { productFolders, readSources, root } from '../sources.ts'
 
 /** Titles of areas that are not named after the file's noun. */
 const titles: Readonly<Record<string, string>> = {
+  'src/edge/http/limits.ts': 'Ingress',
   'src/resources/agents/files/limits.ts': 'Agent files',
   'src/resources/agents/sessions/resources/limits.ts': 'Session resources',
   'src/resources/infra/databases/limits.ts': 'Database roles',
@@ -50,7 +51,7 @@ const pages: Readonly<Record<string, { title: string; areas: readonly string[] }
   },
   edge: {
     title: 'the ingress and domains',
-    areas: ['Ingress', 'Proxies', 'Domains', 'Certificates', 'Connections to a VM through its node'],
+    areas: ['Ingress', 'Small pieces', 'Proxies', 'Domains', 'Certificates', 'Connections to a VM through its node'],
   },
   agents: {
     title: 'agents and sessions',

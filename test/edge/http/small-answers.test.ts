@@ -2,8 +2,8 @@
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import * as pieces from '#src/drivers/small-pieces.ts'
+import { ingressLimits } from '#src/edge/http/limits.ts'
 import { TargetFlow } from '#src/edge/http/target-flow.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { openWorld, type World } from './ingress-world.ts'
 
 vi.mock('#src/drivers/small-pieces.ts', { spy: true })

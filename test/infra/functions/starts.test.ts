@@ -1,10 +1,10 @@
 /** How long a function may take to start: as long as its `startSeconds` say, at each place that waits for it. */
 import { expect, test } from 'vitest'
 import type { Machine } from '#src/drivers/compute/machine.ts'
+import { ingressLimits } from '#src/edge/http/limits.ts'
 import { reachLimitSeconds } from '#src/edge/http/reaching.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
 import { probe } from '#workers/infra/functions/programs.ts'
 
 /** A machine in which nothing listens. */

@@ -3,7 +3,7 @@
  * server for good, with all bytes that have not been answered, so that there is one way only to read what is not simple.
  */
 import type { Socket } from 'node:net'
-import { ingressLimits } from '#src/platform/limits/ingress.ts'
+import { ingressLimits } from '../limits.ts'
 import { refused } from '../metrics.ts'
 import { SimpleAnswer, type AnswerWays } from './answers.ts'
 import { SimpleReader, type SimpleRequest } from './requests.ts'

@@ -1,4 +1,7 @@
 /** The limits of the ingress, which serves proxies, domains and functions over HTTP; each with its unit in its name. */
+import { smallPieceLimits } from '#src/platform/limits/small-pieces.ts'
+
+/** Used everywhere in the ingress; smaller in tests. */
 export const ingressLimits = {
   // Requests.
   headBytes: 32 * 1024, // of a request, its first line included
@@ -14,9 +17,7 @@ export const ingressLimits = {
   pipelinedPieces: 256, // in which they come
 
   // Bodies that come in small pieces: chunks, frames and TLS records.
-  smallPieceBytes: 256, // smaller ones count
-  smallPiecesAtOnce: 500, // of a body in a second; one with more waits for its turn
-  smallPiecesPerSecond: 50_000, // of all connections that wait, in one process, edge or web
+  ...smallPieceLimits,
   smallAnswerPiecesPerSecond: 200_000, // small chunks in answers of targets, in one process, of those with more than smallPiecesAtOnce in one read
   http2SmallFramesPerSecond: 1_000, // DATA frames smaller than that, of one session, besides one for each KiB of body; one with more is ended
 
