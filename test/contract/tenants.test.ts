@@ -93,8 +93,16 @@ async function askGraphql(
   }
 }
 
-/** The owner's, for a stranger who may not touch it: one for all operations between which no other target is made. */
-let foreign: Target | undefined
+/** A target that nobody has changed, and all that is stored of it: the next caller gets it, and the next operation. */
+let unchanged: Unchanged | undefined
+type Unchanged = { target: Target; shown: string }
+
+async function freshTarget(prepare?: Tried['prepare']): Promise<Unchanged> {
+  await berth.services.database.pool.query('delete from groups') // all targets are one organization’s, which may have a thousand
+  const target = await makeTarget(berth, callers.owner, node)
+  await prepare?.(target)
+  return { target, shown: await picture(berth, target) }
+}
 
 type Tried = {
   /** It only reads: the next caller may have the same target. */
@@ -111,23 +119,21 @@ async function tryAll(
 ): Promise<void> {
   const said: Record<string, string> = {}
   const wanted: Record<string, string> = {}
-  let untouched: Target | undefined
-  foreign = undefined // making the targets of this row takes groups, proxies, functions and more of earlier ones away
-  await berth.services.database.pool.query('delete from groups') // all targets are one organization’s, which may have a thousand
+  if (prepare) unchanged = undefined
   for (const caller of callerNames) {
-    const target = untouched ?? (await makeTarget(berth, callers.owner, node))
-    if (target !== untouched) await prepare?.(target)
-    const before = await picture(berth, target)
+    const { target, shown: before } = unchanged ?? (await freshTarget(prepare))
+    unchanged = undefined
     const outcome = await run(callers[caller], target)
     said[caller] = outcome.said
     wanted[caller] = shown(expected(outcomes, caller))
     const after = await picture(berth, target)
     if (refused(outcome.said)) expect(after, `${caller} was refused, and yet something changed`).toBe(before)
     // What was carried out may have made more than the picture shows.
-    untouched = after === before && (reads || refused(outcome.said)) ? target : undefined
+    if (after === before && (reads || refused(outcome.said))) unchanged = { target, shown: after }
     const outsider = refused(outcome.said) || caller === 'stranger'
     if (outsider) expect(outcome.text, `${caller} must see nothing of the target`).not.toContain(canary)
   }
+  if (prepare) unchanged = undefined
   expect(said).toEqual(wanted)
 }
 
@@ -135,10 +141,10 @@ const withoutRequestId = (text: string): string => text.replaceAll(/req_[0-9a-z]
 
 /** A stranger cannot tell what is another's from what is absent or no id at all. */
 async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<void> {
-  foreign ??= await makeTarget(berth, callers.owner, node)
-  const before = await picture(berth, foreign)
+  const { target, shown } = unchanged ?? (await freshTarget())
+  unchanged = undefined
   const bodies = await Promise.all([
-    run(foreign),
+    run(target),
     run({
       vm: newId('vm'),
       process: newId('process'),
@@ -183,14 +189,15 @@ async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<voi
       ...malformedAgentsTarget,
       ...malformedWebhooksTarget,
     }),
-    run({ ...foreign, vm: newId('node') }),
+    run({ ...target, vm: newId('node') }),
   ])
   for (const body of bodies)
     expect({ ...body, text: withoutRequestId(body.text) }).toEqual({
       ...bodies[0],
       text: withoutRequestId(bodies[0].text),
     })
-  expect(await picture(berth, foreign)).toBe(before)
+  expect(await picture(berth, target)).toBe(shown)
+  unchanged = { target, shown }
 }
 
 test('every REST operation has a row, and every row an operation', () => {
@@ -237,6 +244,11 @@ describe('REST', () => {
 /** The status in which a VM can do this. */
 const startsFrom: Readonly<Record<string, string>> = { 'mutation startVm': 'stopped', 'mutation resumeVm': 'paused' }
 
+async function setStatus({ externalRef }: Target, status: string): Promise<void> {
+  const update = 'update vms set status = $1, desired_status = $1 where external_ref = $2'
+  await berth.services.database.pool.query(update, [status, externalRef])
+}
+
 describe('GraphQL', () => {
   test.each(Object.entries(graphqlRows).filter(([rootField]) => !rootField.startsWith('subscription')))(
     '%s answers ten callers as its row says',
@@ -244,13 +256,7 @@ describe('GraphQL', () => {
       const status = startsFrom[rootField]
       await tryAll(row.outcomes, (token, target) => askGraphql(rootField, row.args, token, target), {
         reads: rootField.startsWith('query '),
-        async prepare({ externalRef }) {
-          if (status)
-            await berth.services.database.pool.query(
-              'update vms set status = $1, desired_status = $1 where external_ref = $2',
-              [status, externalRef],
-            )
-        },
+        ...(status && { prepare: (target) => setStatus(target, status) }),
       })
     },
   )
