@@ -20,7 +20,7 @@ type Described = Schema & {
   paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: Schema }> } }>>
 }
 
-const times = [1, 2, 3, 4]
+const times = [1, 2, 3]
 const context = { requestId: 'req_test' } as Context // the resolvers below use nothing of it
 
 /** A small schema whose `echo` tells which arguments came, and how. */
@@ -396,8 +396,9 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
     async (key, { body, query, of, outcomes }) => {
       const [method = '', path = ''] = key.split(' ')
       const said: string[] = []
+      let target: Target | undefined
       for (const _ of times) {
-        const target = await makeTarget(berth, callers.owner, node)
+        if (method !== 'GET' || !target) target = await makeTarget(berth, callers.owner, node)
         const sent = isObject(body) ? bodyOf(key, body) : undefined
         const answer = await berth.call(method, fill(path + (query ?? ''), target, of), {
           token: callers.owner,
