@@ -3,7 +3,7 @@
  * Postgres is away. Nobody is shown a certificate of a name that no organization has proven.
  */
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { challengeContext } from '#src/drivers/acme-challenges.ts'
+import { challengeContext } from '#src/drivers/acme/challenges.ts'
 import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { momentAt } from '#src/platform/clock.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { challengeContext } from '#src/drivers/acme-challenges.ts'
+import { challengeContext } from '#src/drivers/acme/challenges.ts'
 import { createAuthority, type EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { openSession, openWorld, textOf, type World } from './ingress-world.ts'
 
