@@ -4,6 +4,7 @@ import type { Context } from '#schema/builder.ts'
 import { allowAgain, type Caller, type Grant } from '#src/platform/access.ts'
 import { callerName } from '#src/platform/access/callers.ts'
 import { BerthError, retryAfterOf } from '#src/platform/errors.ts'
+import { setAllowance } from '#src/platform/http/headers.ts'
 import { fileLimits } from '#src/platform/limits/files.ts'
 import type { KeptResponse, RepeatedResponse } from '#src/platform/idempotency.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
@@ -41,14 +42,6 @@ export function lingerAfter(request: FastifyRequest, reply: FastifyReply): void 
       if (!request.raw.complete) request.raw.destroy()
     }, fileLimits.lingerSeconds * 1000).unref()
   })
-}
-
-/** Sets the headers that say how many requests the caller has left in this minute. */
-export function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: Allowance): void {
-  reply
-    .header('ratelimit-limit', limit)
-    .header('ratelimit-remaining', remaining)
-    .header('ratelimit-reset', resetSeconds)
 }
 
 /** Sends an error in the route's envelope, or else in the surface's. */

@@ -3,18 +3,10 @@ import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
 import type { BerthError } from '#src/platform/errors.ts'
+import { eventStreamHeaders, reconnectMs } from '#src/platform/http/headers.ts'
 import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** The headers of an event stream: proxies must neither cache nor buffer it. */
-export const eventStreamHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  connection: 'keep-alive',
-  'x-accel-buffering': 'no',
-} as const
-/** The delay after which a client reconnects to a stream that ended. */
-export const reconnectMs = 2_000
 /** A reader that has accepted nothing for three heartbeats counts as gone. */
 const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 

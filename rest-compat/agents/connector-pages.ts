@@ -1,7 +1,8 @@
 /** The two addresses of each connector that browsers and authorization servers open. */
+import { setAllowance } from '#src/platform/http/headers.ts'
 import { connectorLimits } from '#src/platform/limits/connectors.ts'
 import { clientDocument, comeBack, type Brought } from '#src/resources/agents/mcp-services/coming-back.ts'
-import { send, setAllowance } from '../answers.ts'
+import { send } from '../answers.ts'
 import type { HandWritten, JsonSchema } from '../routes.ts'
 
 const inQuery = (name: string, description: string): JsonSchema => ({

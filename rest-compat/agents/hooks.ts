@@ -1,7 +1,8 @@
 /** What the code host delivers: `POST /v1/hooks/github`. */
+import { setAllowance } from '#src/platform/http/headers.ts'
 import { checkSignatureForm, receiveDelivery } from '#src/resources/agents/triggers/deliveries.ts'
 import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
-import { lingerAfter, send, setAllowance } from '../answers.ts'
+import { lingerAfter, send } from '../answers.ts'
 import type { HandWritten } from '../routes.ts'
 import { streamOf } from '../byte-streams.ts'
 import { signedBodies } from '../signed-bodies.ts'

@@ -3,8 +3,9 @@
  * without yoga.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { claimKey, setAllowance } from '#rest-compat/answers.ts'
+import { claimKey } from '#rest-compat/answers.ts'
 import { noting, type Caller } from '#src/platform/access.ts'
+import { setAllowance } from '#src/platform/http/headers.ts'
 import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import { plainAnswer, type PlainAnswer } from './graphql-answers.ts'

@@ -1,9 +1,10 @@
 /** What the code host sends of pushes: `POST /api/v1/codehost/pushes/{link_id}`. */
 import type { FastifyRequest } from 'fastify'
+import { setAllowance } from '#src/platform/http/headers.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { pushLimits } from '#src/platform/limits/pushes.ts'
 import { checkPushAddress, receivePush } from '#src/resources/infra/functions/repositories/pushes.ts'
-import { lingerAfter, send, setAllowance } from '../../answers.ts'
+import { lingerAfter, send } from '../../answers.ts'
 import type { HandWritten, JsonSchema } from '../../routes.ts'
 import { streamOf } from '../../byte-streams.ts'
 import { signedBodies } from '../../signed-bodies.ts'

@@ -1,10 +1,11 @@
 /** The file of a backup: `GET /api/v1/databases/{db_id}/backups/{backup_id}/download`. */
 import { bearerOf } from '#schema/context.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { setAllowance } from '#src/platform/http/headers.ts'
 import { spendRequest } from '#src/platform/rate-limits.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { getDownloadUrl } from '#src/resources/infra/database-backups/downloads.ts'
-import { contextOf, setAllowance } from '../../answers.ts'
+import { contextOf } from '../../answers.ts'
 import { handleAdmitted } from '../../byte-streams.ts'
 import type { HandWritten } from '../../routes.ts'
 
