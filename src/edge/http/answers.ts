@@ -7,18 +7,18 @@ import { JoinedPieces } from '#src/drivers/joined-pieces.ts'
 import { BadAnswer, readHead, type AnswerHead } from './answer-heads.ts'
 import { ingressLimits as limits } from './limits.ts'
 
-/** Who takes an answer. */
-export type AnswerTaker = {
+/** What is done with an answer as it comes. */
+export type ResponseHandler = {
   /** An answer to HEAD has no body. */
   readonly isHead: boolean
   /** Whether the request was one for another protocol, so that the answer may be 101. */
   readonly isUpgrade: boolean
   /** The target may be sent the body: 100 Continue. */
-  goOn(): void
-  begin(head: AnswerHead): void
+  onContinue(): void
+  onHeaders(head: AnswerHead): void
   /** @returns false when no more is wanted for now */
-  piece(bytes: Buffer): boolean
-  end(): void
+  onData(bytes: Buffer): boolean
+  onEnd(): void
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
@@ -30,11 +30,11 @@ type State = 'head' | 'length' | 'close' | 'chunk-size' | 'chunk' | 'chunk-end' 
 /** The answers on one connection, one after the other. */
 export class AnswerReader {
   #state: State = 'done'
-  #taker: AnswerTaker | null = null
+  #handler: ResponseHandler | null = null
   #held: Buffer = nothing
   readonly #chunks = new JoinedPieces()
   #left = 0
-  #notices = 0
+  #informationalCount = 0
   #trailerBytes = 0
   #lastText = ''
   #lastHead: AnswerHead | null = null
@@ -45,10 +45,10 @@ export class AnswerReader {
   rest: Buffer = nothing
 
   /** Expects an answer. */
-  expect(taker: AnswerTaker): void {
-    this.#taker = taker
+  expect(handler: ResponseHandler): void {
+    this.#handler = handler
     this.#state = 'head'
-    this.#notices = 0
+    this.#informationalCount = 0
   }
 
   /** Whether the answer has come to its end. */
@@ -68,7 +68,7 @@ export class AnswerReader {
 
   /** Whether not a byte of it has come. */
   get isUntouched(): boolean {
-    return this.#state === 'head' && this.#held.length === 0 && this.#notices === 0
+    return this.#state === 'head' && this.#held.length === 0 && this.#informationalCount === 0
   }
 
   /** Takes what has come. @returns false when no more is wanted for now. @throws BadAnswer */
@@ -102,7 +102,7 @@ export class AnswerReader {
   }
 
   #give(part: Buffer): void {
-    if (this.#taker?.piece(part) === false) this.#wantsMore = false
+    if (this.#handler?.onData(part) === false) this.#wantsMore = false
   }
 
   #giveChunks(): void {
@@ -159,7 +159,7 @@ export class AnswerReader {
       throw new BadAnswer('the headers are too large')
     if (at < 0) return -1
     const text = piece.toString('latin1', 0, at)
-    const taker = this.#taker as AnswerTaker // `expect` set it before the state was `head`
+    const handler = this.#handler as ResponseHandler // `expect` set it before the state was `head`
     let head = text === this.#lastText ? this.#lastHead : null
     if (!head) {
       head = readHead(text)
@@ -167,9 +167,9 @@ export class AnswerReader {
       this.#lastHead = head
     }
     if (head.status < 200) {
-      this.#notice(head, taker)
+      this.#informational(head, handler)
     } else {
-      const hasBody = !taker.isHead && head.status !== 204 && head.status !== 304
+      const hasBody = !handler.isHead && head.status !== 204 && head.status !== 304
       this.#state =
         !hasBody || head.length === 0
           ? 'done'
@@ -179,20 +179,21 @@ export class AnswerReader {
               ? 'close'
               : 'length'
       this.#left = typeof head.length === 'number' ? head.length : 0
-      taker.begin(head)
+      handler.onHeaders(head)
       if (this.#state === 'done') this.#finish()
     }
     return at + headEnd.length
   }
 
   /** 100 lets the body come; 101 changes the protocol; others are for one connection, and are left out. */
-  #notice(head: AnswerHead, taker: AnswerTaker): void {
-    if (++this.#notices > limits.answerNoticesMax) throw new BadAnswer('there are too many notices before the answer')
-    if (head.status === 100) taker.goOn()
+  #informational(head: AnswerHead, handler: ResponseHandler): void {
+    if (++this.#informationalCount > limits.answerNoticesMax)
+      throw new BadAnswer('there are too many informational responses before the answer')
+    if (head.status === 100) handler.onContinue()
     if (head.status !== 101) return
-    if (!taker.isUpgrade) throw new BadAnswer('the protocol was changed without being asked')
+    if (!handler.isUpgrade) throw new BadAnswer('the protocol was changed without being asked')
     this.#state = 'upgraded'
-    taker.begin(head)
+    handler.onHeaders(head)
   }
 
   #chunkSize(piece: Buffer, from: number): number {
@@ -224,10 +225,10 @@ export class AnswerReader {
 
   #finish(): void {
     this.#giveChunks()
-    const taker = this.#taker
-    this.#taker = null
+    const handler = this.#handler
+    this.#handler = null
     this.#state = 'done'
-    taker?.end()
+    handler?.onEnd()
   }
 }
 

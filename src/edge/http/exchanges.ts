@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream'
 import { JoinedWrites } from '#src/drivers/joined-pieces.ts'
 import type { AnswerHead } from './answer-heads.ts'
-import type { AnswerTaker } from './answers.ts'
+import type { ResponseHandler } from './answers.ts'
 import { endAnswer, endEarly, flushHead, writeHead, writePiece } from './client-answers.ts'
 import { ingressLimits } from './limits.ts'
 import type { Incoming, Outgoing } from './messages.ts'
@@ -47,7 +47,7 @@ export type ExchangeLimits = Pick<
 const retried = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** A request on its way. */
-export class Exchange implements AnswerTaker {
+export class Exchange implements ResponseHandler {
   readonly request: Incoming
   readonly answer: Outgoing
   readonly read: ReadRequest
@@ -67,7 +67,7 @@ export class Exchange implements AnswerTaker {
   #heldHead: AnswerHead | null = null
   #hasBegun = false
   #isUploaded: boolean
-  #awaitsGoOn: boolean
+  #expectsContinue: boolean
   #uploadedMs = 0
   #windowMs = 0
   #windowBytes = 0
@@ -82,7 +82,7 @@ export class Exchange implements AnswerTaker {
     this.isHead = request.method === 'HEAD'
     this.#ends = ends
     this.#isUploaded = read.body === 'none'
-    this.#awaitsGoOn = read.expectsGoOn
+    this.#expectsContinue = read.expectsContinue
     answer.on('close', () => this.#closed())
   }
 
@@ -150,18 +150,18 @@ export class Exchange implements AnswerTaker {
     if (!(this.request instanceof SimpleRequest)) this.request.resume()
   }
 
-  goOn(): void {
-    if (!this.#awaitsGoOn || this.#hasBegun || this.isOver) return
-    this.#awaitsGoOn = false
+  onContinue(): void {
+    if (!this.#expectsContinue || this.#hasBegun || this.isOver) return
+    this.#expectsContinue = false
     this.answer.writeContinue()
   }
 
-  begin(head: AnswerHead): void {
+  onHeaders(head: AnswerHead): void {
     this.#heldHead = head // so that a short answer is written at once, with its headers
     answerSeconds.observe((performance.now() - this.begunMs) / 1000)
   }
 
-  piece(bytes: Buffer): boolean {
+  onData(bytes: Buffer): boolean {
     if (this.isOver) return true
     const { answer } = this
     this.#heardMs = performance.now()
@@ -185,7 +185,7 @@ export class Exchange implements AnswerTaker {
     return false
   }
 
-  end(): void {
+  onEnd(): void {
     if (this.isOver || this.isAnswered) return
     this.isAnswered = true
     if (this.#heldHead) this.#flushHead(this.#heldHead)

@@ -33,7 +33,7 @@ export type ReadRequest = {
   path: string
   body: BodyKind
   /** Whether its client waits for 100 Continue before it sends the body. */
-  expectsGoOn: boolean
+  expectsContinue: boolean
   /** Whether nothing more may be read from its connection: behind an upgrade that is not made, Node leaves it out. */
   isLast: boolean
   /** Whether its client came by HTTPS: to us, or to a trusted proxy. */
@@ -152,8 +152,8 @@ export function readRequest(given: GivenRequest): ReadRequest {
       : body === 'chunked'
         ? 'Transfer-Encoding: chunked\r\n'
         : ''
-  const expectsGoOn = parts.expects !== '' && body !== 'none'
-  const expect = expectsGoOn ? 'Expect: 100-continue\r\n' : ''
+  const expectsContinue = parts.expects !== '' && body !== 'none'
+  const expect = expectsContinue ? 'Expect: 100-continue\r\n' : ''
   const cookies = parts.cookies === '' ? '' : `Cookie: ${parts.cookies}\r\n`
   const origin = originLines(peer, authority, peer.isTrusted ? (parts.origin ?? noOrigin) : null)
   return {
@@ -161,7 +161,7 @@ export function readRequest(given: GivenRequest): ReadRequest {
     authority,
     path,
     body,
-    expectsGoOn,
+    expectsContinue,
     isLast: parts.asksUpgrade && !isUpgrade,
     isSecure: peer.isSecure || (peer.isTrusted && parts.origin?.proto === 'https'),
     head: `${method} ${path} HTTP/1.1\r\nHost: ${authority}\r\n${lines}${cookies}${framing}${expect}${hop}${origin}`,

@@ -7,7 +7,7 @@ import { log } from '#src/platform/log.ts'
 import type { Route } from '#src/resources/infra/routes.ts'
 import type { Use } from '#src/platform/caches/reported-use.ts'
 import type { AnswerHead } from './answer-heads.ts'
-import { AnswerReader, type AnswerTaker } from './answers.ts'
+import { AnswerReader, type ResponseHandler } from './answers.ts'
 import { writeHead } from './client-answers.ts'
 import type { ingressLimits } from './limits.ts'
 import { countAnswer } from './metrics.ts'
@@ -117,7 +117,7 @@ function ask(request: IncomingMessage, socket: Duplex, head: Buffer): Asking {
 }
 
 /** What a target answers to a request for a web socket: that it has begun, or an ordinary answer. */
-class Handshake implements AnswerTaker {
+class Handshake implements ResponseHandler {
   readonly isHead = false
   readonly isUpgrade = true
   /** Settles with the handshake; rejects when the target answers nothing of use. */
@@ -147,11 +147,11 @@ class Handshake implements AnswerTaker {
     stream.on('data', this.#take).once('end', this.#gone).once('close', this.#gone)
   }
 
-  goOn(): void {
+  onContinue(): void {
     /* a request for a web socket has no body */
   }
 
-  begin(head: AnswerHead): void {
+  onHeaders(head: AnswerHead): void {
     clearTimeout(this.#late)
     this.#hasBegun = true
     if (head.status !== 101) return writeHead(this.#asking.answer, head.status, head.reason, head.headers)
@@ -163,14 +163,14 @@ class Handshake implements AnswerTaker {
     socket.write(`${text}\r\n`, 'latin1')
   }
 
-  piece(bytes: Buffer): boolean {
+  onData(bytes: Buffer): boolean {
     const { answer } = this.#asking
     if (answer.write(bytes)) return true
     if (answer.listenerCount('drain') === 0) answer.once('drain', () => this.#flow.resume())
     return false
   }
 
-  end(): void {
+  onEnd(): void {
     this.#asking.answer.end()
     this.#stop()
     this.#stream.destroy()
