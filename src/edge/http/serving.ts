@@ -53,8 +53,8 @@ export function createServing(options: ServingOptions): Serving {
   const { pools, tenants, functions } = options
   const known = new WeakMap<Route, { target: Target; pool: Pool }>()
 
-  /** The way to a route's target, which is looked up once. */
-  function wayTo(route: Route, target: Target): Pool {
+  /** The connections to a route's target, which are looked up once. */
+  function poolFor(route: Route, target: Target): Pool {
     const way = known.get(route)
     if (way && !way.pool.isDropped) return way.pool
     const pool = pools.of(target)
@@ -69,16 +69,16 @@ export function createServing(options: ServingOptions): Serving {
     const admitted = admit(given)
     if ('page' in admitted) {
       const { page, unknownHost = null } = admitted
-      if (unknownHost === null || !options.catchUp || isLast) return turn(request, answer, page, over)
-      return stillThere(answer, options.catchUp(unknownHost), () => guarded(request, answer, given, over, true), over)
+      if (unknownHost === null || !options.catchUp || isLast) return sendPage(request, answer, page, over)
+      return unlessClosed(answer, options.catchUp(unknownHost), () => guarded(request, answer, given, over, true), over)
     }
     const { route, target, read } = admitted
     const { organizationId } = route
     if (read.isLast) lastOn(answer)
-    if (!tenants.enter(organizationId)) return turn(request, answer, pages.crowded, over)
+    if (!tenants.enter(organizationId)) return sendPage(request, answer, pages.crowded, over)
     const { functionId } = route
     if (functionId !== null) functions?.use.begin(functionId)
-    const pool = wayTo(route, target)
+    const pool = poolFor(route, target)
     const ends: ExchangeEnds = {
       refuse: (exchange, refusal) => answerPage(exchange.request, exchange.answer, pageFor(refusal)),
       over(exchange) {
@@ -99,7 +99,7 @@ export function createServing(options: ServingOptions): Serving {
       if (!(error instanceof BadRequest)) log.error({ err: error }, 'a request could not be served')
       if (!given.isHttp2) given.peer.isRefused = true
       lastOn(answer)
-      turn(request, answer, error instanceof BadRequest ? badRequestPage(error) : pages.late, over)
+      sendPage(request, answer, error instanceof BadRequest ? badRequestPage(error) : pages.late, over)
     }
   }
 
@@ -109,8 +109,8 @@ export function createServing(options: ServingOptions): Serving {
       const asked = answerAuthority(options.answerChallenge, given)
       if (!asked) return guarded(request, answer, given, over)
       const then = (page: Page | null): void =>
-        page ? turn(request, answer, page, over) : guarded(request, answer, given, over)
-      stillThere(answer, asked, then, over)
+        page ? sendPage(request, answer, page, over) : guarded(request, answer, given, over)
+      unlessClosed(answer, asked, then, over)
     },
   }
 }
@@ -141,7 +141,12 @@ function admitBy(
 }
 
 /** Goes on with what came, unless the client has left by then. */
-function stillThere<Came>(answer: Outgoing, coming: Promise<Came>, then: (came: Came) => void, over: () => void): void {
+function unlessClosed<Came>(
+  answer: Outgoing,
+  coming: Promise<Came>,
+  then: (came: Came) => void,
+  over: () => void,
+): void {
   let isClosed = false
   answer.once('close', () => {
     isClosed = true
@@ -155,7 +160,7 @@ function lastOn(answer: Outgoing): void {
 }
 
 /** Answers with a page. */
-function turn(request: Incoming, answer: Outgoing, page: Page, over: () => void): void {
+function sendPage(request: Incoming, answer: Outgoing, page: Page, over: () => void): void {
   refused.inc({ reason: String(page.status) })
   answer.once('close', over)
   answerPage(request, answer, page)

@@ -58,7 +58,7 @@ export function createUpgrades({ serving, reach, tenants, turns, limits, functio
     const { socket } = asking
     const key = targetKey(target)
     const { organizationId } = route
-    if (!tenants.enterSocket(organizationId, key)) return asking.turn(pages.crowded)
+    if (!tenants.enterSocket(organizationId, key)) return asking.sendPage(pages.crowded)
     socket.once('close', () => tenants.leaveSocket(organizationId, key))
     keep(route, socket)
     const { functionId } = route
@@ -79,11 +79,11 @@ export function createUpgrades({ serving, reach, tenants, turns, limits, functio
       const asking = ask(request, socket, head)
       try {
         const admitted = serving.admit(given)
-        if ('page' in admitted) return asking.turn(admitted.page)
-        lead(asking, admitted).catch((error: unknown) => asking.turn(pageFor(refusalFrom(error))))
+        if ('page' in admitted) return asking.sendPage(admitted.page)
+        lead(asking, admitted).catch((error: unknown) => asking.sendPage(pageFor(refusalFrom(error))))
       } catch (error) {
         if (!(error instanceof BadRequest)) throw error
-        asking.turn(badRequestPage(error))
+        asking.sendPage(badRequestPage(error))
       }
     },
     cutRoute({ id }) {
@@ -101,7 +101,7 @@ type Asking = {
   /** What came behind the request. */
   head: Buffer
   answer: ServerResponse
-  turn(page: Page): void
+  sendPage(page: Page): void
 }
 
 function ask(request: IncomingMessage, socket: Duplex, head: Buffer): Asking {
@@ -113,7 +113,7 @@ function ask(request: IncomingMessage, socket: Duplex, head: Buffer): Asking {
     answer.detachSocket(socket as never)
     socket.end(() => socket.destroy())
   })
-  return { socket, head, answer, turn: (page) => answerPage(request, answer, page) }
+  return { socket, head, answer, sendPage: (page) => answerPage(request, answer, page) }
 }
 
 /** What a target answers to a request for a web socket: that it has begun, or an ordinary answer. */
