@@ -9,7 +9,7 @@ import { environmentEnding } from './agents/environments.ts'
 import { briefingOf } from './agents/groups/briefings.ts'
 import { followRunTask } from './agents/groups/conversation.ts'
 import { messageOfExchange } from './agents/peers/messages.ts'
-import { tellOfExchange } from './agents/peers/told.ts'
+import { followExchangeTask } from './agents/peers/following.ts'
 import { lockSchedulesOf, setScheduleOf } from './agents/schedules/of-deployments.ts'
 import { endWorkOf, sessionDeleting } from './agents/sessions/deletion.ts'
 import { streamedEvents } from './agents/sessions/log.ts'
@@ -17,7 +17,7 @@ import { sessionMoved, sessionStillWaits } from './agents/sessions/states.ts'
 import { refuseAgentAtWork } from './agents/sessions/work.ts'
 import { serveTasks } from './agents/tasks/kinds.ts'
 import { failTasksOf, followSessionMove, followSessionWait } from './agents/tasks/moves.ts'
-import { tellOfEventsInStream } from './agents/tasks/streams.ts'
+import { streamEvents } from './agents/tasks/streams.ts'
 import { failSessionsOf } from './agents/turns/breaking-off.ts'
 import { linkRemoving } from './infra/code-host/connections.ts'
 import { noteVmOfDatabase } from './infra/databases/jobs.ts'
@@ -37,12 +37,12 @@ agentDeleting.on(endWorkOf)
 
 sessionMoved.on(followSessionMove)
 sessionStillWaits.on(followSessionWait)
-streamedEvents.on(tellOfEventsInStream)
+streamedEvents.on(streamEvents)
 sessionDeleting.on(failTasksOf)
 
 serveTasks({
   group_run: { message: briefingOf, moved: followRunTask },
-  peer_exchange: { message: messageOfExchange, moved: tellOfExchange },
+  peer_exchange: { message: messageOfExchange, moved: followExchangeTask },
 })
 
 deploymentLocking.on(lockSchedulesOf)

@@ -12,7 +12,7 @@ const takePart: readonly (readonly [moment: string, ...listeners: string[]])[] =
   ['agentDeleting', 'endWorkOf'],
   ['sessionMoved', 'followSessionMove'],
   ['sessionStillWaits', 'followSessionWait'],
-  ['streamedEvents', 'tellOfEventsInStream'],
+  ['streamedEvents', 'streamEvents'],
   ['sessionDeleting', 'failTasksOf'],
   ['deploymentLocking', 'lockSchedulesOf'],
   ['deploymentScheduled', 'setScheduleOf'],

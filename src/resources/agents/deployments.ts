@@ -29,7 +29,7 @@ import {
   type DeploymentStatus,
 } from './deployments/rows.ts'
 import { deploymentTopic, runRefused, startDeployment } from './deployments/starting.ts'
-import { pausedByOwner, pauseIfActive, tellOfDeployment, unpauseIfPaused } from './deployments/states.ts'
+import { pausedByOwner, pauseIfActive, notifyOfDeployment, unpauseIfPaused } from './deployments/states.ts'
 import { readEitherKickoff } from './kickoffs.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import type { StartEnvironment } from './starts.ts'
@@ -95,7 +95,7 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
       advice: 'Delete those that nobody needs.',
     })
     const id = newUuid()
-    await tellOfDeployment(tx, { id, organizationId: scope.organizationId }, 'deployment.created')
+    await notifyOfDeployment(tx, { id, organizationId: scope.organizationId }, 'deployment.created')
     const deployment = await getOne<Deployment>(
       tx,
       sql`
@@ -181,10 +181,11 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
       where id = ${before.id} returning *`,
     )
     if (schedule !== undefined) await deploymentScheduled.run(tx, before, schedule)
-    if (Object.keys(fields).some((name) => name !== 'status')) await tellOfDeployment(tx, before, 'deployment.updated')
+    if (Object.keys(fields).some((name) => name !== 'status'))
+      await notifyOfDeployment(tx, before, 'deployment.updated')
     if (fields.status === 'paused') return (await pauseIfActive(tx, before.id, pausedByOwner)) ?? changed
     const unpaused = fields.status === 'active' ? await unpauseIfPaused(tx, before.id) : undefined
-    if (unpaused) await tellOfDeployment(tx, unpaused, 'deployment.unpaused')
+    if (unpaused) await notifyOfDeployment(tx, unpaused, 'deployment.unpaused')
     return unpaused ?? changed
   })
 }
@@ -206,7 +207,7 @@ export async function archiveDeployment(call: Call, publicId: string): Promise<D
     const before = await readDeployment(tx, scope, publicId, sql`for no key update`)
     if (before.archivedAt) return before
     await unpauseIfPaused(tx, before.id)
-    await tellOfDeployment(tx, before, 'deployment.archived')
+    await notifyOfDeployment(tx, before, 'deployment.archived')
     return getOne<Deployment>(
       tx,
       sql`update deployments set archived_at = now(), updated_at = now() where id = ${before.id} returning *`,
@@ -222,7 +223,7 @@ export async function deleteDeployment(call: Call, publicId: string): Promise<vo
     await deploymentLocking.run(tx, id)
     await readDeployment(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from deployments where id = ${id}`)
-    await tellOfDeployment(tx, { id, organizationId }, 'deployment.deleted')
+    await notifyOfDeployment(tx, { id, organizationId }, 'deployment.deleted')
     publish(tx, deploymentTopic, id) // subscribers learn that it is deleted
   })
 }

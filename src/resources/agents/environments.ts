@@ -19,7 +19,7 @@ import {
   readEnvironment,
   type Environment,
 } from './environments/rows.ts'
-import { addEnvironmentEvent, inFlightTopic, moveEnvironment, tellOfEnvironment } from './environments/states.ts'
+import { addEnvironmentEvent, inFlightTopic, moveEnvironment, notifyOfEnvironment } from './environments/states.ts'
 import { applyNetworking, releaseVm } from './environments/vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from '#src/platform/shapes/fields.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
@@ -126,7 +126,7 @@ export async function updateEnvironment(call: Call, publicId: string, fields: En
       const description = fields.description === undefined ? before.description : readDescription(fields.description)
       const metadata = mergeMetadata(before.metadata, fields.metadata)
       if (config.type !== 'self_hosted') await applyNetworking(call, tx, before.vmId, config.networking)
-      await tellOfEnvironment(tx, before, 'environment.updated')
+      await notifyOfEnvironment(tx, before, 'environment.updated')
       return getOne<Environment>(
         tx,
         sql`
@@ -177,7 +177,7 @@ async function remove(services: Background, tx: Tx, environment: Environment): P
   await releaseVm(services, tx, environment)
   await environmentEnding.run(tx, environment.id)
   await change(tx, sql`delete from environments where id = ${environment.id}`)
-  await tellOfEnvironment(tx, environment, 'environment.deleted')
+  await notifyOfEnvironment(tx, environment, 'environment.deleted')
   publish(tx, 'environment', environment.id) // subscribers find it deleted
   publish(tx, inFlightTopic, environment.organizationId)
 }
@@ -202,7 +202,7 @@ async function insertEnvironment(
     values (${newUuid()}, ${organizationId}, ${userId}, ${given.name}, ${given.description}, ${JSON.stringify(given.config)}, ${JSON.stringify(given.metadata)}, 'ready', ${given.ephemeral}, 1) returning *`,
   )
   await addEnvironmentEvent(tx, environment)
-  await tellOfEnvironment(tx, environment, 'environment.created')
+  await notifyOfEnvironment(tx, environment, 'environment.created')
   return environment
 }
 

@@ -27,7 +27,7 @@ import { checkHasVm, readResourceOrders } from './sessions/resources/orders.ts'
 import { leaveMcpSessions } from './mcp-tools/kept-sessions.ts'
 import { forgetTokens } from './sessions/resources/rows.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './sessions/outcomes/rows.ts'
-import { tellOfSession } from './sessions/happenings.ts'
+import { notifyOfSession } from './sessions/webhook-events.ts'
 import { appendEvents, takeEvents } from './sessions/log.ts'
 import { beginSession } from './sessions/beginning.ts'
 import {
@@ -237,7 +237,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
     await forgetSessionSecrets(tx, session.id)
     await forgetTokens(tx, session.id)
     await leaveMcpSessions(tx, session.id)
-    await tellOfSession(tx, session, 'session.archived')
+    await notifyOfSession(tx, session, 'session.archived')
     return (
       moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)
     )

@@ -10,7 +10,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { archiveCredentialsOf } from './vaults/credentials/rows.ts'
 import { mergeMetadata, readMetadata, readName } from '#src/platform/shapes/fields.ts'
-import { addVaultEvent, tellOfVault } from './vaults/events.ts'
+import { addVaultEvent, notifyOfVault } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, vaultRows, type Vault } from './vaults/rows.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
@@ -110,7 +110,7 @@ export async function deleteVault(call: Call, publicId: string): Promise<void> {
   await transaction(call.db, async (tx) => {
     const { id, organizationId } = await readVault(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from vaults where id = ${id}`)
-    await tellOfVault(tx, organizationId, 'vault.deleted', id)
+    await notifyOfVault(tx, organizationId, 'vault.deleted', id)
     publish(tx, 'vault', id) // subscribers learn that it is deleted
   })
 }

@@ -25,12 +25,12 @@ export async function pauseIfActive(tx: Tx, id: string, reason: PausedReason): P
     'paused',
     sql`paused_reason = ${JSON.stringify(reason)}::jsonb, updated_at = now()`,
   )
-  if (paused) await tellOfDeployment(tx, paused, 'deployment.paused')
+  if (paused) await notifyOfDeployment(tx, paused, 'deployment.paused')
   return paused
 }
 
 /** Tells webhook endpoints what happened to a deployment. */
-export async function tellOfDeployment(
+export async function notifyOfDeployment(
   tx: Tx,
   { id, organizationId }: Pick<Deployment, 'id' | 'organizationId'>,
   type: Extract<WebhookEventType, `deployment.${string}`>,

@@ -56,13 +56,13 @@ export async function moveEnvironment(
   )
   if (!moved) return undefined
   await addEnvironmentEvent(tx, moved)
-  if (to === 'archived') await tellOfEnvironment(tx, moved, 'environment.archived')
+  if (to === 'archived') await notifyOfEnvironment(tx, moved, 'environment.archived')
   if (to !== 'provisioning') publish(tx, inFlightTopic, moved.organizationId)
   return moved
 }
 
 /** Tells webhook endpoints what happened to an environment; those of a single run belong to it. */
-export async function tellOfEnvironment(
+export async function notifyOfEnvironment(
   tx: Tx,
   { id, organizationId, ephemeral }: Pick<Environment, 'id' | 'organizationId' | 'ephemeral'>,
   type: `environment.${'created' | 'updated' | 'archived' | 'deleted'}`,

@@ -20,7 +20,7 @@ import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 import { listThoseToAsk } from './listing.ts'
 import { resultOf } from './results.ts'
 import { findExchangeRow, insertExchange, isOpen, type PeerError } from './rows.ts'
-import { usedByVm } from './told.ts'
+import { usedByVm } from './following.ts'
 import { startOf } from '#src/platform/texts.ts'
 
 /** A call of `ask_peer`: the use's id, whom it names, and the message of a user that the turn is about. */

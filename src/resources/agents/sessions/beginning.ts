@@ -9,7 +9,7 @@ import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { checkNamedFiles } from '#src/resources/agents/files/contents.ts'
 import { insertResources } from '#src/resources/agents/sessions/resources/orders.ts'
 import { refuseWiderReach } from '#src/resources/infra/vms/reach.ts'
-import { tellOfNewSessions } from './happenings.ts'
+import { notifyOfNewSessions } from './webhook-events.ts'
 import { stepJob } from './jobs.ts'
 import { openLogs, type NewEvent, type Opening } from './log.ts'
 import type { SessionAgent, SessionPlan, StartServices } from './plans.ts'
@@ -77,7 +77,7 @@ export async function beginSessions(
   for (const { id } of rows) await insertResources({ sealer }, tx, { sessionId: id, organizationId, userId }, resources)
   const logs = await openLogs(tx, openings)
   const sessions = rows.map((session, at) => afterAppending(session, logs[at] ?? []))
-  await tellOfNewSessions(
+  await notifyOfNewSessions(
     tx,
     organizationId,
     sessions.map(({ id }, at) => ({ id, events: logs[at] ?? [] })),

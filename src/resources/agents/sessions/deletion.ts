@@ -8,7 +8,7 @@ import type { Call, Services } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { discardEnvironment } from '#src/resources/agents/environments.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
-import { tellOfSession } from './happenings.ts'
+import { notifyOfSession } from './webhook-events.ts'
 import { stepJob } from './jobs.ts'
 import { appendEvents, sessionTopic } from './log.ts'
 import { readSessionToChange } from './plans.ts'
@@ -48,7 +48,7 @@ export async function removeSession(
     tx,
     sql`delete from sessions where id = ${id} returning id, organization_id`,
   )
-  if (deleted) await tellOfSession(tx, deleted, 'session.deleted')
+  if (deleted) await notifyOfSession(tx, deleted, 'session.deleted')
   if (environmentId) await discardEnvironment(services, tx, environmentId)
   publish(tx, sessionTopic, id)
 }

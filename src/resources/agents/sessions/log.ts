@@ -12,7 +12,7 @@ import { publish, saidBytesMax } from '#src/platform/pubsub.ts'
 import { readTimestamp } from '#src/platform/postgres/statements.ts'
 import { definedBy } from '#src/resources/agents/sessions/outcomes/rows.ts'
 import { streamedTypes } from './event-types.ts'
-import { tellOfEvents } from './happenings.ts'
+import { notifyOfEvents } from './webhook-events.ts'
 import { eventColumns, streamingTask, type SessionEvent } from './rows.ts'
 
 /**
@@ -46,7 +46,7 @@ const saidBesidesDataBytes = 250
  */
 export async function appendEvents(tx: Tx, sessionId: string, events: readonly NewEvent[]): Promise<SessionEvent[]> {
   const { stored, taskId } = await appendWhere(tx, sessionId, events, sql`true`)
-  await tellOfEvents(tx, sessionId, stored)
+  await notifyOfEvents(tx, sessionId, stored)
   if (taskId !== null) await streamedEvents.run(tx, taskId, stored)
   return stored
 }

@@ -16,7 +16,7 @@ import {
   type TaskError,
   type TaskStatus,
 } from './rows.ts'
-import { tellOfMoveInStream } from './streams.ts'
+import { streamMove } from './streams.ts'
 
 /** A move of a task. `error` goes with failed. */
 type TaskMove = { to: TaskStatus; error?: TaskError }
@@ -70,7 +70,7 @@ export async function moveTask(
       answer = ${to === 'completed' ? saidSince(sessionId) : sql`null`}`,
   )
   if (!moved) return undefined
-  await tellOfMoveInStream(tx, moved)
+  await streamMove(tx, moved)
   await kindOf(moved).moved(tx, moved)
   return moved
 }

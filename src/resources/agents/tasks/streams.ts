@@ -15,7 +15,7 @@ import { chunkTopic, isOpen, type Task } from './rows.ts'
 export type TaskStream = Row<'task_streams', { step: StreamState['step'] }>
 
 /** Tells of events that were appended to the log of a session which works on this task, in the same transaction. */
-export async function tellOfEventsInStream(tx: Tx, taskId: string, events: readonly SessionEvent[]): Promise<void> {
+export async function streamEvents(tx: Tx, taskId: string, events: readonly SessionEvent[]): Promise<void> {
   const stream = await holdStream(tx, taskId)
   if (stream?.endedAt) return
   const { state, chunks } = chunksOfEvents(stream ?? silent, events, await findDenied(tx, events))
@@ -23,7 +23,7 @@ export async function tellOfEventsInStream(tx: Tx, taskId: string, events: reado
 }
 
 /** Tells of the status that a task came to, in the same transaction; only a group's run has a stream. */
-export async function tellOfMoveInStream(tx: Tx, task: Task): Promise<void> {
+export async function streamMove(tx: Tx, task: Task): Promise<void> {
   if (task.kind !== 'group_run') return
   const stream = await holdStream(tx, task.id)
   if (stream?.endedAt) return

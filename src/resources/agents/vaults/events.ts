@@ -51,7 +51,7 @@ export async function addVaultEvent(
     sql`delete from vault_events where vault_id = ${vaultId} and position <= (select event_position from vaults where id = ${vaultId}) - ${limits.vaultEventsKept}`,
   )
   publish(tx, 'vault', vaultId)
-  if (vault && isTold(type)) await tellOfVault(tx, vault.organizationId, type, vaultId, credentialId)
+  if (vault && isTold(type)) await notifyOfVault(tx, vault.organizationId, type, vaultId, credentialId)
 }
 
 function isTold(type: VaultEventType): type is Extract<VaultEventType, WebhookEventType> {
@@ -59,7 +59,7 @@ function isTold(type: VaultEventType): type is Extract<VaultEventType, WebhookEv
 }
 
 /** Tells webhook endpoints what happened to a vault, or to a credential in it. */
-export async function tellOfVault(
+export async function notifyOfVault(
   tx: Tx,
   organizationId: string,
   type: Extract<WebhookEventType, `vault${string}`>,

@@ -169,13 +169,13 @@ async function end(
     else await transition(tx, certificateStates, id, to, ending)
     publish(tx, certificatesTopic, id)
     await tell(tx, domainId)
-    await tellOfExpiry(tx, held)
+    await notifyOfExpiry(tx, held)
     return true
   })
 }
 
 /** Tells webhook endpoints once of a certificate that ends soon: an attempt to renew it has ended, and it is still the same. */
-async function tellOfExpiry(tx: Tx, { id, organizationId, domainId }: Certificate): Promise<void> {
+async function notifyOfExpiry(tx: Tx, { id, organizationId, domainId }: Certificate): Promise<void> {
   const soon = fromNow(certificateLimits.expiringDays * 86_400_000)
   const told = await change(
     tx,

@@ -18,7 +18,7 @@ import type { Database } from './rows.ts'
 import { changeSettings } from './settings.ts'
 import { readSize, readSleep, type DatabaseSize } from './sizes.ts'
 import { sealNewLogins } from './setup.ts'
-import { addDatabaseEvent, tellOfDatabase } from './states.ts'
+import { addDatabaseEvent, notifyOfDatabase } from './states.ts'
 import type { makeToken } from './tokens.ts'
 
 /** The input to create a database; absent and null mean the default. Units are in the names. */
@@ -76,7 +76,7 @@ export async function insertDatabase(
     returning *`,
   )
   await addDatabaseEvent(tx, database)
-  await tellOfDatabase(tx, database)
+  await notifyOfDatabase(tx, database)
   const vm = await insertVmOf(services, tx, database)
   const made = { ...database, vmId: vm.id }
   await enqueueReconcile(services.jobs, tx, made)

@@ -62,7 +62,7 @@ export async function moveDatabase(
     const database = await transition<Database, DatabaseStatus>(tx, databaseStates, id, to, assignments, from)
     if (!database) return undefined
     await addDatabaseEvent(tx, database)
-    await tellOfDatabase(tx, database)
+    await notifyOfDatabase(tx, database)
     if (atWork.includes(to) && !withoutJob) await enqueueReconcile(services.jobs, tx, database)
     return database
   })
@@ -76,7 +76,7 @@ const told: ToldStatuses<DatabaseStatus> = {
 }
 
 /** Tells webhook endpoints of the status that a database has come to. */
-export async function tellOfDatabase(
+export async function notifyOfDatabase(
   tx: Tx,
   database: Pick<Database, 'id' | 'organizationId' | 'status'>,
 ): Promise<void> {

@@ -24,7 +24,7 @@ import {
 } from './repositories/rows.ts'
 import { keepHook, removeRepository } from './repositories/removal.ts'
 import { functionRows, lockFunction, type ShownFunction, type StoredFunction } from './rows.ts'
-import { tellOfFunction } from './states.ts'
+import { addFunctionNote } from './states.ts'
 
 /** The input to link a repository; `branch` is its default one when absent. */
 export type RepositoryOrder = { repository: string; branch?: string | null; spec?: object | null }
@@ -66,7 +66,7 @@ export async function linkRepository(call: Call, publicId: string, order: Reposi
     const one = await lockFunction(tx, scope, publicId)
     await removeRepository(call, tx, one.id)
     await insertRepository(call, tx, { id, one, scope, account, found, branch, spec: order.spec ?? {}, secret })
-    return tellOfFunction(tx, one.id, `Pushes to ${branch} of ${found.fullName} are deployed from now on.`)
+    return addFunctionNote(tx, one.id, `Pushes to ${branch} of ${found.fullName} are deployed from now on.`)
   })
   const url = webhookUrl(call.config, { id })
   const reason = await makeHook(call, account, { id, fullName: found.fullName }, { url, secret })
@@ -84,7 +84,7 @@ export async function unlinkRepository(call: Call, publicId: string): Promise<St
   return transaction(call.db, async (tx) => {
     const one = await lockFunction(tx, scope, publicId)
     const removed = await removeRepository(call, tx, one.id)
-    return removed ? tellOfFunction(tx, one.id, `Pushes to ${removed.fullName} are no longer deployed.`) : one
+    return removed ? addFunctionNote(tx, one.id, `Pushes to ${removed.fullName} are no longer deployed.`) : one
   })
 }
 

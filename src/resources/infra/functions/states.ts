@@ -65,7 +65,7 @@ export async function changeFunction(
 }
 
 /** Adds an event to a locked function that says something about it; its status and the reason of that stay. */
-export async function tellOfFunction(tx: Tx, id: string, sentence: string): Promise<StoredFunction> {
+export async function addFunctionNote(tx: Tx, id: string, sentence: string): Promise<StoredFunction> {
   const told = await findOne<StoredFunction>(
     tx,
     sql`update functions set event_position = event_position + 1, updated_at = now() where id = ${id} returning *`,

@@ -21,7 +21,7 @@ import { readNetworkPolicy } from './network-policies.ts'
 import { isWithin, ownVm, reachesFurther } from './reach.ts'
 import type { NetworkPolicy, Vm } from './rows.ts'
 import { neverIdle, readIdle, type GivenIdle } from './sleep.ts'
-import { addEvent, tellOfVm } from './states.ts'
+import { addEvent, notifyOfVm } from './states.ts'
 import { setSystemVariables, writeVariables } from './variables.ts'
 
 /** The input to create a VM; absent and null mean the default. Units are in the names. */
@@ -119,7 +119,7 @@ export async function insertVm(
   await writeVariables(call, tx, id, 'provision', env, 'secret')
   if (link) await setSystemVariables(call, tx, id, linkVariables(link))
   await addEvent(tx, vm)
-  await tellOfVm(tx, vm)
+  await notifyOfVm(tx, vm)
   await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
   return vm
 }

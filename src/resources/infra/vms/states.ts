@@ -87,7 +87,7 @@ export async function moveVm(
     else await closeUsage(tx, id, move.usageEnd ?? usageEnds[to] ?? 'request')
     if (to === 'deleting') await vmDeleting.run(tx, id)
     await addEvent(tx, vm)
-    await tellOfVm(tx, vm)
+    await notifyOfVm(tx, vm)
     return vm
   })
 }
@@ -102,7 +102,7 @@ const told: ToldStatuses<VmStatus> = {
 }
 
 /** Tells webhook endpoints of the status that a VM has come to. Those of databases and functions are nobody's business. */
-export async function tellOfVm(tx: Tx, vm: Pick<Vm, 'id' | 'organizationId' | 'status' | 'purpose'>): Promise<void> {
+export async function notifyOfVm(tx: Tx, vm: Pick<Vm, 'id' | 'organizationId' | 'status' | 'purpose'>): Promise<void> {
   if (vm.purpose === null) await emitStatus(tx, told, 'vm', vm)
 }
 

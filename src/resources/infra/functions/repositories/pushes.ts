@@ -14,7 +14,7 @@ import { findMember } from '#src/resources/identity/memberships.ts'
 import { spendSubmission, submitBuild } from '#src/resources/infra/builds.ts'
 import { findOwnLink } from '#src/resources/infra/code-host/rows.ts'
 import { lockFunctionRow, type StoredFunction } from '#src/resources/infra/functions/rows.ts'
-import { tellOfFunction } from '#src/resources/infra/functions/states.ts'
+import { addFunctionNote } from '#src/resources/infra/functions/states.ts'
 import { specOfFunction } from '../repositories.ts'
 import { readPushPayload, type PushPayload } from './payloads.ts'
 import { cancelWaiting } from './removal.ts'
@@ -129,7 +129,7 @@ async function inOrder(
   const buildId = await buildPush(services, tx, one, repository, given)
   await recordPush(tx, repository, given, known, { buildId })
   const build = encodeId('build', buildId)
-  await tellOfFunction(tx, one.id, `Commit ${given.commitSha.slice(0, 12)} was pushed; ${build} builds it.`)
+  await addFunctionNote(tx, one.id, `Commit ${given.commitSha.slice(0, 12)} was pushed; ${build} builds it.`)
   return { message: `The push is built by ${build}, and then deployed.`, buildId }
 }
 
@@ -218,5 +218,5 @@ async function noteRefusal(tx: Tx, { id, functionId }: LinkedRepository, given: 
   const known = await findPush(tx, id, given)
   if (known?.buildId) return
   await recordPush(tx, repository, given, known, { reason: message.slice(0, pushLimits.reasonLength) })
-  await tellOfFunction(tx, one.id, `Commit ${given.commitSha.slice(0, 12)} was pushed, and is not built. ${message}`)
+  await addFunctionNote(tx, one.id, `Commit ${given.commitSha.slice(0, 12)} was pushed, and is not built. ${message}`)
 }

@@ -19,7 +19,7 @@ export const usedByVm: PeerError = {
 }
 
 /** Moves the exchange of a task. */
-export async function tellOfExchange(tx: Tx, task: Task): Promise<void> {
+export async function followExchangeTask(tx: Tx, task: Task): Promise<void> {
   if (task.status === 'completed' && (await isUsedByVm(tx, task.sessionId))) return end(tx, task, 'failed', usedByVm)
   if (task.status === 'failed' && task.startedAt === null) return end(tx, task, 'rejected', task.error)
   return end(tx, task, statesOf[task.status], task.error)

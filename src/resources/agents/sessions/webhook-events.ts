@@ -21,7 +21,7 @@ const toldReasons: Readonly<Record<string, WebhookEventType>> = {
 }
 
 /** Tells of what was appended to a session's log, in the same transaction; most events are told to nobody. */
-export async function tellOfEvents(
+export async function notifyOfEvents(
   tx: Tx,
   sessionId: string,
   events: readonly Pick<SessionEvent, 'type' | 'data'>[],
@@ -31,7 +31,7 @@ export async function tellOfEvents(
 }
 
 /** Tells of sessions of an organization that were just made, and of the first events of each. */
-export async function tellOfNewSessions(
+export async function notifyOfNewSessions(
   tx: Tx,
   organizationId: string,
   sessions: readonly { id: string; events: readonly Pick<SessionEvent, 'type' | 'data'>[] }[],
@@ -44,7 +44,7 @@ export async function tellOfNewSessions(
 }
 
 /** Tells what happened to a whole session. */
-export async function tellOfSession(
+export async function notifyOfSession(
   tx: Tx,
   { id, organizationId }: Pick<Session, 'id' | 'organizationId'>,
   type: `session.${'archived' | 'deleted'}`,
