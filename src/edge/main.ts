@@ -62,7 +62,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const stop = async (signal: string): Promise<void> => {
     if (stopping) return
     stopping = true
-    log.info({ signal }, 'the edge process stops: clients that rest are told to leave, others finish')
+    log.info({ signal }, 'the edge process stops: idle clients are told to leave, others finish')
     setTimeout(() => {
       log.warn('some clients did not finish in time and were cut')
       process.exit(1)

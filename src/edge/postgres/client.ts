@@ -4,7 +4,7 @@ import { limits } from '#src/platform/limits.ts'
 import { acquireBackend } from './acquire.ts'
 import type { Backend } from './backend.ts'
 import type { Cancels } from './cancels.ts'
-import type { Borrower } from './borrower.ts'
+import type { Lessee } from './lessee.ts'
 import { destroyAfter, inTime } from './in-time.ts'
 import { isOwners, type LoggedIn } from './logins/logged-in.ts'
 import { errorMessage, parameterStatus, welcome } from './protocol/messages.ts'
@@ -14,12 +14,12 @@ import { PostgresRefusal, refusalOf } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
 import { findState } from './sessions/session-state.ts'
 import { leaves } from './sessions/statements.ts'
-import { followAnswers, followRequests, isAsked, newTalk, noteSettings, rests } from './sessions/talk.ts'
+import { followAnswers, followRequests, isAsked, isIdle, newTalk, noteSettings } from './sessions/talk.ts'
 import { followToSync, noteFound, restoreUnnamed } from './sessions/unnamed-statement.ts'
 import { limitWork, type WorkLimit } from './work-limit.ts'
 
 /** A client. */
-export class Client implements Borrower {
+export class Client implements Lessee {
   readonly admission
   readonly #loggedIn: LoggedIn
   readonly #stream: Duplex
@@ -32,10 +32,10 @@ export class Client implements Borrower {
   /** It has a backend; it has none; one of the two is changing; it has left. */
   #phase: 'attached' | 'detached' | 'changing' | 'gone' = 'changing'
   #backend: Backend | null = null
-  /** What it has said while it had no backend, and whether that is to be cancelled. */
+  /** The bytes buffered while it is detached, and whether what they ask is to be cancelled. */
   #held: Buffer[]
   #cancelled = false
-  #restingSinceMs = performance.now()
+  #idleSinceMs = performance.now()
   /** Something of its session was found in its backend. Until it says more, looking again is of no use. */
   #holds = false
   /** Follows what is dropped up to the next Sync, behind an error of our own. */
@@ -56,7 +56,7 @@ export class Client implements Borrower {
     })
   }
 
-  /** Gets it to work. @throws PostgresRefusal; ServerRefused, which the client is still to be told */
+  /** Greets it, and attaches its first backend. @throws PostgresRefusal; ServerRefused, which the client is still to be told */
   async start(): Promise<void> {
     const stream = this.#stream.on('close', () => this.#leave()).on('end', () => this.#leave())
     try {
@@ -78,20 +78,20 @@ export class Client implements Borrower {
     return this.#backend?.generation ?? null
   }
 
-  rests(): boolean {
+  isIdle(): boolean {
     return this.#phase === 'detached' || (this.#phase === 'attached' && this.#isDone())
   }
 
-  restingSinceMs(): number | null {
+  idleSinceMs(): number | null {
     const { unsure, leaves: left } = this.#talk
     if (this.#phase !== 'attached' || this.#holds || unsure || left !== leaves.nothing || !this.#isDone()) return null
     if (this.#stalled !== undefined || !this.#answers.atBoundary()) return null // a notification is on its way
-    return this.#backend?.used ? this.#restingSinceMs : 0
+    return this.#backend?.used ? this.#idleSinceMs : 0
   }
 
-  async letGo(patienceMs: number): Promise<Backend | 'late' | null> {
+  async release(patienceMs: number): Promise<Backend | 'late' | null> {
     const backend = this.#backend
-    if (this.restingSinceMs() === null || !backend) return null
+    if (this.idleSinceMs() === null || !backend) return null
     if (!backend.used) return this.#giveBack()
     this.#phase = 'changing'
     const looking = this.#look(backend)
@@ -110,7 +110,7 @@ export class Client implements Borrower {
     for (const aside of found?.asides ?? []) this.#stream.write(aside)
     this.#holds = mayAsk && !noteFound(this.#talk, found)
     if (mayAsk && !this.#holds && this.#held.length === 0) return this.#giveBack()
-    this.#goOn(backend)
+    this.#resume(backend)
     return null
   }
 
@@ -133,7 +133,7 @@ export class Client implements Borrower {
     if (this.#spoke) this.#loggedIn.admission.onActivity()
     this.#spoke = false
     const stalls = this.#stalled !== undefined
-    const late = this.#limit.look(!this.#isDone() || stalls, this.#restingSinceMs, isAsked(this.#talk) || stalls)
+    const late = this.#limit.look(!this.#isDone() || stalls, this.#idleSinceMs, isAsked(this.#talk) || stalls)
     if (!late) return
     if (late.ends) return this.end(late.refusal)
     if (this.#answers.atBoundary()) this.#stream.write(errorMessage(late.refusal, 'WARNING'))
@@ -142,7 +142,7 @@ export class Client implements Borrower {
 
   /** Whether it has all its answers, and is in no transaction and in the middle of no message. */
   #isDone(): boolean {
-    return rests(this.#talk) && this.#requests.atBoundary()
+    return isIdle(this.#talk) && this.#requests.atBoundary()
   }
 
   #hasLeft(): boolean {
@@ -206,11 +206,11 @@ export class Client implements Borrower {
 
   #onReady(): void {
     if (!this.#isDone()) return
-    this.#restingSinceMs = performance.now()
+    this.#idleSinceMs = performance.now()
     const { defaults } = this.#talk
     if (defaults.changed && isOwners(this.admission)) this.#pool.age() // others change nothing with which anybody else begins
     defaults.changed = false
-    this.#pool.rests()
+    this.#pool.becameIdle()
   }
 
   #attach(given: Backend): void {
@@ -219,12 +219,12 @@ export class Client implements Borrower {
     given.atBoundary = () => this.#answers.atBoundary()
     given.ended = () => this.#onBackendEnded()
     given.drained = () => this.#stream.resume()
-    this.#restingSinceMs = performance.now()
-    this.#goOn(given)
+    this.#idleSinceMs = performance.now()
+    this.#resume(given)
   }
 
   /** Lets bytes pass, first those that were held back. */
-  #goOn(given: Backend): void {
+  #resume(given: Backend): void {
     this.#phase = 'attached'
     for (const chunk of this.#held.splice(0)) this.#onRequest(chunk)
     if (this.#cancelled) given.cancel()
@@ -286,7 +286,7 @@ export class Client implements Borrower {
 
   #onBackendEnded(): void {
     if (this.#phase !== 'attached') return
-    if (this.restingSinceMs() === 0) return void this.#giveBack() // nothing of its session was in it
+    if (this.idleSinceMs() === 0) return void this.#giveBack() // nothing of its session was in it
     this.#detach()
     if (this.#talk.fatal) return this.#leave()
     this.end(new PostgresRefusal('crash_shutdown', 'the database ended the connection: connect again'))

@@ -1,12 +1,12 @@
 /**
  * The backends of one database. A client keeps the backend it has for as long as nobody else wants it: it is taken back
- * from whoever has rested longest, when another client waits or some seconds have passed, and only if nothing of the
+ * from whoever has been idle longest, when another client waits or some seconds have passed, and only if nothing of the
  * client's session is in it. Between two clients it is cleared; what cannot be cleared is closed.
  */
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import type { Backend } from './backend.ts'
-import type { Borrower } from './borrower.ts'
+import type { Lessee } from './lessee.ts'
 import { isAmong, type ClientKind, type SomeClients } from './directory.ts'
 import { PostgresRefusal } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
@@ -19,7 +19,7 @@ export type PoolCounts = { clients: number; backends: number; free: number; wait
 /** When a pool does what. */
 export type PoolTimes = {
   restMs: number // those whom nobody waits for give their backend back after so long
-  pressMs: number // who has rested less is in the middle of something: another backend is opened before it is asked
+  pressMs: number // who has been idle for less is in the middle of something: another backend is opened before it is asked
   patienceMs: number // others wait no longer for a backend to say what it holds
   queueMs: number // whoever gets no backend for so long is refused
 }
@@ -43,11 +43,11 @@ export class Pool {
   readonly #ofOrganization: OrganizationClients
   readonly #backends = new Set<Backend>()
   readonly #free: Backend[] = [] // the one that was used last is at the end
-  readonly #clients = new Set<Borrower>()
+  readonly #clients = new Set<Lessee>()
   readonly #queue: Waiting[] = []
   #opening = 0
   #generation = 0
-  /** Backends that are older than this are taken back from their clients as soon as those rest. */
+  /** Backends that are older than this are taken back from their clients as soon as those are idle. */
   #renewedGeneration = 0
   #sweeping = false
 
@@ -64,7 +64,7 @@ export class Pool {
   }
 
   /** Adds a client. @throws PostgresRefusal when there are too many */
-  join(client: Borrower): void {
+  join(client: Lessee): void {
     if (this.#clients.size >= roomOf(client.admission.kind, limits.postgresClientsPerDatabase))
       throw new PostgresRefusal(
         'too_many_connections',
@@ -75,7 +75,7 @@ export class Pool {
   }
 
   /** Takes a client away. */
-  leave(client: Borrower): void {
+  leave(client: Lessee): void {
     if (this.#clients.delete(client)) this.#ofOrganization.leave()
   }
 
@@ -97,8 +97,8 @@ export class Pool {
     })
   }
 
-  /** A client begins to rest: for those who wait. Hot. */
-  rests(): void {
+  /** A client has become idle: for those who wait. Hot. */
+  becameIdle(): void {
     this.#queue[0]?.retry()
   }
 
@@ -111,7 +111,7 @@ export class Pool {
     for (const backend of [...this.#free]) this.#drop(backend)
   }
 
-  /** The same; and those who have one give theirs back when they rest next, unless something of their session is in it. */
+  /** The same; and those who have one give theirs back when they are idle next, unless something of their session is in it. */
   renew(): void {
     this.age()
     this.#renewedGeneration = this.#generation
@@ -124,12 +124,12 @@ export class Pool {
     for (const client of [...this.#clients]) if (isAmong(client.admission, clients)) client.end(refusal)
   }
 
-  /** Ends those who rest, even if their sessions hold something. */
-  endResting(refusal: PostgresRefusal): void {
-    for (const client of [...this.#clients]) if (client.rests()) client.end(refusal)
+  /** Ends those who are idle, even if their sessions hold something. */
+  endIdle(refusal: PostgresRefusal): void {
+    for (const client of [...this.#clients]) if (client.isIdle()) client.end(refusal)
   }
 
-  /** Takes back what has rested long, closes what nobody needs; called every second. */
+  /** Takes back what has been idle for long, closes what nobody needs; called every second. */
   async sweep(): Promise<void> {
     for (const client of this.#clients) client.beat()
     if (this.#sweeping) return
@@ -217,15 +217,15 @@ export class Pool {
     return false
   }
 
-  /** The client that has rested longest, for at least so long, with a backend of the current generation or one that was renewed. */
-  #longestResting(atLeastMs: number, age: 'current' | 'renewed'): Borrower | null {
-    let found: Borrower | null = null
+  /** The client that has been idle longest, for at least so long, with a backend of the current generation or one that was renewed. */
+  #longestIdle(atLeastMs: number, age: 'current' | 'renewed'): Lessee | null {
+    let found: Lessee | null = null
     let sinceMs = performance.now() - atLeastMs
     for (const client of this.#clients) {
       const generation = client.generation() ?? this.#generation
       if (age === 'current' ? generation !== this.#generation : generation >= this.#renewedGeneration) continue
-      const restingSinceMs = client.restingSinceMs()
-      if (restingSinceMs !== null && restingSinceMs <= sinceMs) [found, sinceMs] = [client, restingSinceMs]
+      const idleSinceMs = client.idleSinceMs()
+      if (idleSinceMs !== null && idleSinceMs <= sinceMs) [found, sinceMs] = [client, idleSinceMs]
     }
     return found
   }
@@ -246,9 +246,9 @@ export class Pool {
       else if (this.#size() < Math.min(this.#shared, most)) return this.#openOne(open)
       else if (this.#free[0]) this.#drop(this.#free[0])
       else {
-        const client = this.#longestResting(pressed ? 0 : this.#times.pressMs, 'current')
+        const client = this.#longestIdle(pressed ? 0 : this.#times.pressMs, 'current')
         if (!client) return this.#size() < most ? this.#openOne(open) : null
-        const given = await client.letGo(this.#times.patienceMs)
+        const given = await client.release(this.#times.patienceMs)
         if (given === 'late') return this.#size() < most ? this.#openOne(open) : null // the server is slow for all of them
         if (!given) continue
         if (given.key !== key || this.#size() > most) this.#drop(given)
@@ -284,7 +284,7 @@ export class Pool {
 
   async #takeBack(atLeastMs: number, age: 'current' | 'renewed'): Promise<void> {
     for (;;) {
-      const given = await this.#longestResting(atLeastMs, age)?.letGo(this.#times.patienceMs)
+      const given = await this.#longestIdle(atLeastMs, age)?.release(this.#times.patienceMs)
       if (given === undefined || given === 'late') return
       if (given) this.release(given)
     }

@@ -53,7 +53,7 @@ export type PostgresProxy = {
   counts(databaseId: string): PoolCounts | null
   /** The sum of all databases. */
   totals(): PoolCounts
-  /** Takes nobody any more; those who rest are told to leave at once, others when their time is over. */
+  /** Takes nobody any more; those who are idle are told to leave at once, others when their time is over. */
   close(limitMs: number): Promise<void>
 }
 
@@ -77,7 +77,7 @@ type Shared = Pick<ProxyOptions, 'directory' | 'certificates' | 'derive' | 'time
 }
 
 const sweepMs = 1_000
-/** How often it is looked whether somebody rests while the proxy ends. */
+/** How often it is looked whether somebody is idle while the proxy ends. */
 const lookMs = 50
 const keepAliveMs = 60_000
 
@@ -252,9 +252,9 @@ const lingerMs = 2_000
 async function closeAll(server: Server, { pools, connections }: Shared, limitMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const refusal = new PostgresRefusal('admin_shutdown', 'terminating connection due to administrator command')
-  const endResting = (): void => pools.values().forEach((pool) => pool.endResting(refusal))
-  endResting()
-  const looking = setInterval(endResting, lookMs)
+  const endIdle = (): void => pools.values().forEach((pool) => pool.endIdle(refusal))
+  endIdle()
+  const looking = setInterval(endIdle, lookMs)
   const timer = setTimeout(() => {
     for (const pool of pools.values()) pool.close({}, refusal)
     connections.cutAll()

@@ -12,21 +12,21 @@ export type Late = { refusal: PostgresRefusal; ends: boolean }
 export type WorkLimit = {
   /**
    * @param works whether it has not all its answers, or is in a transaction.
-   * @param restedAtMs when it last rested (`performance.now()`).
+   * @param idleSinceMs when it was last idle (`performance.now()`).
    * @param isAsked whether the server works for it, or waits until it takes its answer: that can be cancelled.
    */
-  look(works: boolean, restedAtMs: number, isAsked: boolean): Late | null
+  look(works: boolean, idleSinceMs: number, isAsked: boolean): Late | null
 }
 
-/** Begins to follow a client, which rests. @param workMs null for one that may work for as long as it likes */
+/** Begins to follow a client, which is idle. @param workMs null for one that may work for as long as it likes */
 export function limitWork(workMs: number | null): WorkLimit {
-  let restedMs = performance.now()
+  let idleMs = performance.now()
   let cancelledMs: number | null = null
   return {
-    look(works, restedAtMs, isAsked) {
+    look(works, idleSinceMs, isAsked) {
       const nowMs = performance.now()
-      if (!works || restedAtMs > restedMs) [restedMs, cancelledMs] = [works ? restedAtMs : nowMs, null]
-      if (workMs === null || nowMs - restedMs < workMs) return null
+      if (!works || idleSinceMs > idleMs) [idleMs, cancelledMs] = [works ? idleSinceMs : nowMs, null]
+      if (workMs === null || nowMs - idleMs < workMs) return null
       const ends = !isAsked || cancelledMs !== null
       if (cancelledMs !== null && nowMs - cancelledMs < limits.postgresEndSeconds * 1000) return null // it may end its transaction itself
       cancelledMs ??= nowMs

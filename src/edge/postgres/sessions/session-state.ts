@@ -43,7 +43,7 @@ const probe = Buffer.concat([
   ...[closeNamed(probeName), syncMessage],
 ])
 const probeCycles = 2
-/** A server on a busy host may be slow to answer; who rests must not be ended for that. */
+/** A server on a busy host may be slow to answer; who is idle must not be ended for that. */
 const probeLimitMs = 60_000
 const prepareLimitMs = limits.postgresWakeSeconds * 1000
 const clear = Buffer.concat([

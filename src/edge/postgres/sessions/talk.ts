@@ -1,4 +1,4 @@
-/** What is known of the talk between a client and its backend from the messages that pass: whether it rests, and what it may have left behind. */
+/** What is known of the talk between a client and its backend from the messages that pass: whether it is idle, and what it may have left behind. */
 import { limits } from '#src/platform/limits.ts'
 import { errorField, fromClient, fromServer, headBytes, readParameter, transaction } from '../protocol/messages.ts'
 import { followMessages, type Follower } from '../protocol/message-heads.ts'
@@ -12,7 +12,7 @@ export type Talk = {
   cycles: number
   /** Whether messages were sent that no Sync has ended. */
   unsynced: boolean
-  /** Whether messages of extended queries were sent since it rested. */
+  /** Whether messages of extended queries were sent since it was idle. */
   extended: boolean
   /** The transaction's status at the last ReadyForQuery. */
   status: number
@@ -56,7 +56,7 @@ export function newTalk(): Talk {
 }
 
 /** Whether nothing is under way: the client has its answers, and is in no transaction. */
-export function rests({ cycles, unsynced, status }: Talk): boolean {
+export function isIdle({ cycles, unsynced, status }: Talk): boolean {
   return cycles === 0 && !unsynced && status === transaction.none
 }
 
@@ -191,7 +191,7 @@ export function followAnswers(talk: Talk, ready: () => void): Follower {
   return followMessages(toldOf, {
     begins(type, size) {
       if (type === fromServer.commandComplete) return talk.defaults.suspected && size <= tagBytesMax
-      // Sync is not answered while rows are copied in, so it is not known any more when the talk rests.
+      // Sync is not answered while rows are copied in, so it is not known any more when it is idle.
       if (type === fromServer.copyBoth || (type === fromServer.copyIn && talk.extended))
         talk.leaves = Math.max(talk.leaves, leaves.kept)
       if (type === fromServer.error && talk.extended) {
