@@ -14,16 +14,21 @@ import {
   isInputObjectType,
   isNonNullType,
   isObjectType,
+  Kind,
   type GraphQLArgument,
   type GraphQLField,
   type GraphQLInputType,
+  type GraphQLResolveInfo,
 } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
+import { keepInputField, readOldInputs, type OldInputs } from './old-inputs.ts'
 
 const goesWith = '0.2'
 
-/** `Type.field` and `Type.field(argument)` as they were, and their successors; what stands inside another one comes first. */
+/** `Type.field`, `Input.field` and `Type.field(argument)` as they were, and their successors; what stands inside another one comes first. */
 const oldNames: Readonly<Record<string, string>> = {
+  'EnvironmentConfigInput.vcpu': 'vcpuCount',
+
   'AddSessionResourcePayload.resource': 'sessionResource',
   'AnswerGroupApprovalPayload.run': 'groupRun',
   'AnswerGroupQuestionPayload.run': 'groupRun',
@@ -125,12 +130,19 @@ const oldNames: Readonly<Record<string, string>> = {
 
 /** Adds the old names to a schema whose resolvers are complete. */
 export function withOldNames(made: GraphQLSchema): GraphQLSchema {
+  const inputs: OldInputs = new Map()
   for (const [at, successor] of Object.entries(oldNames)) {
     const [, type = '', name = '', argument] = /^(\w+)\.(\w+)(?:\((\w+)\))?$/.exec(at) ?? []
+    const input = made.getType(type)
+    if (isInputObjectType(input)) {
+      keepInputField(input, name, successor, reasonFor(successor), inputs)
+      continue
+    }
     const fields = fieldsOf(made, type)
     if (argument !== undefined) keepArgument(known(fields[name], at), argument, successor)
     else fields[name] = oldField(type, name, known(fields[successor], at))
   }
+  readOldInputs(made, inputs)
   const orders: Orders = new Map()
   for (const type of Object.values(made.getTypeMap()))
     for (const field of isObjectType(type) ? Object.values(type.getFields()) : []) keepOrderBy(field, orders)
@@ -196,8 +208,19 @@ function keepOrderBy(field: Field, orders: Orders): void {
   field.args = [...field.args, { name: 'orderBy', description: 'The order of the list.', type, ...rest }]
   field.resolve = (source, { orderBy, ...given }: Given, call, info) => {
     const before = orderBy as { direction: string } | null | undefined // of the type above
+    if (before && isWritten('order', info))
+      throw new BerthError('invalid_request', 'Give either order or orderBy, not both: orderBy is its old name.', {
+        field: 'order',
+      })
     return resolve(source, before ? { ...given, order: before.direction } : given, call, info)
   }
+}
+
+/** Whether a caller gives an argument; its default is in the arguments all the same. */
+function isWritten(name: string, { fieldNodes, variableValues }: GraphQLResolveInfo): boolean {
+  const argument = fieldNodes[0]?.arguments?.find((one) => one.name.value === name)
+  if (argument?.value.kind !== Kind.VARIABLE) return argument !== undefined
+  return variableValues[argument.value.name.value] !== undefined
 }
 
 function orderInput(noun: string, direction: GraphQLInputType): GraphQLInputObjectType {

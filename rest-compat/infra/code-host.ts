@@ -19,7 +19,7 @@ const routes: Routes = {
     errors: [400, 401, 500],
     summary: 'A page of the repositories that the connected account reaches',
     operation: `query listCodeHostRepositories ($page: Int, $per_page: Int) { body: codeHostRepositories(page: $page, perPage: $per_page) {
-      page per_page: perPage repos: nodes { id name full_name: fullName } } }`,
+      page per_page: perPage repos: nodes { id: number name full_name: fullName } } }`,
   },
   'GET /api/v1/codehost/repos/{owner}/{repo}/branches': {
     status: 200,
@@ -33,7 +33,7 @@ const routes: Routes = {
     errors: [400, 401, 500],
     summary: 'Creates a repository of the connected account',
     operation: `mutation createCodeHostRepository ($input: CreateCodeHostRepositoryInput!) { createCodeHostRepository(input: $input) {
-      body: codeHostRepository { id name html_url: url } } }`,
+      body: codeHostRepository { id: number name html_url: url } } }`,
   },
   'POST /api/v1/codehost/save-token': {
     status: 200,

@@ -10,7 +10,7 @@ export const usageRoutes: Routes = {
     summary: 'Usage sessions of the organization’s VMs, newest first',
     list: { shape: 'rows', most: limits.usagePageMax, usual: limits.usagePageDefault, key: 'sessions', echoes: true },
     operation: `query listUsage ($first: Int, $offset: Int) { body: usage(first: $first, offset: $offset) {
-      nodes { id vm_id: vmId started_at: startedAt ended_at: endedAt end_reason: endReason vcpu_count: vcpuCount memory_mb: memoryMb
+      nodes { id: number vm_id: vmId started_at: startedAt ended_at: endedAt end_reason: endReason vcpu_count: vcpuCount memory_mb: memoryMb
         cost_per_hour: costPerHourNumber duration_minutes: durationMinutes total_cost_billed: totalCostBilledNumber } } }`,
   },
 }

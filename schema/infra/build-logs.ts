@@ -21,7 +21,7 @@ const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
   description: 'A chunk of a build’s output.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'output' in value,
   fields: (t) => ({
-    id: t.exposeString('id', { description: '`<unix ms>-<seq>`; resumes the log after this entry.' }),
+    id: t.exposeID('id', { description: '`<unix ms>-<seq>`; resumes the log after this entry.' }),
     output: t.exposeString('output', {
       description: 'The output as it was printed, 16 KiB at most; secrets are masked as `***`.',
     }),

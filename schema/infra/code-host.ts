@@ -57,7 +57,13 @@ const accountType = nodeOf('CodeHostAccount', '`chl_` and 26 characters.', findA
 const repositoryType = builder.objectRef<CodeHostRepository>('CodeHostRepository').implement({
   description: 'A repository at the code host.',
   fields: (t) => ({
-    id: t.field({ type: 'BigInt', description: 'The code host’s own id.', resolve: ({ id }) => id }),
+    id: t.id({ description: 'The code host’s own id.', resolve: ({ id }) => String(id) }),
+    number: t.field({
+      type: 'BigInt',
+      description: 'The code host’s own id.',
+      ...forRest,
+      resolve: ({ id }) => id,
+    }),
     name: t.exposeString('name', { description: 'Its name.' }),
     fullName: t.exposeString('fullName', { description: 'Its owner and its name: `owner/name`.' }),
     url: t.exposeString('url', { description: 'Its page at the code host.' }),

@@ -26,7 +26,8 @@ const endReason = enumOf('UsageEndReason', 'Why a VM stopped running.', {
 const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
   description: 'A period during which a VM, or the VM of a build, was running. Money is in US dollars.',
   fields: (t) => ({
-    id: t.expose('id', { type: 'BigInt', description: 'Its number.' }),
+    id: t.id({ description: 'Its number.', resolve: ({ id }) => String(id) }),
+    number: t.expose('id', { type: 'BigInt', description: 'Its number.', ...forRest }),
     vmId: t.id({ description: 'The VM.', resolve: (session) => encodeId('vm', session.vmId) }),
     vm: t.field({
       type: vmType,

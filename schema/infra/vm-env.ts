@@ -19,6 +19,7 @@ import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { readInTurn } from '../large-reads.ts'
 import { callIn } from '../identity/organizations.ts'
+import { inPublic } from '../rest-fields.ts'
 import { vmType } from './vms.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -57,6 +58,7 @@ const envVariable = builder.objectRef<EnvVariable>('EnvVariable').implement({
 const sourceArguments = builder.args((t) => ({
   source: t.string({
     description: 'Only variables of this source, as REST spells it, such as `user`; an unknown source matches none.',
+    ...inPublic('EnvSource', 'Only variables of this source.'),
   }),
 }))
 const keyArguments = builder.args((t) => ({ key: t.string({ required: true, description: 'Its key.' }) }))
@@ -123,7 +125,8 @@ builder.objectFields(vmType, (t) => ({
   }),
 }))
 
-// Text, not an enum: a caller without permission must get that error before one about the value.
+// Text and JSON in REST: a caller without permission must get that error before one about the value.
+const variablesInPublic = inPublic('TextMap', 'The variables, as a map from key to value.')
 const visibilityText = '`plaintext`, `sensitive` or `secret`.'
 
 /** A mutation of a VM's variables; all have the same payload. */
@@ -174,9 +177,15 @@ envMutation(
   'setVmEnv',
   'Sets variables and keeps the others; one invalid key refuses the whole change. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
   (t) => ({
-    env: t.field({ type: 'JSON', required: true, description: 'A flat object from text to text.' }),
+    env: t.field({
+      type: 'JSON',
+      required: true,
+      description: 'A flat object from text to text.',
+      ...variablesInPublic,
+    }),
     visibility: t.string({
       description: `${visibilityText} If omitted, existing keys keep theirs and new ones are sensitive.`,
+      ...inPublic('EnvVisibility', 'If omitted, existing keys keep theirs and new ones are `SENSITIVE`.'),
     }),
   }),
   (call, vmId, { env, visibility }) => patchEnv(call, vmId, env, visibility),
@@ -185,8 +194,16 @@ envMutation(
   'replaceVmEnv',
   'Sets exactly these variables of source `USER`. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
   (t) => ({
-    env: t.field({ type: 'JSON', required: true, description: 'A flat object from text to text.' }),
-    visibility: t.string({ description: `${visibilityText} \`sensitive\` by default.` }),
+    env: t.field({
+      type: 'JSON',
+      required: true,
+      description: 'A flat object from text to text.',
+      ...variablesInPublic,
+    }),
+    visibility: t.string({
+      description: `${visibilityText} \`sensitive\` by default.`,
+      ...inPublic('EnvVisibility', '`SENSITIVE` by default.'),
+    }),
   }),
   (call, vmId, { env, visibility }) => replaceEnv(call, vmId, env, visibility),
 )

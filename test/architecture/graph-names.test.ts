@@ -1,5 +1,5 @@
 /** The names of the graph: one word for one idea, so that who knows one noun can guess the next. Old names are exempt. */
-import { getNamedType, isInputObjectType, isInterfaceType, isObjectType, type GraphQLType } from 'graphql'
+import { getNamedType, isEnumType, isInputObjectType, isInterfaceType, isObjectType, type GraphQLType } from 'graphql'
 import { expect, test } from 'vitest'
 import { schema } from '#schema/schema.ts'
 
@@ -106,6 +106,73 @@ test('what a caller gives as an id is an ID', () => {
   expect(wrong.map(({ at, field }) => `${at}.${field.name}`).toSorted()).toEqual(foreignIds)
   expect(given.length).toBeGreaterThan(200)
 })
+
+/** Ids that are names or numbers of other services, which REST shows as they are. */
+const foreignIdsShown = [
+  'ChatReasoning.id',
+  'ChatToolCallDelta.id',
+  'CodeHostApp.clientId',
+  'OauthRefresh.clientId',
+  'TriggerFire.deliveryId',
+  'TriggeredRun.deliveryId',
+]
+
+test('what is answered as an id is an ID', () => {
+  const shown = objectFields().filter(({ field }) => /^ids?$|Ids?$/.test(field.name))
+  const wrong = shown.filter(({ field }) => getNamedType(field.type).name !== 'ID')
+  expect(wrong.map(({ at }) => at).toSorted()).toEqual(foreignIdsShown)
+  expect(shown.length).toBeGreaterThan(200)
+})
+
+test('what is answered as a word of a closed set, and never as text, is an enum for whoever gives it, too', () => {
+  const shown = Map.groupBy(objectFields(), ({ field }) => field.name)
+  const isWord = (name: string): boolean =>
+    shown.has(name) && (shown.get(name) ?? []).every(({ field }) => isEnumType(getNamedType(field.type)))
+  const texts = allGiven().filter(({ field }) => getNamedType(field.type).name === 'String')
+  const wrong = texts.filter(({ field }) => isWord(field.name))
+  expect(wrong.map(({ at }) => at)).toEqual([])
+  expect(texts.length).toBeGreaterThan(100)
+})
+
+test('a map of texts is a TextMap, and processors are a `vcpuCount`, for whoever gives them, too', () => {
+  const given = allGiven()
+  expect(given.filter(({ field }) => field.name === 'env' && getNamedType(field.type).name !== 'TextMap')).toEqual([])
+  const processors = [...given, ...objectFields()].filter(({ field }) => field.name.startsWith('vcpu'))
+  expect(new Set(processors.map(({ field }) => field.name))).toEqual(new Set(['vcpuCount']))
+})
+
+type At = { at: string; field: Named & { type: GraphQLType } }
+
+function objectFields(): At[] {
+  const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) || isInterfaceType(type))
+  return types
+    .filter(({ name }) => !name.startsWith('__'))
+    .flatMap((type) =>
+      current<At['field']>(Object.values(type.getFields())).map((field) => ({
+        at: `${type.name}.${field.name}`,
+        field,
+      })),
+    )
+}
+
+/** What callers give: the fields of inputs, and arguments. */
+function allGiven(): At[] {
+  const types = Object.values(schema.getTypeMap())
+  const inputs = types.filter(isInputObjectType).flatMap((type) =>
+    current<At['field']>(Object.values(type.getFields())).map((field) => ({
+      at: `${type.name}.${field.name}`,
+      field,
+    })),
+  )
+  const args = types
+    .filter((type) => isObjectType(type) && !type.name.startsWith('__'))
+    .flatMap((type) =>
+      current(Object.values(isObjectType(type) ? type.getFields() : {})).flatMap((field) =>
+        current<At['field']>(field.args).map((arg) => ({ at: `${type.name}.${field.name}(${arg.name})`, field: arg })),
+      ),
+    )
+  return [...inputs, ...args]
+}
 
 function upperFirst(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1)

@@ -28,6 +28,7 @@ const aloneIds: Readonly<Record<string, string>> = {
   'SpanOutcomeEvaluationEnd.outcomeId': 'an outcome is no noun: it stands in its session',
   'SpanOutcomeEvaluationStart.outcomeId': 'an outcome is no noun: it stands in its session',
   'UserDefineOutcome.outcomeId': 'an outcome is no noun: it stands in its session',
+  'VmEnvironmentConfig.templateId': 'as it was given, an id or a name: the VM leads to the template that it got',
 }
 
 const jsonMax = 15

@@ -127,7 +127,7 @@ async function useEverySecret(): Promise<string> {
     variables: { e: { A: secrets.malformed, B: 5 } },
   })
   await call('owner', 'POST', '/graphql', {
-    query: 'mutation ($v: ID!, $e: JSON!) { setVmEnv(input: { vmId: $v, env: $e }) { warning } }',
+    query: 'mutation ($v: ID!, $e: TextMap!) { setVmEnv(input: { vmId: $v, env: $e }) { warning } }',
     variables: { v: made, e: { IFS: secrets.reserved } },
   })
   await call('none', 'GET', `/api/v1/vms?token=${secrets.query}&access_token=${secrets.query}`)

@@ -174,14 +174,32 @@ test('a missing permission is reported before errors in the request', async () =
     ).status,
   ).toBe(403)
   for (const query of [
-    'mutation { setVmEnv(input: { vmId: "x", env: [1] }) { warning } }',
-    'mutation { replaceVmEnv(input: { vmId: "x", env: {}, visibility: "public" }) { warning } }',
+    'mutation { setVmEnv(input: { vmId: "x", env: { BERTH_X: "reserved" } }) { warning } }',
     'mutation { killVmProcess(input: { vmId: "x", processId: "x", signal: "NOPE" }) { output { stdout } } }',
   ]) {
     expect((await berth.call('POST', '/graphql', { body: { query } })).body).toMatchObject({
       errors: [{ extensions: { code: 'UNAUTHORIZED' } }],
     })
   }
+})
+
+test('GraphQL takes the words of the enums that it answers, and a map of texts', async () => {
+  const change = 'mutation ($input: SetVmEnvInput!) { setVmEnv(input: $input) { env } }'
+  const set = async (given: object) =>
+    (await berth.ask(change, { token: owner, variables: { input: { vmId: path.split('/')[4], ...given } } })).body
+  expect((await set({ env: { OF_ENUMS: 'a' }, visibility: 'PLAINTEXT' })).errors).toBeUndefined()
+  const read = `{ vm(id: "${path.split('/')[4]}") { env(source: USER) { key visibility source } envMap(source: SYSTEM) } }`
+  const { body } = await berth.ask(read, { token: owner })
+  expect(body.data).toMatchObject({
+    vm: { env: expect.arrayContaining([{ key: 'OF_ENUMS', visibility: 'PLAINTEXT', source: 'USER' }]), envMap: {} },
+  })
+  expect(body.data).not.toHaveProperty('vm.envMap.OF_ENUMS')
+  for (const [given, at] of [
+    [{ env: {}, visibility: 'plaintext' }, 'visibility'],
+    [{ env: { A: 1 } }, 'env'],
+    [{ env: [] }, 'env'],
+  ] as const)
+    expect((await set(given)).errors?.[0]?.message).toContain(at)
 })
 
 test('the variables of many VMs are read together, each as its own reader may see them', async () => {
@@ -200,7 +218,7 @@ test('the variables of many VMs are read together, each as its own reader may se
   }
   const connections = vi.spyOn(database.pool, 'connect')
   const asked =
-    'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Vm { env { key value } envMap some: envMap(source: "vault") envVariable(key: "HERE") { value } } } }'
+    'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Vm { env { key value } envMap some: envMap(source: VAULT) envVariable(key: "HERE") { value } } } }'
   const { body } = await berth.ask(asked, { token: elsewhere, variables: { ids: vms } })
   const statements = connections.mock.calls.length
   connections.mockRestore()

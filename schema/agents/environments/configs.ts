@@ -73,7 +73,7 @@ const vmConfig = builder.objectRef<VmConfig>('VmEnvironmentConfig').implement({
       type: kind,
       ...oneOfWords(['vm', 'cloud'], '`VM`, or `CLOUD`, which is Anthropic’s word for it.'),
     }),
-    templateId: t.string({
+    templateId: t.id({
       nullable: true,
       description: 'The template’s id or name; null means `base`.',
       resolve: (config) => config.template_id,
@@ -169,7 +169,10 @@ export const environmentConfigInput = builder.inputType('EnvironmentConfigInput'
   fields: (t) => ({
     type: t.field({ type: kind, description: '`VM` by default.' }),
     templateId: t.id({ description: 'A template’s id or name; `base` by default.' }),
-    vcpu: t.int({ description: 'Virtual processors, 1 to 16; 2 by default.' }),
+    vcpuCount: t.int({
+      extensions: { word: 'vcpu' },
+      description: 'Virtual processors, 1 to 16; 2 by default.',
+    }),
     memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 by default.' }),
     networking: t.field({
       type: networkingInput,

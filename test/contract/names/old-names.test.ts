@@ -92,6 +92,34 @@ test('`orderBy` orders a list as `order` does, and its type is that of before', 
   expect(await read('orderBy: null')).toEqual(await read('order: DESC'))
   const orderBy = { field: 'CREATED_AT', direction: 'ASC' }
   expect(await read('orderBy: $orderBy', { orderBy })).toEqual(oldest)
+  const both = async (document: string, variables?: object) =>
+    (await berth.ask(document, { token: callers.owner, variables })).body.errors?.[0]
+  const by = 'orderBy: {field: CREATED_AT, direction: ASC}'
+  const refusal = {
+    message: 'Give either order or orderBy, not both: orderBy is its old name.',
+    extensions: { code: 'INVALID_REQUEST', field: 'order' },
+  }
+  expect(await both(`{ vms(order: DESC, ${by}) { nodes { id } } }`)).toMatchObject(refusal)
+  const variable = `query ($order: OrderDirection! = DESC) { vms(order: $order, ${by}) { nodes { id } } }`
+  expect(await both(variable, { order: 'ASC' })).toMatchObject(refusal)
+})
+
+test('an old field of an input is read as its successor, wherever the input stands, and only one of both is to be given', async () => {
+  let named = 0
+  const make = async (config: string) => {
+    const made = `createEnvironment(input: { name: "of old names ${named++}", config: ${config} }) { environment { config { ... on VmEnvironmentConfig { vcpuCount } } } }`
+    const { body } = await berth.ask(`mutation { ${made} }`, { token: callers.owner })
+    return body.errors?.[0] ?? body.data?.['createEnvironment']
+  }
+  const made = { environment: { config: { vcpuCount: 3 } } }
+  expect(await make('{ vcpu: 3 }')).toEqual(made)
+  expect(await make('{ vcpuCount: 3 }')).toEqual(made)
+  expect(await make('{ vcpuCount: 3, vcpu: null }')).toEqual(made)
+  expect(await make('{ vcpuCount: 3, vcpu: 3 }')).toMatchObject({
+    message: 'Give either vcpuCount or vcpu, not both: vcpu is its old name.',
+    extensions: { code: 'INVALID_REQUEST', field: 'config.vcpuCount' },
+  })
+  expect(await make('{ vcpu: 99 }')).toMatchObject({ extensions: { field: 'config.vcpuCount' } })
 })
 
 describe('an old field', () => {

@@ -315,8 +315,6 @@ const tried: Readonly<Record<string, string>> = {
   'CustomToolInput.inputSchema': 'an agent',
   'GroupApproval.input': 'a group',
   'McpTool.inputSchema': 'a session',
-  'ReplaceVmEnvInput.env': 'texts only',
-  'SetVmEnvInput.env': 'texts only',
   'TriggerFire.payload': 'a delivery',
   'TryTriggerInput.payload': 'read, not passed on',
 }
