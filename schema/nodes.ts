@@ -2,7 +2,7 @@
  * Nodes: every noun that can be loaded by its id alone, through `node` and `nodes` and through the objects beside ids.
  */
 import type { FieldMap } from '@pothos/core'
-import { builder } from './builder.ts'
+import { builder, type Context } from './builder.ts'
 import type { Call } from '#src/platform/services.ts'
 import { isNodeName, nodeIdEncoder, type NodeName } from './node-ids.ts'
 
@@ -27,6 +27,27 @@ export function nodeOf<Row extends { id: string }>(
       return ids.map((id) => rows.get(id) ?? (null as never)) // every field that loads by id is nullable
     },
     loaderOptions: { cache: false, maxBatchSize: batchMax },
+  })
+}
+
+/** A type whose rows are loaded by stored ids. */
+type Loadable<Row> = {
+  getDataloader: (call: Context) => { loadMany: (ids: string[]) => Promise<ArrayLike<Row | Error | null>> }
+}
+
+/**
+ * The nodes of a list of stored ids, loaded with all others of the same level, without those that are deleted or not the caller’s.
+ * @throws what loading one of them has thrown.
+ */
+export async function nodesThere<Row>(
+  type: Loadable<Row>,
+  ids: readonly (string | null)[],
+  call: Context,
+): Promise<Row[]> {
+  const rows = Array.from(await type.getDataloader(call).loadMany(ids.filter((id) => id !== null)))
+  return rows.flatMap((row) => {
+    if (row instanceof Error) throw row
+    return row === null ? [] : [row]
   })
 }
 

@@ -28,7 +28,7 @@ export function keepInputField(
 ): void {
   const fields = type.getFields()
   const before = fields[old]
-  const now = fields[successor.split('.')[0] ?? '']
+  const now = fields[successor]
   if (!now) throw new Error(`the successor of ${type.name}.${old} is not in the schema`)
   if (before) {
     fields[old] = { ...before, deprecationReason }

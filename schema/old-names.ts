@@ -27,6 +27,26 @@ const goesWith = '0.2'
 
 /** `Type.field`, `Input.field` and `Type.field(argument)` as they were, and their successors; what stands inside another one comes first. */
 const oldNames: Readonly<Record<string, string>> = {
+  'AgentFilter.createdAfter': 'createdAt',
+  'AgentFilter.createdBefore': 'createdAt',
+  'AgentFilter.createdFrom': 'createdAt',
+  'AgentFilter.createdUntil': 'createdAt',
+  'DeploymentFilter.createdAfter': 'createdAt',
+  'DeploymentFilter.createdBefore': 'createdAt',
+  'DeploymentFilter.createdFrom': 'createdAt',
+  'DeploymentFilter.createdUntil': 'createdAt',
+  'DeploymentRunFilter.createdAfter': 'createdAt',
+  'DeploymentRunFilter.createdBefore': 'createdAt',
+  'DeploymentRunFilter.createdFrom': 'createdAt',
+  'DeploymentRunFilter.createdUntil': 'createdAt',
+  'SessionEventFilter.createdAfter': 'createdAt',
+  'SessionEventFilter.createdBefore': 'createdAt',
+  'SessionEventFilter.createdFrom': 'createdAt',
+  'SessionEventFilter.createdUntil': 'createdAt',
+  'SessionFilter.createdAfter': 'createdAt',
+  'SessionFilter.createdBefore': 'createdAt',
+  'SessionFilter.createdFrom': 'createdAt',
+  'SessionFilter.createdUntil': 'createdAt',
   'EnvironmentConfigInput.vcpu': 'vcpuCount',
 
   'AddSessionResourcePayload.resource': 'sessionResource',

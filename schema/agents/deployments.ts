@@ -5,7 +5,7 @@ import { nodeColumns } from '../columns.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf, nodesThere } from '../nodes.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'
@@ -74,9 +74,8 @@ builder.objectType(deploymentType, {
     }),
     vaults: t.field({
       type: [vaultType],
-      nullable: { list: false, items: true },
-      description: 'The same vaults as objects; null for a deleted one.',
-      resolve: ({ vaultIds }) => vaultIds,
+      description: 'The same vaults as objects; without deleted ones.',
+      resolve: ({ vaultIds }, _, call) => nodesThere(vaultType, vaultIds, call),
     }),
     kickoff: t.field({
       type: kickoffType,

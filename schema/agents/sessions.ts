@@ -7,7 +7,7 @@ import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf, nodesThere } from '../nodes.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { agentType } from './agents.ts'
@@ -98,9 +98,8 @@ builder.objectType(sessionType, {
     }),
     vaults: t.field({
       type: [vaultType],
-      nullable: { list: false, items: true },
-      description: 'The vaults whose credentials it may use, as objects; null for a deleted vault.',
-      resolve: ({ vaultIds }) => vaultIds,
+      description: 'The vaults whose credentials it may use, as objects; without deleted ones.',
+      resolve: ({ vaultIds }, _, call) => nodesThere(vaultType, vaultIds, call),
     }),
     metadata: t.expose('metadata', {
       type: 'TextMap',

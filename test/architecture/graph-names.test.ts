@@ -1,5 +1,16 @@
 /** The names of the graph: one word for one idea, so that who knows one noun can guess the next. Old names are exempt. */
-import { getNamedType, isEnumType, isInputObjectType, isInterfaceType, isObjectType, type GraphQLType } from 'graphql'
+import {
+  getNullableType,
+  isListType,
+  isNonNullType,
+  type GraphQLOutputType,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  type GraphQLType,
+} from 'graphql'
 import { expect, test } from 'vitest'
 import { schema } from '#schema/schema.ts'
 
@@ -139,6 +150,27 @@ test('a map of texts is a TextMap, and processors are a `vcpuCount`, for whoever
   expect(given.filter(({ field }) => field.name === 'env' && getNamedType(field.type).name !== 'TextMap')).toEqual([])
   const processors = [...given, ...objectFields()].filter(({ field }) => field.name.startsWith('vcpu'))
   expect(new Set(processors.map(({ field }) => field.name))).toEqual(new Set(['vcpuCount']))
+})
+
+test('a list has no members that are null: what is gone is left out', () => {
+  const lists = objectFields().flatMap(({ at, field }) => {
+    const type = getNullableType(field.type as GraphQLOutputType)
+    return isListType(type) ? [{ at, type }] : []
+  })
+  // A value stands at the place of what was asked for.
+  const places = ['Query.nodes']
+  const wrong = lists.filter(({ type }) => !isNonNullType(type.ofType)).map(({ at }) => at)
+  expect(wrong).toEqual(places)
+  expect(lists.length).toBeGreaterThan(150)
+})
+
+test('a filter takes moments as a DateTimeFilter', () => {
+  const moments = allGiven().filter(
+    ({ at, field }) => /Filter\./.test(at) && getNamedType(field.type).name === 'DateTime',
+  )
+  const elsewhere = moments.map(({ at }) => at).filter((at) => !at.startsWith('DateTimeFilter.'))
+  expect(elsewhere).toEqual(['UsageFilter.since', 'UsageFilter.until']) // of what began, half open: not of a creation
+  expect(moments.length).toBeGreaterThan(elsewhere.length)
 })
 
 type At = { at: string; field: Named & { type: GraphQLType } }

@@ -2,7 +2,7 @@
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { userType } from '../../identity/users.ts'
-import { linkTo, nodeOf } from '../../nodes.ts'
+import { linkTo, nodeOf, nodesThere } from '../../nodes.ts'
 import { always } from '../../words.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { findGroupMessages } from '#src/resources/agents/groups/messages.ts'
@@ -76,9 +76,8 @@ builder.objectType(groupMessageType, {
     }),
     recipients: t.field({
       type: [sessionType],
-      nullable: { list: false, items: true },
-      description: 'The same sessions as objects; null for a deleted one.',
-      resolve: ({ recipientIds }) => recipientIds,
+      description: 'The same sessions as objects; without deleted ones.',
+      resolve: ({ recipientIds }, _, call) => nodesThere(sessionType, recipientIds, call),
     }),
     ...linkTo(t, 'run', {
       type: groupRunType,

@@ -1,6 +1,7 @@
 /** The log of a session: an interface, and a type for each kind of event. Inside `data` keys are as on the wire. */
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
+import { nodesThere } from '../../nodes.ts'
 import { sessionType } from '../sessions.ts'
 import { requiresAction, sessionActivity } from './parts.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -96,9 +97,8 @@ export function eventIdIn(id: unknown): string | null {
 builder.objectField(requiresAction, 'events', (t) =>
   t.field({
     type: [sessionEvent],
-    nullable: { list: false, items: true },
     description: 'The tool uses, as objects.',
-    resolve: ({ event_ids: eventIds }) => eventIds.map(eventIdIn),
+    resolve: ({ event_ids: eventIds }, _, call) => nodesThere(sessionEvent, eventIds.map(eventIdIn), call),
   }),
 )
 builder.objectField(sessionActivity, 'lastEvent', (t) =>

@@ -327,6 +327,9 @@ test('a session has its vaults, its usage and its budget as objects, and how far
     lastEvent: { __typename: 'AgentThinking', id: activity.lastEventId },
     lastReadEvent: null,
   })
+  await call('DELETE', `/vaults/${vault}`)
+  const left = await ask('query ($id: ID!) { session(id: $id) { vaultIds vaults { id } } }', { id })
+  expect(left).toEqual({ data: { session: { vaultIds: [vault], vaults: [] } } })
 })
 
 test('a shared transcript is read without credentials, page by page', async () => {

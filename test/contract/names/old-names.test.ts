@@ -122,6 +122,30 @@ test('an old field of an input is read as its successor, wherever the input stan
   expect(await make('{ vcpu: 99 }')).toMatchObject({ extensions: { field: 'config.vcpuCount' } })
 })
 
+test('lists are narrowed by `createdAt`, and by the four conditions of before, which hold beside it', async () => {
+  await makeTarget(berth, callers.owner, node)
+  const read = async (filter: string) => {
+    const { body } = await berth.ask(`{ agents(first: 9, filter: ${filter}) { nodes { id createdAt } } }`, {
+      token: callers.owner,
+    })
+    expect(body.errors).toBeUndefined()
+    return (body.data as { agents: { nodes: { id: string; createdAt: string }[] } }).agents.nodes // as asked
+  }
+  const [newest] = await read('{}')
+  const at = newest?.createdAt ?? ''
+  for (const [now, before] of [
+    [`after: "${at}"`, `createdAfter: "${at}"`],
+    [`from: "${at}"`, `createdFrom: "${at}"`],
+    [`before: "${at}"`, `createdBefore: "${at}"`],
+    [`until: "${at}"`, `createdUntil: "${at}"`],
+  ])
+    expect(await read(`{ createdAt: { ${now} } }`)).toEqual(await read(`{ ${before} }`))
+  expect(await read(`{ createdAt: { after: "${at}" } }`)).not.toContainEqual(newest)
+  expect(await read(`{ createdAt: { from: "${at}", until: "${at}" } }`)).toContainEqual(newest)
+  expect(await read(`{ createdAt: { from: "${at}" }, createdBefore: "${at}" }`)).toEqual([])
+  expect(await read('{ createdAt: null }')).toEqual(await read('{ createdAt: {} }'))
+})
+
 describe('an old field', () => {
   test('answers in its own types, which clients have named in their documents', async () => {
     const target = await makeTarget(berth, callers.owner, node)
