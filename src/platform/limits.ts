@@ -293,7 +293,6 @@ export const limits = {
 
   apiKeysMax: 200, // keys of an organization that are neither revoked nor expired
   apiKeyDaysMax: 3_653, // ten years
-
   idempotencyHours: 24,
   nameLength: 255,
   externalRefLength: 255,
