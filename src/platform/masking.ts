@@ -3,7 +3,7 @@
  * until the rest arrives. Builds' logs, sessions' logs and responses of secrets' hosts are all masked by the same
  * rules.
  */
-import { setImmediate as letOthersGoOn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createAutomaton, createAutomatonInSteps, type Automaton } from './masking/automata.ts'
 import { BerthError } from './errors.ts'
 
@@ -112,7 +112,7 @@ function maskerOf(automaton: Automaton, sizeBytes: number): Masker {
       const masking = createStream(automaton, {})
       const shown: Buffer[] = []
       for (let at = 0; at < bytes.length; at += bytesAtOnce) {
-        if (at > 0) await letOthersGoOn()
+        if (at > 0) await nextTurn()
         shown.push(masking.push(bytes.subarray(at, at + bytesAtOnce)))
       }
       return asText(text, bytes, [...shown, masking.end()])
@@ -125,7 +125,7 @@ export async function hasSecrets(masker: Masker, bytes: Buffer): Promise<boolean
   const masking = masker.stream()
   const shown: Buffer[] = []
   for (let at = 0; at < bytes.length; at += bytesAtOnce) {
-    if (at > 0) await letOthersGoOn()
+    if (at > 0) await nextTurn()
     shown.push(masking.push(bytes.subarray(at, at + bytesAtOnce)))
   }
   return !Buffer.concat([...shown, masking.end()]).equals(bytes)

@@ -3,7 +3,7 @@
  * as POSIX defines them. A local time that the clocks skip does not occur. One that occurs twice counts both times where
  * the hour is `*`, with a step or without, as in ISC cron: such an expression is a pace. Otherwise it counts the first time.
  */
-import { setImmediate as otherWork } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 
@@ -92,7 +92,7 @@ export async function momentsFrom(cron: Cron, first: Date | null, most: number):
   const moments: Date[] = []
   for (let next = first; next && moments.length < most; next = nextMoment(cron, next)) {
     moments.push(next)
-    await otherWork()
+    await nextTurn()
   }
   return moments
 }

@@ -1,5 +1,5 @@
 /** Finds strings in bytes (Aho-Corasick): each byte is read once, however many strings there are. */
-import { setImmediate as letOthersGoOn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
  * A state is the longest suffix of what was read that is a prefix of some string; 0 is none. `longest` is how many
@@ -29,7 +29,7 @@ export async function createAutomatonInSteps(strings: readonly Buffer[]): Promis
   const making = make(strings)
   for (let step = making.next(); ; step = making.next()) {
     if (step.done) return step.value
-    await letOthersGoOn()
+    await nextTurn()
   }
 }
 

@@ -3,7 +3,7 @@
  * everything else is itself. One text and one pattern take no more time than their lengths multiplied, and all of an
  * event's together no more than a number of steps: both are written by strangers, and everybody's events wait meanwhile.
  */
-import { setImmediate as otherWork } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { triggerLimits } from './limits.ts'
 
 const stepMs = 8
@@ -29,7 +29,7 @@ export async function matchesAny(texts: readonly string[], patterns: readonly st
       if (work.steps > triggerLimits.globSteps) return true
     }
     if (performance.now() < untilMs) continue
-    await otherWork()
+    await nextTurn()
     untilMs = performance.now() + stepMs
   }
   return false
