@@ -73,7 +73,7 @@ class PartedReader implements Waiting {
     return this.#turns.isChunked(this.#socket) || bytes.toString('latin1').toLowerCase().includes('transfer-encoding')
   }
 
-  goOn(): void {
+  onTurn(): void {
     if (this.#socket.isPaused()) return void this.#socket.once('resume', () => this.#turns.wait(this))
     const rest = this.#rest ?? Buffer.alloc(0)
     const end = endOfPart(rest, this.#linesMax)

@@ -40,7 +40,7 @@ export type Waiting = {
   readonly isNew: boolean
   /** Whether it is over, and needs no turn. */
   readonly isGone: boolean
-  goOn(): void
+  onTurn(): void
 }
 
 /** Connections of one process that wait because of their small pieces. */
@@ -89,7 +89,7 @@ export function createPieceTurns(limits: PieceLimits): PieceTurns {
     if (!next) return
     wasNew = next.isNew
     setImmediate(turn) // it is read before
-    next.goOn()
+    next.onTurn()
   }
   function wait(one: Waiting): void {
     ;(one.isNew ? fresh : many).add(one)
@@ -139,12 +139,12 @@ function hasManyPieces(bytes: Buffer, most: number): boolean {
 /** A connection of which nothing is read yet. */
 class UnreadConnection implements Waiting {
   readonly isNew = true
-  readonly goOn: () => void
+  readonly onTurn: () => void
   readonly #socket: Pick<Socket, 'destroyed'>
 
   constructor(socket: Pick<Socket, 'destroyed'>, read: () => void) {
     this.#socket = socket
-    this.goOn = read
+    this.onTurn = read
   }
 
   get isGone(): boolean {
@@ -201,19 +201,19 @@ class WatchedBody implements Waiting {
     this.#wait(this)
   }
 
-  goOn(): void {
+  onTurn(): void {
     const request = this.#request
     const isOver = request.readableEnded || request.destroyed
     if (isOver || request.readableFlowing || request.listenerCount('readable') > 0) return this.#resume()
     // While nobody reads, what came would be kept piece by piece.
-    const goOn = (): void => {
-      request.off('resume', goOn).off('close', goOn).off('newListener', onListener)
+    const resumed = (): void => {
+      request.off('resume', resumed).off('close', resumed).off('newListener', onListener)
       this.#resume()
     }
     const onListener = (event: string | symbol): void => {
-      if (event === 'readable') goOn() // as iterators read
+      if (event === 'readable') resumed() // as iterators read
     }
-    request.on('resume', goOn).on('close', goOn).on('newListener', onListener)
+    request.on('resume', resumed).on('close', resumed).on('newListener', onListener)
   }
 
   #resume(): void {

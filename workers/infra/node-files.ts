@@ -112,11 +112,11 @@ async function sendBytes(bytes: AsyncGenerator<Buffer>, { raw }: FastifyReply): 
 /** Resolves when it takes more, or is gone. */
 function drained(to: Writable): Promise<void> {
   return new Promise((resolve) => {
-    const goOn = (): void => {
-      to.off('drain', goOn).off('close', goOn)
+    const settle = (): void => {
+      to.off('drain', settle).off('close', settle)
       resolve()
     }
-    to.on('drain', goOn).on('close', goOn)
+    to.on('drain', settle).on('close', settle)
   })
 }
 

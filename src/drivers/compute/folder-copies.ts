@@ -46,7 +46,7 @@ async function whileHalted(fleet: Fleet, machine: RunningMachine, work: () => Pr
   try {
     await work()
   } finally {
-    await machine.halts.goOn()
+    await machine.halts.resume()
     machine.line.refresh() // its clock stood still
   }
 }

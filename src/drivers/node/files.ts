@@ -183,7 +183,7 @@ function pour(
       return reject(notAsLong(`The body goes on behind the ${lengthBytes} bytes that were announced.`))
     if (!to.write(piece)) body.pause()
   }
-  const goOn = (): void => void body.resume()
+  const resume = (): void => void body.resume()
   const end = (): void => {
     isWhole = true
     clearInterval(timer)
@@ -198,13 +198,13 @@ function pour(
     () => bytes,
     () => reject(tooSlow('The upload is too slow, or the VM takes nothing of it.')),
   )
-  to.on('drain', goOn)
+  to.on('drain', resume)
   body.on('data', pass).once('end', end).once('error', leave).once('close', leave)
   return {
     failed: promise,
     stop() {
       clearInterval(timer)
-      to.off('drain', goOn)
+      to.off('drain', resume)
       body.off('data', pass).off('end', end).off('close', leave)
       body.resume() // a client whose body is not read never receives the response
     },

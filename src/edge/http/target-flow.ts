@@ -32,7 +32,7 @@ export class TargetFlow implements Waiting {
   }
 
   /** It has its turn. */
-  goOn(): void {
+  onTurn(): void {
     this.#isPaying = false
     this.#readOn()
   }

@@ -60,7 +60,7 @@ test('a connection whose answer ended while its client took no more is read agai
   const flow = new TargetFlow(stream, { pay: (_, one) => void turns.push(one) })
   flow.took(false, { isDone: true, smallChunks: chunks })
   expect(stream.isPaused()).toBe(true)
-  turns[0]?.goOn()
+  turns[0]?.onTurn()
   expect(stream.isPaused()).toBe(false)
 })
 
@@ -69,11 +69,11 @@ test('one whose client takes no more is read when that has changed and it has ha
   const turns: pieces.Waiting[] = []
   const flow = new TargetFlow(stream, { pay: (_, one) => void turns.push(one) })
   flow.took(false, { isDone: false, smallChunks: chunks })
-  turns[0]?.goOn()
+  turns[0]?.onTurn()
   expect(stream.isPaused()).toBe(true)
   flow.took(false, { isDone: false, smallChunks: chunks })
   flow.resume()
   expect(stream.isPaused()).toBe(true)
-  turns[1]?.goOn()
+  turns[1]?.onTurn()
   expect(stream.isPaused()).toBe(false)
 })

@@ -165,7 +165,7 @@ function pour(body: Readable, channel: Channel): Pouring {
     bytes += piece.length
     if (!stdin.write(piece)) body.pause()
   }
-  const goOn = (): void => void body.resume()
+  const resume = (): void => void body.resume()
   const end = (): void => {
     isWhole = true
     stdin.end()
@@ -174,13 +174,13 @@ function pour(body: Readable, channel: Channel): Pouring {
     if (!isWhole) channel.close()
   }
   stdin.on('error', () => undefined) // its exit reports that
-  stdin.on('drain', goOn)
+  stdin.on('drain', resume)
   body.on('data', pass).once('end', end).once('error', broken).once('close', broken)
   return {
     bytes: () => bytes,
     isWhole: () => isWhole,
     stop() {
-      stdin.off('drain', goOn)
+      stdin.off('drain', resume)
       body.off('data', pass).off('end', end).off('close', broken)
       body.resume()
     },

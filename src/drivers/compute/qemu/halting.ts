@@ -11,7 +11,7 @@ export type Halting = {
   /** Pauses the guest. */
   halt(): Promise<void>
   /** Continues a paused guest. */
-  goOn(): Promise<void>
+  resume(): Promise<void>
   /** Leaves the guest as it is from now on. */
   release(): void
 }
@@ -21,7 +21,7 @@ export function watchHalts(qmp: Qmp, machineUuid: string, log: Logger): Halting 
   let lacksRoom = false
   let leftAlone = false
   let warnedMs = -Infinity
-  const goOn = async (): Promise<void> => {
+  const resume = async (): Promise<void> => {
     leftAlone = false
     await qmp.execute('cont')
   }
@@ -35,7 +35,7 @@ export function watchHalts(qmp: Qmp, machineUuid: string, log: Logger): Halting 
     }
     setTimeout(() => {
       if (!leftAlone)
-        goOn().catch((error: Error) =>
+        resume().catch((error: Error) =>
           log.debug({ machine: machineUuid, err: error }, 'a paused machine could not be continued'),
         )
     }, roomPauseMs).unref()
@@ -45,7 +45,7 @@ export function watchHalts(qmp: Qmp, machineUuid: string, log: Logger): Halting 
       leftAlone = true
       await qmp.execute('stop')
     },
-    goOn,
+    resume,
     release() {
       leftAlone = true
     },

@@ -24,7 +24,7 @@ export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promi
       memoryMb: record.memoryMb,
     })
   } catch (error) {
-    await machine.halts.goOn()
+    await machine.halts.resume()
     rmSync(places.pausedMemory, { force: true })
     throw error
   }

@@ -224,13 +224,13 @@ function holdToWindows(
 /** ssh2 writes whatever the guest has granted, whether or not it reads: here writers wait for the socket, and while keys are exchanged. */
 function createGate(socket: Socket, client: Client, protocol: Protocol): (channel: InsideChannel) => void {
   let waiting: (() => void)[] = []
-  const goOn = (): void => {
+  const resume = (): void => {
     const now = waiting
     waiting = []
     for (const write of now) write()
   }
-  socket.on('drain', goOn)
-  client.on('handshake', () => setImmediate(goOn)) // what ssh2 has queued goes first
+  socket.on('drain', resume)
+  client.on('handshake', () => setImmediate(resume)) // what ssh2 has queued goes first
   return (channel) => {
     const write = channel._write.bind(channel)
     channel._write = (piece: Buffer, encoding, done) => {
