@@ -68,13 +68,15 @@ test(
         before.replace(`${line}\n`, () => `${line}\n${text}`),
       )
     }
-    for (const generated of ['tables', 'sizes'])
-      expect(await vitest(`test/architecture/${generated}.test.ts`, '--update')).toMatchObject({ code: 0 })
+    for (const generated of [['tables'], ['sizes', 'nouns']]) {
+      const files = generated.map((name) => `test/architecture/${name}.test.ts`)
+      expect(await vitest(...files, '--update')).toMatchObject({ code: 0 })
+    }
     expect(await run('schema/print.ts')).toMatchObject({ code: 0 })
     expect(await run('node_modules/typescript/bin/tsc', '--noEmit')).toEqual({ code: 0, text: '' })
     const made = steps.flatMap(({ path }) => (path?.endsWith('.ts') ? [path] : []))
     expect((await run('node_modules/@biomejs/biome/bin/biome', 'format', ...made)).text).toMatch(/No fixes applied/)
-    const architecture = ['schema', 'used', 'owners', 'tables', 'sizes', 'floors', 'style'].map(
+    const architecture = ['schema', 'used', 'owners', 'tables', 'sizes', 'floors', 'nouns', 'style'].map(
       (name) => `test/architecture/${name}.test.ts`,
     )
     const { code, text } = await vitest('test/infra/notes.test.ts', ...architecture)

@@ -127,10 +127,6 @@ describe('the floors', () => {
   test('no file imports itself by way of others', () => {
     expect(circles(sources)).toEqual([])
   })
-
-  test('no noun imports itself by way of others', () => {
-    expect(knots(importsOfNouns(sources))).toEqual([])
-  })
 })
 
 describe('the scan itself', () => {
@@ -164,18 +160,6 @@ describe('the scan itself', () => {
     ]
     expect(circles(three)).toEqual(['a.ts -> b.ts -> c.ts -> a.ts'])
   })
-
-  test('finds nouns that import each other by way of others, though their files do not', () => {
-    const noun = (path: string, text: string): Source => source(`src/resources/infra/${path}`, text)
-    const nouns = [
-      noun('vms.ts', "import './domains/links.ts'\nimport '#src/platform/ids.ts'"),
-      noun('vms/rows.ts', ''),
-      noun('domains/links.ts', "import '../proxies.ts'"),
-      noun('proxies.ts', "import './vms/rows.ts'\nimport './folders.ts'"),
-      noun('folders.ts', ''),
-    ]
-    expect(knots(importsOfNouns(nouns))).toEqual(['infra/domains infra/proxies infra/vms'])
-  })
 })
 
 /** Every circle once, as `a -> b -> a`. Imports of types count: who needs each other's types belongs together. */
@@ -195,46 +179,4 @@ function circles(files: readonly Source[]): string[] {
   }
   for (const { path } of files) walk(path, [])
   return found
-}
-
-/** The noun of a file: its group, and the name of its file or of the folder of what serves only that noun. */
-const nounOf = (path: string): string | undefined => /^src\/resources\/([a-z]+\/[^/.]+)(?:\/|\.ts$)/.exec(path)?.[1]
-
-/** Each noun with those that its files import. */
-function importsOfNouns(files: readonly Source[]): Map<string, Set<string>> {
-  const nouns = new Map<string, Set<string>>()
-  for (const file of files) {
-    const noun = nounOf(file.path)
-    if (noun === undefined) continue
-    const targets = nouns.get(noun) ?? new Set()
-    nouns.set(noun, targets)
-    for (const path of importsOf(file)) {
-      const target = nounOf(path)
-      if (target !== undefined && target !== noun) targets.add(target)
-    }
-  }
-  return nouns
-}
-
-/** Those that reach each other, each knot as one line. */
-function knots(targets: ReadonlyMap<string, ReadonlySet<string>>): string[] {
-  const reached = new Map([...targets.keys()].map((noun) => [noun, allReached(noun, targets)]))
-  const knotOf = (noun: string): string =>
-    [...(reached.get(noun) ?? [])]
-      .filter((other) => reached.get(other)?.has(noun))
-      .toSorted()
-      .join(' ')
-  return [...new Set([...reached.keys()].map(knotOf).filter((knot) => knot !== ''))].toSorted()
-}
-
-function allReached(from: string, targets: ReadonlyMap<string, ReadonlySet<string>>): Set<string> {
-  const seen = new Set<string>()
-  const open = [from]
-  for (let next = open.pop(); next !== undefined; next = open.pop())
-    for (const target of targets.get(next) ?? []) {
-      if (seen.has(target)) continue
-      seen.add(target)
-      open.push(target)
-    }
-  return seen
 }
