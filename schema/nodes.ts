@@ -37,7 +37,7 @@ type Loadable<Row> = {
 
 /**
  * The nodes of a list of stored ids, loaded with all others of the same level, without those that are deleted or not the caller’s.
- * @throws what loading one of them has thrown.
+ * @throws what loading one of them has thrown: such a field is nullable, so that the object with the ids stays.
  */
 export async function nodesThere<Row>(
   type: Loadable<Row>,

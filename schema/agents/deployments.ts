@@ -74,6 +74,7 @@ builder.objectType(deploymentType, {
     }),
     vaults: t.field({
       type: [vaultType],
+      nullable: true,
       description: 'The same vaults as objects; without deleted ones.',
       resolve: ({ vaultIds }, _, call) => nodesThere(vaultType, vaultIds, call),
     }),

@@ -98,6 +98,7 @@ builder.objectType(sessionType, {
     }),
     vaults: t.field({
       type: [vaultType],
+      nullable: true,
       description: 'The vaults whose credentials it may use, as objects; without deleted ones.',
       resolve: ({ vaultIds }, _, call) => nodesThere(vaultType, vaultIds, call),
     }),

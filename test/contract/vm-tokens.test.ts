@@ -206,7 +206,7 @@ describe('a session that it may read and not steer', () => {
         environment: decodeId('environment', target.environment) ?? '',
       }
       await secrets[why]?.(target, ids)
-      const read = `{ session(id: "${target.session}") { title vaultIds } sessionEvents(sessionId: "${target.session}") { nodes { id } } }`
+      const read = `{ session(id: "${target.session}") { title vaultIds vaults { id } } sessionEvents(sessionId: "${target.session}") { nodes { id } } }`
       expect((await berth.ask(read, { token })).body).toMatchObject({ data: { session: { title: canary } } })
       const before = await picture(berth, target)
       for (const field of changes) {

@@ -76,6 +76,7 @@ builder.objectType(groupMessageType, {
     }),
     recipients: t.field({
       type: [sessionType],
+      nullable: true,
       description: 'The same sessions as objects; without deleted ones.',
       resolve: ({ recipientIds }, _, call) => nodesThere(sessionType, recipientIds, call),
     }),

@@ -97,6 +97,7 @@ export function eventIdIn(id: unknown): string | null {
 builder.objectField(requiresAction, 'events', (t) =>
   t.field({
     type: [sessionEvent],
+    nullable: true,
     description: 'The tool uses, as objects.',
     resolve: ({ event_ids: eventIds }, _, call) => nodesThere(sessionEvent, eventIds.map(eventIdIn), call),
   }),
