@@ -124,7 +124,8 @@ function fieldOf(type: GraphQLInputObjectType, word: string, given: unknown): Gr
   return same.find(({ name }) => isGiven(given, name)) ?? same[0]
 }
 
-function isGiven(given: unknown, name: string): boolean {
+/** Whether an input has a value for a field: null is none. */
+export function isGiven(given: unknown, name: string): boolean {
   const value = valueAt(given, name)
   return value !== undefined && value !== null
 }
@@ -144,7 +145,7 @@ function renamed(word: string, owners: readonly (GraphQLInputObjectType | undefi
 }
 
 /** The input object that a type is, or is a list of. */
-function objectType(type: GraphQLInputType): GraphQLInputObjectType | undefined {
+export function objectType(type: GraphQLInputType): GraphQLInputObjectType | undefined {
   let inner = getNullableType(type)
   while (isListType(inner)) inner = getNullableType(inner.ofType as GraphQLInputType) // a list of an input type
   return isInputObjectType(inner) ? inner : undefined

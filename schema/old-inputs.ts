@@ -1,8 +1,6 @@
 /** Old names of the fields of input objects: what is given by them reaches resolvers by their successors' names. */
 import {
-  getNullableType,
-  isInputObjectType,
-  isListType,
+  isNonNullType,
   isObjectType,
   type GraphQLField,
   type GraphQLInputObjectType,
@@ -10,6 +8,7 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
+import { isGiven, objectType } from './input-names.ts'
 
 /** The successors of old fields, by the names of their input objects. */
 export type OldInputs = Map<string, Map<string, string>>
@@ -34,6 +33,7 @@ export function keepInputField(
     fields[old] = { ...before, deprecationReason }
     return
   }
+  if (isNonNullType(now.type)) throw new Error(`nobody could give ${type.name}.${old} alone: ${successor} is needed`)
   fields[old] = { ...now, name: old, deprecationReason, extensions: { word: null } }
   olds.set(type.name, (olds.get(type.name) ?? new Map<string, string>()).set(old, successor))
 }
@@ -53,7 +53,7 @@ type Leads = (type: GraphQLInputType) => boolean
 function leadsTo(olds: OldInputs): Leads {
   const known = new Map<GraphQLInputObjectType, boolean>()
   const leads = (type: GraphQLInputType): boolean => {
-    const object = innermost(type)
+    const object = objectType(type)
     if (!object) return false
     const before = known.get(object)
     if (before !== undefined) return before
@@ -63,12 +63,6 @@ function leadsTo(olds: OldInputs): Leads {
     return found
   }
   return leads
-}
-
-function innermost(type: GraphQLInputType): GraphQLInputObjectType | undefined {
-  let inner = getNullableType(type)
-  while (isListType(inner)) inner = getNullableType(inner.ofType as GraphQLInputType) // a list of an input type
-  return isInputObjectType(inner) ? inner : undefined
 }
 
 function readIn(field: GraphQLField<unknown, unknown>, leads: Leads, olds: OldInputs): void {
@@ -87,7 +81,7 @@ function readIn(field: GraphQLField<unknown, unknown>, leads: Leads, olds: OldIn
 
 /** A value by the names of today. @param at its place, as callers name it; empty for a mutation’s input. */
 function renamed(value: unknown, type: GraphQLInputType, at: string, leads: Leads, olds: OldInputs): unknown {
-  const object = innermost(type)
+  const object = objectType(type)
   if (typeof value !== 'object' || value === null || !object || !leads(object)) return value
   if (Array.isArray(value)) return value.map((one, index) => renamed(one, object, `${at}[${index}]`, leads, olds))
   const read: Given = {}
@@ -97,19 +91,15 @@ function renamed(value: unknown, type: GraphQLInputType, at: string, leads: Lead
     const inside = shape ? renamed(given, shape, place(name), leads, olds) : given
     const successor = olds.get(object.name)?.get(name)
     if (successor === undefined) read[name] = inside
-    else if (isGiven(value as Given, successor)) refuseBoth(name, successor, given, place(successor))
-    else read[successor] = inside
+    else if (!isGiven(value, successor)) read[successor] = inside
+    else if (isGiven(value, name)) throw givenTwice(name, successor, place(successor))
   }
   return read
 }
 
-function isGiven(value: Given, name: string): boolean {
-  return value[name] !== undefined && value[name] !== null
-}
-
-function refuseBoth(old: string, successor: string, given: unknown, field: string): void {
-  if (given === undefined || given === null) return
-  throw new BerthError('invalid_request', `Give either ${successor} or ${old}, not both: ${old} is its old name.`, {
+/** The refusal of what is given by its old name and by the one of today. @param field the latter, as callers name its place. */
+export function givenTwice(old: string, successor: string, field = successor): BerthError {
+  return new BerthError('invalid_request', `Give either ${successor} or ${old}, not both: ${old} is its old name.`, {
     field,
   })
 }

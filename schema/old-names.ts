@@ -21,7 +21,8 @@ import {
   type GraphQLResolveInfo,
 } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
-import { keepInputField, readOldInputs, type OldInputs } from './old-inputs.ts'
+import { isGiven } from './input-names.ts'
+import { givenTwice, keepInputField, readOldInputs, type OldInputs } from './old-inputs.ts'
 
 const goesWith = '0.2'
 
@@ -228,10 +229,7 @@ function keepOrderBy(field: Field, orders: Orders): void {
   field.args = [...field.args, { name: 'orderBy', description: 'The order of the list.', type, ...rest }]
   field.resolve = (source, { orderBy, ...given }: Given, call, info) => {
     const before = orderBy as { direction: string } | null | undefined // of the type above
-    if (before && isWritten('order', info))
-      throw new BerthError('invalid_request', 'Give either order or orderBy, not both: orderBy is its old name.', {
-        field: 'order',
-      })
+    if (before && isWritten('order', info)) throw givenTwice('orderBy', 'order')
     return resolve(source, before ? { ...given, order: before.direction } : given, call, info)
   }
 }
@@ -273,13 +271,12 @@ function keepArgument(field: Field, old: string, successor: string): void {
   ]
   const read = (given: Given): Given => {
     const { [old]: before, ...rest } = given
-    const isGiven = rest[successor] !== undefined && rest[successor] !== null
-    const isGivenBefore = before !== undefined && before !== null
-    if (isGiven && isGivenBefore) throw wrong(`Give either ${successor} or ${old}, not both: ${old} is its old name.`)
-    if (isRequired && !isGiven && !isGivenBefore) throw wrong(`Give ${successor}.`)
-    return isGivenBefore ? { ...rest, [successor]: before } : rest
+    const [isNow, wasBefore] = [isGiven(given, successor), isGiven(given, old)]
+    if (isNow && wasBefore) throw givenTwice(old, successor)
+    if (isRequired && !isNow && !wasBefore)
+      throw new BerthError('invalid_request', `Give ${successor}.`, { field: successor })
+    return wasBefore ? { ...rest, [successor]: before } : rest
   }
-  const wrong = (sentence: string): BerthError => new BerthError('invalid_request', sentence, { field: successor })
   const { resolve, subscribe } = field
   if (subscribe) field.subscribe = (source, given: Given, call, info) => subscribe(source, read(given), call, info)
   else if (resolve) field.resolve = (source, given: Given, call, info) => resolve(source, read(given), call, info)
