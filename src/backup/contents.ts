@@ -22,8 +22,8 @@ import { BackupError } from './backup-error.ts'
 /** A file of the data folder: its path below it, with `/`. */
 export type DataFile = { name: string; path: string; mode: number }
 
-/** Files that are created again when missing, or that only matter on this host at this moment. */
-const leftOut = ['postgres', 'postgres-passwords.json', 'run', 'run.json', join('objects', 'incoming')]
+/** Files that are created again when missing, or that only matter on this host at this moment. `compiled` is Node's, of earlier versions. */
+const leftOut = ['compiled', 'postgres', 'postgres-passwords.json', 'run', 'run.json', join('objects', 'incoming')]
 const ownWork = /^\.(?:postgres-|backup-|restore)/
 /** The time limit for copying a folder's disk of 10 GiB on a slow host. */
 const copySilenceMs = 10 * 60_000

@@ -1,5 +1,4 @@
 /** All of Berth on this host, from the database to the ready line, and back. */
-import { join } from 'node:path'
 import type { Config } from '../platform/config.ts'
 import { redact, writesForPeople } from '../platform/log.ts'
 import { makeSignInCode, offersSignIn } from '#src/platform/tokens/sign-in-code.ts'
@@ -117,9 +116,7 @@ export class Berth {
 
   /** The environment of child processes. They write to our pipe, so we tell them whether there is a terminal. */
   #forChildren(): Record<string, string> {
-    // Node's compile cache halves the restart time of a worker, for which requests wait.
     return {
-      NODE_COMPILE_CACHE: join(this.#config.dataDir, 'compiled'),
       DATABASE_URL: this.#run.databaseUrl,
       BERTH_LOG_FORMAT: writesForPeople(this.#config.logFormat) ? 'pretty' : 'json',
     }
