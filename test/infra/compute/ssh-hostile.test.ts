@@ -273,6 +273,12 @@ describe('a guest is cut off, and its node grows by 20 MB at most, when it', () 
       expect(outcome.grewBytes).toBeLessThan(grownBytesMax)
     }
   })
+
+  test('says anything but SSH once it was let in', async () => {
+    const outcome = await meet({ onReady: ({ socket }) => void socket.write(Buffer.alloc(4 * mebibyte, 'x')) })
+    expect(outcome.ended).toBe(true)
+    expect(outcome.grewBytes).toBeLessThan(grownBytesMax) // it is deciphered to a length of any size up to 4 GiB
+  })
 })
 
 describe('a node grows by 20 MB at most, and keeps the connection, when a guest', () => {
