@@ -12,7 +12,7 @@ import { newUuid } from '#src/platform/ids.ts'
 import { isRoot } from '#src/platform/settings/places.ts'
 import { ownerAddress } from '#src/resources/infra/databases/addresses.ts'
 import { clientDatabase, clientToken, clientUser, openProxyWorld, type ProxyWorld } from '../proxy-world.ts'
-import { libpqFolder } from './libpq.ts'
+import { installTimeoutMs, libpqFolder } from './libpq.ts'
 
 const domain = 'berth.example'
 const runTimeoutMs = 60_000
@@ -29,14 +29,17 @@ beforeAll(async () => {
   goProgram = join(folder, 'go-drivers')
   ofLocalhost = await openProxyWorld({ plainTextOfHost: true })
   ofDomain = await openProxyWorld({ domain })
-  for (const [major, version] of Object.entries(laterVersions)) libpqFolders[major] = await libpqFolder(version)
+  const installed = Object.entries(laterVersions).map(async ([major, version]) => {
+    libpqFolders[major] = await libpqFolder(version)
+  })
   // Debian has Go's libraries as sources, each at its import path.
-  await promisify(execFile)('go', ['build', '-o', goProgram, 'main.go'], {
+  const compiled = promisify(execFile)('go', ['build', '-o', goProgram, 'main.go'], {
     cwd: script('go'),
     env: { ...process.env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOCACHE: join(folder, 'cache') },
     timeout: compileTimeoutMs,
   })
-}, compileTimeoutMs)
+  await Promise.all([compiled, ...installed])
+}, compileTimeoutMs + installTimeoutMs)
 afterAll(async () => {
   await Promise.all([ofLocalhost.close(), ofDomain.close()])
   rmSync(folder, { recursive: true, force: true })

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { readConfig } from '#src/platform/config.ts'
 
-const installTimeoutMs = 240_000
+/** How long one of them may take, the first time. */
+export const installTimeoutMs = 240_000
 const npm = fileURLToPath(new URL('../../../node_modules/npm/bin/npm-cli.js', import.meta.url))
 
 /**
