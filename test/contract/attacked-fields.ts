@@ -1,12 +1,17 @@
 /** Every place where a caller may put text, found in the schema and in the descriptions of REST: new ones are in by themselves. */
 import {
   getNullableType,
+  GraphQLBoolean,
+  GraphQLFloat,
+  GraphQLInt,
+  isEnumType,
   isInputObjectType,
   isLeafType,
   isListType,
   type GraphQLArgument,
   type GraphQLInputType,
 } from 'graphql'
+import { surfaces } from '#rest-compat/surfaces.ts'
 import { schema } from '#schema/schema.ts'
 import { agentsRows } from './matrix/agents.ts'
 import { fillOf, timesIn } from './attack-texts.ts'
@@ -17,8 +22,11 @@ import { gatewayRows, graphqlRows, restRows, type RestRow } from './matrix.ts'
 /** A request with a text in one place. */
 export type Attack = { path: string; method: string; body?: string | Buffer<ArrayBuffer> }
 
-/** One place: what it is called, how many bytes its operation takes there, and the request that puts a text into it. */
-export type Field = { name: string; bytes: number; attack: (text: string) => Attack }
+/**
+ * One place: what it is called, how many bytes its operation takes there, and the request that puts a text into it.
+ * `refusesText`: GraphQL takes a number, a boolean or a word there, so that no code of ours is given the text.
+ */
+export type Field = { name: string; bytes: number; attack: (text: string) => Attack; refusesText?: boolean }
 
 /** What a path of REST is described as. */
 export type Described = {
@@ -97,35 +105,45 @@ export function graphqlFields(target: Target, bytes: number): Field[] {
           ? schema.getMutationType()
           : schema.getSubscriptionType()
     const field = root?.getFields()[name]
-    return (field?.args ?? []).flatMap(placesOf).flatMap((place) =>
-      stepsOf(place.type, 0).map((steps): Field => {
-        const others = fill(graphqlRows[rootField]?.args ?? '', target)
-          .split(/, (?=\w+:)/)
-          .filter((one) => one && !one.startsWith(`${place.name}:`))
-        const query = documentOf(rootField, [...others, `${place.name}: $value`].join(', ')).replace(
-          /^(\w+)/,
-          `$1 ($value: ${String(place.type)})`,
-        )
-        const attack = (text: string): Attack => ({
-          method: 'POST',
-          path: '/graphql',
-          body: JSON.stringify({ query, variables: { value: nest(steps, text) } }),
-        })
-        return {
-          name: `${rootField} ${placeOf([place.name, ...steps])}`,
-          bytes: bytes - query.length - 200,
-          attack,
-        }
-      }),
-    )
+    return current(field?.args ?? [])
+      .flatMap(placesOf)
+      .flatMap((place) =>
+        stepsOf(place.type, 0).map(({ steps, leaf }): Field => {
+          const others = fill(graphqlRows[rootField]?.args ?? '', target)
+            .split(/, (?=\w+:)/)
+            .filter((one) => one && !one.startsWith(`${place.name}:`))
+          const query = documentOf(rootField, [...others, `${place.name}: $value`].join(', ')).replace(
+            /^(\w+)/,
+            `$1 ($value: ${String(place.type)})`,
+          )
+          const attack = (text: string): Attack => ({
+            method: 'POST',
+            path: '/graphql',
+            body: JSON.stringify({ query, variables: { value: nest(steps, text) } }),
+          })
+          return {
+            name: `${rootField} ${placeOf([place.name, ...steps])}`,
+            bytes: bytes - query.length - 200,
+            attack,
+            refusesText: isEnumType(leaf) || closed.includes(leaf),
+          }
+        }),
+      )
   })
 }
 
 /** Where a caller may put a value: the argument, or each field of a mutation's input, so that the others are as its row has them. */
 function placesOf({ name, type }: GraphQLArgument): { name: string; type: GraphQLInputType }[] {
   const inner = getNullableType(type)
-  return name === 'input' && isInputObjectType(inner) ? Object.values(inner.getFields()) : [{ name, type }]
+  return name === 'input' && isInputObjectType(inner) ? current(Object.values(inner.getFields())) : [{ name, type }]
 }
+
+/** Without old names, which are read as their successors. */
+function current<One extends { deprecationReason?: string | null | undefined }>(all: readonly One[]): One[] {
+  return all.filter((one) => !one.deprecationReason)
+}
+
+const closed: readonly GraphQLInputType[] = [GraphQLBoolean, GraphQLFloat, GraphQLInt]
 
 /** Documents with the text where the language has a place for it. */
 export function documentFields(bytes: number): Field[] {
@@ -149,14 +167,22 @@ export function documentFields(bytes: number): Field[] {
   )
 }
 
-/** Leaves inside a type; `visited` keeps types that hold themselves from going on for ever. */
-function stepsOf(type: GraphQLInputType, depth: number): Step[][] {
+/** A leaf inside a type, and the steps to it. */
+type Place = { steps: Step[]; leaf: GraphQLInputType }
+
+/** Leaves inside a type; `depth` keeps types that hold themselves from going on for ever. */
+function stepsOf(type: GraphQLInputType, depth: number): Place[] {
   const inner = getNullableType(type)
-  if (isListType(inner)) return stepsOf(inner.ofType as GraphQLInputType, depth).map((steps) => [0, ...steps]) // a list of an input type
-  if (isLeafType(inner)) return inner.name === 'JSON' || inner.name === 'TextMap' ? [[], ['key']] : [[]]
+  const behind = (step: Step, places: Place[]): Place[] =>
+    places.map(({ steps, leaf }) => ({ steps: [step, ...steps], leaf }))
+  if (isListType(inner)) return behind(0, stepsOf(inner.ofType as GraphQLInputType, depth)) // a list of an input type
+  if (isLeafType(inner)) {
+    const whole: Place = { steps: [], leaf: inner }
+    return inner.name === 'JSON' || inner.name === 'TextMap' ? [whole, { steps: ['key'], leaf: inner }] : [whole]
+  }
   if (!isInputObjectType(inner) || depth >= deepest) return []
-  return Object.values(inner.getFields()).flatMap((field) =>
-    stepsOf(field.type, depth + 1).map((steps) => [field.name, ...steps]),
+  return current(Object.values(inner.getFields())).flatMap((field) =>
+    behind(field.name, stepsOf(field.type, depth + 1)),
   )
 }
 
@@ -189,7 +215,7 @@ export function restFields(
           }),
         }),
       )
-      const shape = requestBody?.content['application/json']?.schema
+      const shape = isSecondPath(key) ? undefined : requestBody?.content['application/json']?.schema
       const inBody = shape
         ? [[], ...stepsOfShape(described, shape, 0)].map(
             (steps): Field => ({
@@ -208,6 +234,16 @@ export function restFields(
       return [...inAddress, ...inBody]
     }),
   )
+}
+
+/** Whether it is the POST beside a PATCH or PUT that runs the same document, to which its body goes in the same way. */
+export function isSecondPath(key: string): boolean {
+  const [method, path = ''] = key.split(' ')
+  return surfaces.some(({ mount, routes }) => {
+    const inside = path.slice(mount.length)
+    const first = routes[`PATCH ${inside}`] ?? routes[`PUT ${inside}`]
+    return method === 'POST' && first !== undefined && first.operation === routes[`POST ${inside}`]?.operation
+  })
 }
 
 function stepsOfShape(described: Described, given: JsonShape, depth: number): Step[][] {
