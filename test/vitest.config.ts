@@ -60,7 +60,7 @@ export const slowTests = [
   'test/gateway/rolling.test.ts', // web processes that come and go under load
   'test/identity/command.test.ts', // commands, started by npm
   'test/identity/key-command.test.ts', // commands, started by npm
-  'test/infra/build-logs.test.ts', // large logs
+  'test/infra/builds/logs.test.ts', // large logs
   'test/infra/certificates/issuing.test.ts', // Debian's pebble and dnsmasq
   'test/infra/certificates/of-domains.test.ts', // Debian's pebble and knot
   'test/infra/certificates/refusals.test.ts', // Debian's pebble and dnsmasq

@@ -1,10 +1,10 @@
 /** The logs of builds in GraphQL, and the secrets that are masked in them. */
-import { findInTurn, readInTurn } from '../large-reads.ts'
-import { builder } from '../builder.ts'
+import { findInTurn, readInTurn } from '../../large-reads.ts'
+import { builder } from '../../builder.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { callIn, organizationType } from '../identity/organizations.ts'
-import { mutationOf } from '../mutations.ts'
-import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import { callIn, organizationType } from '../../identity/organizations.ts'
+import { mutationOf } from '../../mutations.ts'
+import { heartbeat, withHeartbeats } from '../../heartbeats.ts'
 import type { LogEntry } from '#src/resources/infra/builds/log-hubs.ts'
 import { followLog, listLog } from '#src/resources/infra/builds/log-readers.ts'
 import { roleType } from '#schema/identity/members.ts'
@@ -15,7 +15,7 @@ import {
   type BuildSecret,
 } from '#src/resources/infra/builds/secrets.ts'
 
-import { buildType } from './builds.ts'
+import { buildType } from '../builds.ts'
 
 const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
   description: 'A chunk of a build’s output.',

@@ -7,7 +7,7 @@ import { sql } from '#src/platform/postgres.ts'
 import { appendBuildLog, createNumbering, rotateLogPartitions, type LogLine } from '#src/resources/infra/builds/logs.ts'
 import type { BuildClaim } from '#src/resources/infra/builds/runs.ts'
 import { finishBuild } from '#src/resources/infra/builds/states.ts'
-import type { Berth } from '../support/berth.ts'
+import type { Berth } from '../../support/berth.ts'
 import {
   claimOf,
   clearBuilds,
@@ -18,8 +18,8 @@ import {
   uuidOf,
   type Entry,
   type Job,
-} from '../support/builds.ts'
-import { until } from '../support/until.ts'
+} from '../../support/builds.ts'
+import { until } from '../../support/until.ts'
 
 let berth: Berth
 let token: string
