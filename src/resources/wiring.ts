@@ -1,10 +1,10 @@
 /**
- * Which noun takes part in what happens to a noun below it, in the order in which they do, in the same transaction. Whatever
- * process changes nouns imports this once.
+ * The listeners of each noun's hooks, all of nouns above it, in the order in which they run, in the noun's transaction. Every
+ * process that changes nouns imports this.
  */
 import { hooksAreWired } from '#src/platform/postgres/hooks.ts'
 import { agentDeleting, agentDeletionAsked } from './agents/agents.ts'
-import { deploymentLocking, deploymentScheduled } from './agents/deployments.ts'
+import { deploymentLocking, deploymentScheduling } from './agents/deployments.ts'
 import { environmentEnding } from './agents/environments.ts'
 import { briefingOf } from './agents/groups/briefings.ts'
 import { followRunTask } from './agents/groups/conversation.ts'
@@ -12,14 +12,14 @@ import { messageOfExchange } from './agents/peers/messages.ts'
 import { followExchangeTask } from './agents/peers/following.ts'
 import { lockSchedulesOf, setScheduleOf } from './agents/schedules/of-deployments.ts'
 import { endWorkOf, sessionDeleting } from './agents/sessions/deletion.ts'
-import { streamedEvents } from './agents/sessions/log.ts'
+import { taskEventsAppended } from './agents/sessions/log.ts'
 import { sessionMoved, sessionStillWaits } from './agents/sessions/states.ts'
 import { refuseAgentAtWork } from './agents/sessions/work.ts'
 import { serveTasks } from './agents/tasks/kinds.ts'
 import { failTasksOf, followSessionMove, followSessionWait } from './agents/tasks/moves.ts'
 import { streamEvents } from './agents/tasks/streams.ts'
 import { failSessionsOf } from './agents/turns/breaking-off.ts'
-import { linkRemoving } from './infra/code-host/connections.ts'
+import { codeHostLinkRemoving } from './infra/code-host/connections.ts'
 import { noteVmOfDatabase } from './infra/databases/jobs.ts'
 import { unlinkDatabasesOfFunction } from './infra/databases/links.ts'
 import { unlinkDomainsOfFunction, unlinkDomainsOfVm } from './infra/domains/links.ts'
@@ -29,7 +29,7 @@ import { projectDeleting } from './infra/projects.ts'
 import { removeProxiesOfVm } from './infra/proxies/rows.ts'
 import { leaveCodeHostLink } from './infra/vms/code-host.ts'
 import { detachVms } from './infra/vms/rows.ts'
-import { vmChanged, vmDeleting } from './infra/vms/states.ts'
+import { hostedVmStepped, vmDeleting } from './infra/vms/states.ts'
 
 environmentEnding.on(failSessionsOf)
 agentDeletionAsked.on(refuseAgentAtWork)
@@ -37,7 +37,7 @@ agentDeleting.on(endWorkOf)
 
 sessionMoved.on(followSessionMove)
 sessionStillWaits.on(followSessionWait)
-streamedEvents.on(streamEvents)
+taskEventsAppended.on(streamEvents)
 sessionDeleting.on(failTasksOf)
 
 serveTasks({
@@ -46,17 +46,17 @@ serveTasks({
 })
 
 deploymentLocking.on(lockSchedulesOf)
-deploymentScheduled.on(setScheduleOf)
+deploymentScheduling.on(setScheduleOf)
 
 projectDeleting.on(detachVms)
 
-linkRemoving.on(leaveCodeHostLink)
+codeHostLinkRemoving.on(leaveCodeHostLink)
 
 vmDeleting.on(removeProxiesOfVm)
 vmDeleting.on(unlinkDomainsOfVm)
 
-vmChanged.on(noteVmOfDatabase)
-vmChanged.on(noteVmOfFunction)
+hostedVmStepped.on(noteVmOfDatabase)
+hostedVmStepped.on(noteVmOfFunction)
 
 functionDeleting.on(unlinkDomainsOfFunction)
 functionDeleting.on(unlinkDatabasesOfFunction)

@@ -1,29 +1,29 @@
-/** Who takes part in what happens to a noun below it, and that no process changes nouns without them. */
+/** The listeners of each hook, and that no process changes nouns without them. */
 import { expect, test } from 'vitest'
 import { importsOf, productFolders, readSources } from './sources.ts'
 
 const wiring = 'src/resources/wiring.ts'
 const hooks = 'src/platform/postgres/hooks.ts'
 
-/** Each moment, and what takes part in it, in this order and in the same transaction. */
-const takePart: readonly (readonly [moment: string, ...listeners: string[]])[] = [
+/** Each hook and its listeners, in the order in which they run. */
+const listenersOf: readonly (readonly [hook: string, ...listeners: string[]])[] = [
   ['environmentEnding', 'failSessionsOf'],
   ['agentDeletionAsked', 'refuseAgentAtWork'],
   ['agentDeleting', 'endWorkOf'],
   ['sessionMoved', 'followSessionMove'],
   ['sessionStillWaits', 'followSessionWait'],
-  ['streamedEvents', 'streamEvents'],
+  ['taskEventsAppended', 'streamEvents'],
   ['sessionDeleting', 'failTasksOf'],
   ['deploymentLocking', 'lockSchedulesOf'],
-  ['deploymentScheduled', 'setScheduleOf'],
+  ['deploymentScheduling', 'setScheduleOf'],
   ['projectDeleting', 'detachVms'],
-  ['linkRemoving', 'leaveCodeHostLink'],
+  ['codeHostLinkRemoving', 'leaveCodeHostLink'],
   ['vmDeleting', 'removeProxiesOfVm', 'unlinkDomainsOfVm'],
-  ['vmChanged', 'noteVmOfDatabase', 'noteVmOfFunction'],
+  ['hostedVmStepped', 'noteVmOfDatabase', 'noteVmOfFunction'],
   ['functionDeleting', 'unlinkDomainsOfFunction', 'unlinkDatabasesOfFunction'],
 ]
 
-/** Processes that reach a moment without those who take part in it, and why. */
+/** Processes that reach a hook without its listeners, and why. */
 const changeNothing: Readonly<Record<string, string>> = {
   'src/backup.ts': 'reads only',
 }
@@ -31,22 +31,22 @@ const changeNothing: Readonly<Record<string, string>> = {
 const sources = readSources(productFolders)
 const targets = new Map(sources.map((source) => [source.path, importsOf(source)]))
 const declared = sources.flatMap(({ path, text }) =>
-  [...text.matchAll(/^export const (\w+) =\s+hook\b/gm)].map(([, moment = '']) => ({ path, moment })),
+  [...text.matchAll(/^export const (\w+) =\s+hook\b/gm)].map(([, name = '']) => ({ path, name })),
 )
 
-test('what takes part in a moment is what is listed here, in this order', () => {
+test('the listeners are those that are listed here, in this order', () => {
   const text = sources.find(({ path }) => path === wiring)?.text ?? ''
-  const wired = [...text.matchAll(/^(\w+)\.on\((.*)\)$/gm)].map(([, moment = '', listener = '']) => [moment, listener])
-  expect(wired).toEqual(takePart.flatMap(([moment, ...listeners]) => listeners.map((one) => [moment, one])))
+  const wired = [...text.matchAll(/^(\w+)\.on\((.*)\)$/gm)].map(([, name = '', listener = '']) => [name, listener])
+  expect(wired).toEqual(listenersOf.flatMap(([name, ...listeners]) => listeners.map((one) => [name, one])))
 })
 
-test('every moment that is declared is run, and has somebody who takes part in it', () => {
-  expect(declared.map(({ moment }) => moment).sort()).toEqual(takePart.map(([moment]) => moment).sort())
+test('every hook that is declared is run, and has a listener', () => {
+  expect(declared.map(({ name }) => name).sort()).toEqual(listenersOf.map(([name]) => name).sort())
   const calls = sources.map(({ code }) => code).join('\n')
-  expect(declared.filter(({ moment }) => !calls.includes(`${moment}.run(`))).toEqual([])
+  expect(declared.filter(({ name }) => !calls.includes(`${name}.run(`))).toEqual([])
 })
 
-test('every process that reaches a moment loads the list of those who take part', () => {
+test('every process that reaches a hook loads the list of listeners', () => {
   const imported = new Set([...targets.values()].flat())
   const begun = sources.map(({ path }) => path).filter((path) => !imported.has(path))
   const reaching = begun.filter((path) => reachedFrom(path).has(hooks))

@@ -9,18 +9,18 @@ function printed(program: string): string {
   return execFileSync(process.execPath, ['--input-type=module', '--eval', code], { cwd: root, encoding: 'utf8' }).trim()
 }
 
-/** Two that take part, the first of which takes longer. */
-const twoTakePart = `
+/** A hook with two listeners, the first of which takes longer. */
+const twoListeners = `
   const moved = hook('vm moved')
   moved.on(async (id) => { await null; await null; console.log('first of', id) })
   moved.on((id) => console.log('second of', id))
 `
 
-test('those who take part do so one after the other, in the order in which they are listed', () => {
-  expect(printed(`${twoTakePart} hooksAreWired(); await moved.run('a')`)).toBe('first of a\nsecond of a')
+test('listeners run one after the other, in the order of their registration', () => {
+  expect(printed(`${twoListeners} hooksAreWired(); await moved.run('a')`)).toBe('first of a\nsecond of a')
 })
 
-test('what one of them throws ends the moment, and whoever runs it gets the error', () => {
+test('what a listener throws ends the hook, and whoever runs it gets the error', () => {
   const program = `
     const moved = hook('vm moved')
     moved.on(() => Promise.reject(new Error('no')))
@@ -30,7 +30,7 @@ test('what one of them throws ends the moment, and whoever runs it gets the erro
   expect(printed(program)).toBe('no')
 })
 
-test('a moment in a process that has not listed who takes part is refused, and the error says what to import', () => {
-  const program = `${twoTakePart} await moved.run('a').catch((error) => console.log(error.message))`
-  expect(printed(program)).toBe(`nobody takes part in "vm moved" yet: import '#src/resources/wiring.ts' first`)
+test('a hook in a process without the listeners is refused, and the error says what to import', () => {
+  const program = `${twoListeners} await moved.run('a').catch((error) => console.log(error.message))`
+  expect(printed(program)).toBe(`no listener of "vm moved" is registered yet: import '#src/resources/wiring.ts' first`)
 })

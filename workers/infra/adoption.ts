@@ -8,7 +8,7 @@ import { buildsOfNode } from '#src/resources/infra/builds/runs.ts'
 import { isFolder } from '#src/resources/infra/folders.ts'
 import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { vmsOfNode, type Vm } from '#src/resources/infra/vms/rows.ts'
-import { moveVm, vmChanged } from '#src/resources/infra/vms/states.ts'
+import { moveVm, hostedVmStepped } from '#src/resources/infra/vms/states.ts'
 import { buildMachineId, requeueUnclaimedBuilds } from './builds/machines.ts'
 import { machineId, vmIdOf } from './machine-specs.ts'
 import { joinProject, type VmWork } from './vms.ts'
@@ -83,6 +83,6 @@ export async function noticeExit(work: VmWork, machine: string, how: 'guest' | '
           ])
     if (!moved) return
     await services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId })
-    if (moved.purpose === 'function') await vmChanged.run(services, tx, moved) // it is not started again
+    if (moved.purpose === 'function') await hostedVmStepped.run(services, tx, moved) // it is not started again
   })
 }

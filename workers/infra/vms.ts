@@ -19,7 +19,7 @@ import { holdsMemory } from '#src/resources/infra/organization-room.ts'
 import { endProcessesOf } from '#src/resources/infra/vms/process-records.ts'
 import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
-import { countBootFailure, explainBoot, moveVm, vmChanged, type Move } from '#src/resources/infra/vms/states.ts'
+import { countBootFailure, explainBoot, moveVm, hostedVmStepped, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
 import type { EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import { isServerUp } from './databases/recovery.ts'
@@ -234,7 +234,7 @@ async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, warnings?: 
       })
     const { address, folderId } = machine
     await moveVm(tx, work.services, vm.id, 'running', { machine: { address, folderId, ...(warnings && { warnings }) } })
-    await vmChanged.run(work.services, tx, vm)
+    await hostedVmStepped.run(work.services, tx, vm)
   })
 }
 
@@ -274,14 +274,14 @@ function noting(work: VmWork, vm: Vm): () => void {
 async function explain(work: VmWork, vm: Vm, reason: string): Promise<void> {
   await transaction(work.services.db, async (tx) => {
     await explainBoot(tx, vm, reason)
-    await vmChanged.run(work.services, tx, vm)
+    await hostedVmStepped.run(work.services, tx, vm)
   })
 }
 
 async function move(work: VmWork, vm: Vm, to: VmStatus, options: Move = {}): Promise<Vm | undefined> {
   return transaction(work.services.db, async (tx) => {
     const moved = await moveVm(tx, work.services, vm.id, to, options, [vm.status])
-    if (moved) await vmChanged.run(work.services, tx, moved)
+    if (moved) await hostedVmStepped.run(work.services, tx, moved)
     return moved
   })
 }

@@ -41,7 +41,8 @@ import { checkStorage } from '#src/platform/metrics/rooms.ts'
 /** A deployment is about to be locked: what starts it is locked before it, in the order of starts. */
 export const deploymentLocking = hook<[tx: Tx, deploymentId: string]>('deployment locking')
 /** A deployment, which is locked, is given a schedule; null takes away all that it has. */
-export const deploymentScheduled = hook<[tx: Tx, deployment: Deployment, schedule: Cron | null]>('deployment scheduled')
+export const deploymentScheduling =
+  hook<[tx: Tx, deployment: Deployment, schedule: Cron | null]>('deployment scheduling')
 
 /** The fields of a deployment as callers send them: absent means the default, or unchanged. */
 export type DeploymentFields = {
@@ -103,7 +104,7 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
       values (${id}, ${scope.organizationId}, ${scope.userId}, ${name}, ${description}, ${agent.id}, ${agent.version}, ${environment.type}, ${environment.id}, ${environment.config}::jsonb,
         ${vaultIds}::uuid[], ${JSON.stringify(kickoff)}::jsonb, ${budget}, ${JSON.stringify(metadata)}::jsonb, ${paused ? 'paused' : 'active'}, ${paused}::jsonb) returning *`,
     )
-    if (schedule) await deploymentScheduled.run(tx, deployment, schedule)
+    if (schedule) await deploymentScheduling.run(tx, deployment, schedule)
     return deployment
   })
 }
@@ -180,7 +181,7 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
         metadata = ${JSON.stringify(mergeMetadata(before.metadata, fields.metadata))}::jsonb, updated_at = now()
       where id = ${before.id} returning *`,
     )
-    if (schedule !== undefined) await deploymentScheduled.run(tx, before, schedule)
+    if (schedule !== undefined) await deploymentScheduling.run(tx, before, schedule)
     if (Object.keys(fields).some((name) => name !== 'status'))
       await notifyOfDeployment(tx, before, 'deployment.updated')
     if (fields.status === 'paused') return (await pauseIfActive(tx, before.id, pausedByOwner)) ?? changed

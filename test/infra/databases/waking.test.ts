@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { moveDatabase } from '#src/resources/infra/databases/states.ts'
 import { findVmRow } from '#src/resources/infra/vms/rows.ts'
-import { moveVm, vmChanged } from '#src/resources/infra/vms/states.ts'
+import { moveVm, hostedVmStepped } from '#src/resources/infra/vms/states.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { databaseUuid, makeDatabase, rowOf, type MadeDatabase } from '../../support/databases.ts'
 import { makeSilentNode } from '../../support/makers.ts'
@@ -43,7 +43,7 @@ test('one that failed is started again', async () => {
   await until('its VM starts', async () => (await findVmRow(db, vmId ?? ''))?.status === 'starting')
   await moveVm(db, berth.services, vmId ?? '', 'running')
   await transaction(db, async (tx) =>
-    vmChanged.run(berth.services, tx, { id: vmId ?? '', nodeId: node, purpose: 'database' }),
+    hostedVmStepped.run(berth.services, tx, { id: vmId ?? '', nodeId: node, purpose: 'database' }),
   )
   await moveDatabase(db, berth.services, databaseUuid(id), 'active') // as its node does
   expect((await waking).data).toEqual({ wakeDatabase: { database: { status: 'ACTIVE' } } })

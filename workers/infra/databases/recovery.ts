@@ -12,7 +12,7 @@ import type { Background } from '#src/platform/services.ts'
 import { recoveryReason } from '#src/resources/infra/databases/states.ts'
 import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
-import { explainVm, findSecondsOf, vmChanged } from '#src/resources/infra/vms/states.ts'
+import { explainVm, findSecondsOf, hostedVmStepped } from '#src/resources/infra/vms/states.ts'
 
 /** How long the first look goes on; after that a job looks once. */
 const firstLookMs = 10_000
@@ -48,7 +48,7 @@ export async function isServerUp(
     throw new BerthError('timeout', `Its server did not let anybody in within ${minutes} minutes.`)
   }
   await transaction(services.db, async (tx) => {
-    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await vmChanged.run(services, tx, vm)
+    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await hostedVmStepped.run(services, tx, vm)
     const kind = onNode(reconcileVm, vm.nodeId)
     await services.jobs.enqueue(tx, kind, { vmId: vm.id }, { startAfterSeconds: againSeconds })
   })

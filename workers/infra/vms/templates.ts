@@ -13,7 +13,7 @@ import type { Background } from '#src/platform/services.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
 import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
-import { explainVm, vmChanged } from '#src/resources/infra/vms/states.ts'
+import { explainVm, hostedVmStepped } from '#src/resources/infra/vms/states.ts'
 
 const againSeconds = 2
 /** For so long after a failure everybody who needs the template gets it, and nobody tries again. */
@@ -123,7 +123,7 @@ export async function isTemplateThere(
   const reason = templates.findDelay(template)
   if (reason === null) return true
   await transaction(services.db, async (tx) => {
-    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await vmChanged.run(services, tx, vm)
+    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await hostedVmStepped.run(services, tx, vm)
     if (!templates.comesBack(vm.id)) return
     const kind = onNode(reconcileVm, vm.nodeId)
     await services.jobs.enqueue(tx, kind, { vmId: vm.id }, { startAfterSeconds: againSeconds })

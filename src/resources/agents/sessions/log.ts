@@ -23,7 +23,7 @@ import { eventColumns, streamingTask, type SessionEvent } from './rows.ts'
 export type NewEvent = { type: string; data?: Readonly<Record<string, unknown>>; id?: string; queued?: boolean }
 
 /** Events were appended for a task of which a stream tells. */
-export const streamedEvents =
+export const taskEventsAppended =
   hook<[tx: Tx, taskId: string, events: readonly SessionEvent[]]>('events of a task appended')
 
 /** The notice that a session's log or state changed; the id is the session's. */
@@ -47,7 +47,7 @@ const saidBesidesDataBytes = 250
 export async function appendEvents(tx: Tx, sessionId: string, events: readonly NewEvent[]): Promise<SessionEvent[]> {
   const { stored, taskId } = await appendWhere(tx, sessionId, events, sql`true`)
   await notifyOfEvents(tx, sessionId, stored)
-  if (taskId !== null) await streamedEvents.run(tx, taskId, stored)
+  if (taskId !== null) await taskEventsAppended.run(tx, taskId, stored)
   return stored
 }
 

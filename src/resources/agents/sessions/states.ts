@@ -21,10 +21,10 @@ export type SessionMove =
   | { to: 'running' | 'rescheduling' | 'terminated'; stopReason?: undefined; before?: readonly NewEvent[] }
 
 /** A status that a session came to, and why it is idle. */
-export type SessionStop = { sessionId: string; to: SessionStatus; stopReason?: StopReason | undefined }
+export type SessionMoved = { sessionId: string; to: SessionStatus; stopReason?: StopReason | undefined }
 
 /** A session came to another status: its row is locked, and its log has the events already. */
-export const sessionMoved = hook<[tx: Tx, stop: SessionStop]>('session moved')
+export const sessionMoved = hook<[tx: Tx, stop: SessionMoved]>('session moved')
 /** An idle session still waits for its client, after some of what it waited for was answered. */
 export const sessionStillWaits = hook<[tx: Tx, sessionId: string]>('session still waits')
 

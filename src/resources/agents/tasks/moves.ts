@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { transition } from '#src/platform/states.ts'
-import type { SessionStop } from '#src/resources/agents/sessions/states.ts'
+import type { SessionMoved } from '#src/resources/agents/sessions/states.ts'
 import { kindOf } from './kinds.ts'
 import { taskLimits } from './limits.ts'
 import {
@@ -25,7 +25,7 @@ type TaskMove = { to: TaskStatus; error?: TaskError }
  * Moves the tasks of a session that came to another status, whose events are in its log already. The session's row is
  * locked.
  */
-export async function followSessionMove(tx: Tx, { sessionId, to, stopReason }: SessionStop): Promise<void> {
+export async function followSessionMove(tx: Tx, { sessionId, to, stopReason }: SessionMoved): Promise<void> {
   const open = await openTasksOf(tx, sessionId)
   const [first] = open
   if (!first) return

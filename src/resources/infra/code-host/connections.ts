@@ -14,7 +14,7 @@ import { beginAuthorization, endAuthorization } from './states.ts'
 import { spendCodeHost } from './tokens.ts'
 
 /** A locked link to an account is removed: what uses the account leaves it. */
-export const linkRemoving = hook<[tx: Tx, linkId: string]>('link to the code host removing')
+export const codeHostLinkRemoving = hook<[tx: Tx, linkId: string]>('link to the code host removing')
 
 /** Where the caller authorizes the app, with a state that completes this authorization once. @throws BerthError invalid_request. */
 export async function beginConnection(
@@ -104,7 +104,7 @@ async function storeAccount(
 
 /** Removes a link that is locked, and all that others have of it. */
 async function unlink(tx: Tx, { id }: CodeHostLink): Promise<void> {
-  await linkRemoving.run(tx, id)
+  await codeHostLinkRemoving.run(tx, id)
   await removeLink(tx, id)
 }
 

@@ -7,7 +7,7 @@ import { holdsMemory, reserveRoom } from '#src/resources/infra/organization-room
 import type { EndReason } from '#src/resources/infra/usage.ts'
 import { forgetProcessesOf } from './process-records.ts'
 import type { Vm, VmStatus } from './rows.ts'
-import { moveVm, vmChanged } from './states.ts'
+import { moveVm, hostedVmStepped } from './states.ts'
 import { forgetVariables } from './variables.ts'
 
 /** The statuses that a caller may request. */
@@ -45,7 +45,7 @@ export async function endVm(
     await forgetProcessesOf(tx, vm.id)
     if (vm.folderId) await setFolderUse(tx, vm.folderId, folderUsedMb)
     const deleted = await moveVm(tx, services, vm.id, 'deleted')
-    if (deleted) await vmChanged.run(services, tx, deleted)
+    if (deleted) await hostedVmStepped.run(services, tx, deleted)
   })
 }
 

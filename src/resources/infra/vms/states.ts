@@ -16,9 +16,14 @@ import type { RawBuilder } from 'kysely'
 /** A locked VM is going to be deleted: what leads to it ends. */
 export const vmDeleting = hook<[tx: Tx, vmId: string]>('VM deleting')
 
-/** A VM has changed, as far as whatever a VM that is no user's serves has to go on from there. Whoever changes one runs it. */
-export const vmChanged =
-  hook<[services: { jobs: Pick<Jobs, 'enqueue'> }, tx: Tx, vm: Pick<Vm, 'id' | 'nodeId' | 'purpose'>]>('VM changed')
+/**
+ * A VM has come to where the database or function that runs in it takes its next step: it runs, waits, has failed or is
+ * gone. moveVm does not run this, because not every move is such a step: its callers do.
+ */
+export const hostedVmStepped =
+  hook<[services: { jobs: Pick<Jobs, 'enqueue'> }, tx: Tx, vm: Pick<Vm, 'id' | 'nodeId' | 'purpose'>]>(
+    'hosted VM stepped',
+  )
 
 /** Where each status may go. Every transient status may also fail, and every VM may be deleted. */
 export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
