@@ -1,5 +1,5 @@
 /** How many environments of an organization may be on their way at once: in requests the rest are refused, sessions wait for their turn. */
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
@@ -97,8 +97,12 @@ test('a session that needs its environment waits for its turn instead', async ()
   // Nobody looks again after 5 s: what goes on was notified.
   const startTimer = globalThis.setTimeout
   let later = 0
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms?: number) =>
-    ms === 5_000 && later++ >= 0 ? startTimer(work, 3_600_000) : startTimer(work, ms)) as typeof setTimeout)
+  const spied = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms?: number) => {
+    if (ms !== 5_000) return startTimer(work, ms)
+    later += 1
+    return startTimer(work, 3_600_000)
+  }) as typeof setTimeout) // only the form that is called here
+  onTestFinished(() => spied.mockRestore())
   const id =
     decodeId('environment', (await call<{ id: string }>('POST', '/environments', { name: 'patient' })).body.id) ?? ''
   const leaving = new AbortController()
@@ -118,5 +122,4 @@ test('a session that needs its environment waits for its turn instead', async ()
   expect(later).toBeGreaterThan(0)
   leaving.abort(new Error('enough'))
   await expect(using).rejects.toThrow('enough')
-  vi.restoreAllMocks()
 })

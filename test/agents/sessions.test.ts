@@ -1,6 +1,7 @@
 /** Sessions: begun with what is theirs, listed, changed, archived, deleted; and that a refusal changes nothing. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decodeId, newId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { hasActiveWork } from '#src/resources/agents/sessions/work.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
@@ -347,6 +348,16 @@ describe('deleting', () => {
 
   test('a running session is interrupted first, and deleted as soon as it has stopped', async () => {
     const made = await make({ initial_events: [message] })
+    // Whoever waits out the time that it gets to stop waits for ever here.
+    const timeout = AbortSignal.timeout.bind(AbortSignal)
+    const patience = new AbortController()
+    const spied = vi
+      .spyOn(AbortSignal, 'timeout')
+      .mockImplementation((ms) => (ms === limits.interruptSeconds * 1000 ? patience.signal : timeout(ms)))
+    onTestFinished(() => {
+      spied.mockRestore()
+      patience.abort()
+    })
     const stop = (async () => {
       for await (const _ of berth.services.pubsub.subscribe(
         'session_interrupt',

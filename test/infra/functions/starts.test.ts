@@ -13,7 +13,14 @@ const deaf = {
 } as unknown as Machine // what a probe asks of it
 
 test('a program that does not listen is given up when its own time is over', async () => {
-  expect(await probe(deaf, 8080, 0.2, new AbortController().signal).found).toBe(false)
+  const over = new AbortController()
+  const longer = probe(deaf, 8080, functionLimits.startSecondsMax, over.signal).found
+  const sinceMs = performance.now()
+  expect(await probe(deaf, 8080, 0.2, over.signal).found).toBe(false)
+  expect(performance.now() - sinceMs).toBeGreaterThan(190)
+  expect(await Promise.race([longer, Promise.resolve('not yet')])).toBe('not yet')
+  over.abort()
+  expect(await longer).toBe(false)
 })
 
 test('a request for a function is not given up before the longest start, one for a VM as ever', () => {
