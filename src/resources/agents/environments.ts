@@ -24,7 +24,7 @@ import { applyNetworking, releaseVm } from './environments/vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from '#src/platform/shapes/fields.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
-/** An environment is archived or deleted, and its VM with it; its row is locked for update. */
+/** An environment is about to be archived or deleted: its row is locked, and its VM is being deleted. */
 export const environmentEnding = hook<[tx: Tx, environmentId: string]>('environment ending')
 
 /** The fields of an environment as callers send them: absent means the default, or unchanged. */

@@ -88,7 +88,7 @@ export async function isUsedByVm(db: Db, environmentId: string): Promise<boolean
 export const waitsForPeer = sql<boolean>`(step_beat_at is null and exists (
   select from peer_exchanges e where e.organization_id = sessions.organization_id and e.requester_session_id = sessions.id and e.finished_at is null))`
 
-/** The task of which a stream tells what the session says, as an expression; null when there is none. @param session its id. */
+/** The task to whose stream a session's events go, as an expression; null when there is none. @param session its id. */
 export function streamingTask(session: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select id from session_tasks where session_id = ${session} and status in ('running', 'requires_action') and kind = 'group_run')`
 }

@@ -7,9 +7,8 @@ import { isAtWork, type Session } from './rows.ts'
 
 /**
  * Whether an agent has running work, which prevents its deletion: a session that is running or rescheduling, or that a
- * group or a peer waits for. Called
- * with the agent's row locked for update, so no new session of it can be inserted; its sessions' rows are locked here,
- * so that none starts either.
+ * group or a peer waits for. Called with the agent's row locked for update, so no new session of it can be inserted; its
+ * sessions' rows are locked here, so that none starts either.
  */
 export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
   const sessions = await findAll<Pick<Session, 'status'> & { isAwaited: boolean }>(

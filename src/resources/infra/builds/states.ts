@@ -66,7 +66,6 @@ export async function finishBuild(
   return ended
 }
 
-/** The reason with which a build's usage ends. */
 /** Of an organization's newest builds the last lines are kept. Each that ends drops those of some that have become too old. */
 async function dropOldTails(tx: Tx, { organizationId }: Build): Promise<void> {
   await change(
@@ -77,6 +76,7 @@ async function dropOldTails(tx: Tx, { organizationId }: Build): Promise<void> {
   )
 }
 
+/** The reason with which a build's usage ends. */
 function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
   if (status === 'cancelled') return 'request'
   if (error === 'timed_out') return 'timeout'

@@ -1,6 +1,6 @@
 /**
- * The names and paths that callers give: of domains, and of entries below them. What is stored is the one spelling of a name: lower case, as ASCII labels, without a dot at
- * its end; so two spellings of one name can never be two domains.
+ * The host names and paths that callers give, for domains and for proxy entries. What is stored is the one spelling of a
+ * name: lower case, as ASCII labels, without a dot at its end; so two spellings of one name can never be two domains.
  */
 import { isIP } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
