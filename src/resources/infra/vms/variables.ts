@@ -82,9 +82,7 @@ export async function openEnv(
     sql`select key, source, visibility, sealed_value from vm_env where vm_id = ${vmId}`,
   )
   rows.sort(byPrecedence)
-  return Object.fromEntries(
-    rows.map((row) => [row.key, sealer.open(row.sealedValue, placeOf(vmId, row.source, row.key))]),
-  )
+  return Object.fromEntries(rows.map((row) => [row.key, openVariable(sealer, vmId, row.source, row)]))
 }
 
 /** The values of a VM's `secret` variables, so that Berth can mask them in what it stores. */
@@ -96,7 +94,7 @@ export async function openSecretVariables(
     db,
     sql`select key, source, visibility, sealed_value from vm_env where vm_id = ${vmId} and visibility = 'secret' order by source, key`,
   )
-  return rows.map((row) => sealer.open(row.sealedValue, placeOf(vmId, row.source, row.key)))
+  return rows.map((row) => openVariable(sealer, vmId, row.source, row))
 }
 
 /** Sets exactly these variables of source `system`: those of a connected account at the code host. @returns whether that changed any. */
