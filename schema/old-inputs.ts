@@ -74,6 +74,11 @@ function readIn(field: GraphQLField<unknown, unknown>, leads: Leads, olds: OldIn
         return [name, argument && leads(argument.type) ? renamed(value, argument.type, at, leads, olds) : value]
       }),
     )
+  readArguments(field, read)
+}
+
+/** Has a field’s resolver, or the source of its events, given what `read` makes of its arguments. */
+export function readArguments(field: GraphQLField<unknown, unknown>, read: (given: Given) => Given): void {
   const { resolve, subscribe } = field
   if (subscribe) field.subscribe = (source, given: Given, call, info) => subscribe(source, read(given), call, info)
   else if (resolve) field.resolve = (source, given: Given, call, info) => resolve(source, read(given), call, info)

@@ -22,7 +22,7 @@ import {
 } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
 import { isGiven } from './input-names.ts'
-import { givenTwice, keepInputField, readOldInputs, type OldInputs } from './old-inputs.ts'
+import { givenTwice, keepInputField, readArguments, readOldInputs, type OldInputs } from './old-inputs.ts'
 
 const goesWith = '0.2'
 
@@ -277,7 +277,5 @@ function keepArgument(field: Field, old: string, successor: string): void {
       throw new BerthError('invalid_request', `Give ${successor}.`, { field: successor })
     return wasBefore ? { ...rest, [successor]: before } : rest
   }
-  const { resolve, subscribe } = field
-  if (subscribe) field.subscribe = (source, given: Given, call, info) => subscribe(source, read(given), call, info)
-  else if (resolve) field.resolve = (source, given: Given, call, info) => resolve(source, read(given), call, info)
+  readArguments(field, read)
 }
