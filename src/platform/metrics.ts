@@ -102,6 +102,10 @@ export function reportConnections({ pool }: Database): void {
   watched = pool
 }
 let watched: Database['pool'] | null = null
+/** The pool lists each request until its next turn, also one that a free connection takes then, as this scrape's own. */
+function waitingFor({ idleCount, totalCount, waitingCount, options }: Database['pool']): number {
+  return Math.max(0, waitingCount - idleCount - (options.max - totalCount))
+}
 new Gauge({
   name: 'berth_database_connections',
   help: 'Database connections of this process; waiting: requests that are waiting for one.',
@@ -109,7 +113,7 @@ new Gauge({
   collect() {
     this.set({ state: 'open' }, watched?.totalCount ?? 0)
     this.set({ state: 'idle' }, watched?.idleCount ?? 0)
-    this.set({ state: 'waiting' }, watched?.waitingCount ?? 0)
+    this.set({ state: 'waiting' }, watched ? waitingFor(watched) : 0)
   },
 })
 

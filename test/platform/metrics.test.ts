@@ -194,6 +194,23 @@ describe('counters and sources', () => {
     ).toEqual([1, 2, 1, 2])
   })
 
+  test('a request for a database connection waits only while none is free', async () => {
+    const { pool } = berth.services.database
+    const waiting = async (): Promise<number | undefined> =>
+      (await register.getSingleMetric('berth_database_connections')?.get())?.values.find(
+        ({ labels }) => labels['state'] === 'waiting',
+      )?.value
+    const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
+    const late = pool.connect()
+    expect(await waiting()).toBe(1)
+    for (const client of held) client.release()
+    const taken = await late
+    // Both ask in one turn: the pool lists them until its next.
+    const [other, count] = await Promise.all([pool.connect(), waiting()])
+    expect(count).toBe(0)
+    for (const client of [taken, other]) client.release()
+  })
+
   test('a source that hangs is read once, and is left out', async () => {
     let reads = 0
     addMetricSource('hanging', { berth_test_hanging: { help: 'For a test.' } }, () => {
