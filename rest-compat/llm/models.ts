@@ -12,7 +12,7 @@ const capabilities = `tools vision pdf streaming batch ${support} citations ${su
   thinking { supported types { adaptive ${support} between_tools: betweenTools ${support} disabled ${support} enabled ${support} } }`
 
 const modelFragment = `fragment Model on Model { id object type kind created created_at: createdAt owned_by: ownedBy display_name: displayName
-  context_window: contextWindow max_input_tokens: maxInputTokens max_tokens: maxTokens
+  context_window: contextWindow max_input_tokens: maxInputTokens max_tokens: maxOutputTokens
   dimensions flexible_dimensions: hasFlexibleDimensions
   reasoning_levels: reasoningLevels default_reasoning_level: defaultReasoningLevel reasoning_replay: reasoningReplay
   lifecycle deprecated_at: deprecatedAt retires_at: retiresAt line allowed_fallback_models: allowedFallbackModels

@@ -86,12 +86,12 @@ builder.objectType(modelType, {
         'The context window: the maximum tokens of a request and its answer together; of a model for embeddings those of one text.',
     }),
     maxInputTokens: t.int({
-      description: 'The maximum tokens of a request.',
+      description: 'The same as `contextWindow`.',
+      ...forRest,
       resolve: ({ contextWindow }) => contextWindow,
     }),
-    maxTokens: t.int({
+    maxOutputTokens: t.exposeInt('maxOutputTokens', {
       description: 'The maximum tokens of an answer; 0 for a model for embeddings.',
-      resolve: ({ maxOutputTokens }) => maxOutputTokens,
     }),
     dimensions: t.exposeInt('dimensions', {
       nullable: true,

@@ -8,7 +8,7 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
-import { isGiven, objectType } from './input-names.ts'
+import { isGiven, objectType } from '../input-names.ts'
 
 /** The successors of old fields, by the names of their input objects. */
 export type OldInputs = Map<string, Map<string, string>>
