@@ -1,7 +1,8 @@
 /** Authentication: turns a bearer credential into a Caller, for GraphQL, web sockets and REST alike. */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
-import { lesserRole, missingToken, type Caller } from '#src/platform/access.ts'
+import { missingToken, type Caller } from '#src/platform/access.ts'
+import { lesserRole } from '#src/platform/access/permissions.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { RateLimiter } from '#src/platform/rate-limits.ts'

@@ -5,7 +5,7 @@ import { enumOf } from '#schema/enums.ts'
 import { actionOn } from '#schema/mutations.ts'
 import { linkTo, nodeOf } from '#schema/nodes.ts'
 import { connectionOf, pageArguments } from '#schema/pages.ts'
-import type { KeyScope } from '#src/platform/access.ts'
+import type { KeyScope } from '#src/platform/access/permissions.ts'
 import {
   createApiKey,
   findApiKeys,

@@ -2,7 +2,7 @@
  * The bar above GraphiQL in which a newcomer gets a token. It keeps the token in sessionStorage, so a closed tab forgets
  * it, and puts it on every request of the page to /graphql, subscriptions included, that has no authorization of its own.
  */
-import { roles } from '#src/platform/access.ts'
+import { roles } from '#src/platform/access/permissions.ts'
 import { signInHeader, signInPath } from '#src/identity/sign-in.ts'
 
 const dark =

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { answerHelp, UsageError } from '#src/platform/command-line.ts'
-import { isRole, roles, type Role } from '#src/platform/access.ts'
+import { isRole, roles, type Role } from '#src/platform/access/permissions.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { openServices } from '#src/platform/services.ts'
 import type { Db } from '#src/platform/postgres.ts'

@@ -6,7 +6,7 @@
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { roles } from '#src/platform/access.ts'
+import { roles } from '#src/platform/access/permissions.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'

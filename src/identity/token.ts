@@ -1,7 +1,7 @@
 /** `npm run -s token -- --user alice --org acme --role owner [--ttl 1h] [--create]`: prints a token, and nothing else, on standard output. */
 import { parseArgs } from 'node:util'
 import { answerHelp, UsageError } from '#src/platform/command-line.ts'
-import { isRole, roles } from '#src/platform/access.ts'
+import { isRole, roles } from '#src/platform/access/permissions.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
 import { createOption, newNames, NothingRuns, runCommand, withRunningBerth } from './command.ts'
 import { issueToken, type TokenRequest } from './issuer.ts'

@@ -15,7 +15,7 @@ import {
   type JWTVerifyResult,
 } from 'jose'
 import { z } from 'zod'
-import { lesserRole, roles, type Role } from './access.ts'
+import { lesserRole, roles, type Role } from './access/permissions.ts'
 import { createBoundedMap } from './caches/bounded-map.ts'
 import { now, nowMs } from './clock.ts'
 import { BerthError } from './errors.ts'

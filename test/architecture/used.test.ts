@@ -1,6 +1,6 @@
 /** Nothing is declared that nobody uses: limits, error codes, permissions, settings, id prefixes. */
 import { expect, test } from 'vitest'
-import { permissions } from '#src/platform/access.ts'
+import { permissions } from '#src/platform/access/permissions.ts'
 import { errorStatuses } from '#src/platform/errors.ts'
 import { idPrefixes } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -34,7 +34,7 @@ test('every error that is thrown is in the closed table', () => {
 })
 
 test('every permission is checked somewhere', () => {
-  const text = textOutside('src/platform/access.ts')
+  const text = textOutside('src/platform/access/permissions.ts')
   expect(Object.keys(permissions).filter((name) => !text.includes(`'${name}'`))).toEqual([])
 })
 

@@ -4,7 +4,8 @@
  */
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allow, permissions, type Caller, type Permission } from '#src/platform/access.ts'
+import { allow, type Caller } from '#src/platform/access.ts'
+import { permissions, type Permission } from '#src/platform/access/permissions.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { signVmToken } from '#src/resources/identity/access-tokens.ts'

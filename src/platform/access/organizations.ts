@@ -1,5 +1,6 @@
 /** The organizations of a caller. */
-import { allow, allowIn, type Caller, type Permission, type Scope } from '#src/platform/access.ts'
+import { allow, allowIn, type Caller, type Scope } from '#src/platform/access.ts'
+import type { Permission } from '#src/platform/access/permissions.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 

@@ -2,7 +2,8 @@
  * Starts on behalf of a person who is not calling: by a deployment, a schedule or a trigger. What counts is what the
  * person may do, and what is there, at this moment.
  */
-import { isAtLeast, permissions, type Scope } from '#src/platform/access.ts'
+import type { Scope } from '#src/platform/access.ts'
+import { isAtLeast, permissions } from '#src/platform/access/permissions.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { startLimits } from '#src/platform/limits/starts.ts'

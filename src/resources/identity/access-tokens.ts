@@ -1,6 +1,6 @@
 /** Access tokens of the built-in issuer: their claims (docs/reference/access.md, "Tokens and keys"), signed with the newest key (ES256). */
 import { importJWK, SignJWT } from 'jose'
-import { isAtLeast, lesserRole, permissions, type Role } from '#src/platform/access.ts'
+import { isAtLeast, lesserRole, permissions, type Role } from '#src/platform/access/permissions.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import type { Background } from '#src/platform/services.ts'

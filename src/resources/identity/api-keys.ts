@@ -3,7 +3,8 @@
  * manage them. A key's id is the 16 characters in the middle of it (the key id), not a TypeID.
  */
 import { randomInt } from 'node:crypto'
-import { allow, allowAnywhere, keyScopes, owned, type KeyScope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
+import { keyScopes, type KeyScope } from '#src/platform/access/permissions.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { randomToken } from '#src/platform/ids.ts'

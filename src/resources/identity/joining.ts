@@ -3,7 +3,7 @@
  * names are created only on request, so that a typing error creates nothing; the very first organization is created
  * without asking.
  */
-import { isAtLeast, type Role } from '#src/platform/access.ts'
+import { isAtLeast, type Role } from '#src/platform/access/permissions.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'

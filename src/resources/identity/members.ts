@@ -2,7 +2,8 @@
  * The members of an organization. All of them see each other; admins change roles and remove members, and only owners
  * may do that to owners. There is always an owner. A removed member's running work stops: see agents/member-work.ts.
  */
-import { allow, allowAnywhere, isAtLeast, type Role } from '#src/platform/access.ts'
+import { allow, allowAnywhere } from '#src/platform/access.ts'
+import { isAtLeast, type Role } from '#src/platform/access/permissions.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'

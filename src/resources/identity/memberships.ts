@@ -15,7 +15,8 @@ import {
 } from '#src/platform/postgres.ts'
 import { publish, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Token } from '#src/platform/tokens.ts'
-import { lesserRole, type Caller, type Role } from '#src/platform/access.ts'
+import type { Caller } from '#src/platform/access.ts'
+import { lesserRole, type Role } from '#src/platform/access/permissions.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** What a token of the built-in issuer says about a person; public ids. */

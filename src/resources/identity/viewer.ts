@@ -1,5 +1,6 @@
 /** The authenticated caller. */
-import { lesserRole, type Caller, type Role } from '#src/platform/access.ts'
+import type { Caller } from '#src/platform/access.ts'
+import { lesserRole, type Role } from '#src/platform/access/permissions.ts'
 import type { Call } from '#src/platform/services.ts'
 
 /** The caller: a person, or an organization's API key; stored ids. The role is the current one. */

@@ -6,9 +6,9 @@ import {
   closedToVmTokens,
   owned,
   type Caller,
-  type Permission,
   type Scope,
 } from '#src/platform/access.ts'
+import type { Permission } from '#src/platform/access/permissions.ts'
 import { allowInGiven } from '#src/platform/access/organizations.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'

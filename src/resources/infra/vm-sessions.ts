@@ -22,7 +22,7 @@ const sessionSeconds = 15 * 60
 const callSilenceMs = 10_000
 
 /**
- * Writes a 15-minute token of the caller, which has fewer permissions than their own (see `permissions` in access.ts),
+ * Writes a 15-minute token of the caller, which has fewer permissions than their own (see access/permissions.ts),
  * to /run/berth/session.json in the VM: memory only, readable by `user` alone.
  */
 export async function syncSession(call: Call, vmId: string): Promise<SessionChange> {

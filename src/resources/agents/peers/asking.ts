@@ -1,5 +1,6 @@
 /** `ask_peer`: an agent asks another session of its user's, and gets the answer as the result of its call. */
-import { isAtLeast, permissions, type Scope } from '#src/platform/access.ts'
+import type { Scope } from '#src/platform/access.ts'
+import { isAtLeast, permissions } from '#src/platform/access/permissions.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { peerLimits } from '#src/platform/limits/peers.ts'

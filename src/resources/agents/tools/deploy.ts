@@ -1,5 +1,6 @@
 /** `deploy`: a port of the session's VM under an address of its own, on behalf of the session's owner. */
-import { isAtLeast, permissions, type Scope } from '#src/platform/access.ts'
+import type { Scope } from '#src/platform/access.ts'
+import { isAtLeast, permissions } from '#src/platform/access/permissions.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'

@@ -1,5 +1,5 @@
 /** A build job's row, and its queries. */
-import type { Role } from '#src/platform/access.ts'
+import type { Role } from '#src/platform/access/permissions.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'

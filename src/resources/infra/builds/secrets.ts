@@ -2,7 +2,8 @@
  * An organization's secrets for its builds: set by name, never shown again, passed to builds whose spec names them if
  * the submitter has the role that the secret requires. A build's commands can print what they are given.
  */
-import { allow, isAtLeast, owned, type Role } from '#src/platform/access.ts'
+import { allow, owned } from '#src/platform/access.ts'
+import { isAtLeast, type Role } from '#src/platform/access/permissions.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'

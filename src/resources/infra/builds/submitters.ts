@@ -1,5 +1,5 @@
 /** Who ordered a build, and what they may do by now: a build ends long after it was ordered. */
-import { isAtLeast, lesserRole, permissions, type Role } from '#src/platform/access.ts'
+import { isAtLeast, lesserRole, permissions, type Role } from '#src/platform/access/permissions.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'

@@ -1,5 +1,6 @@
 /** A domain's row, and its queries. */
-import { allowAnywhere, allowIn, owned, type Permission } from '#src/platform/access.ts'
+import { allowAnywhere, allowIn, owned } from '#src/platform/access.ts'
+import type { Permission } from '#src/platform/access/permissions.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'

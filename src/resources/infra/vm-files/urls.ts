@@ -3,7 +3,8 @@
  * it: what they may no longer do, it no longer opens. Nothing is stored.
  */
 import type { FileFormat } from '#src/drivers/node/file-transfers.ts'
-import { allow, isAtLeast, type Caller, type Permission, type Role } from '#src/platform/access.ts'
+import { allow, type Caller } from '#src/platform/access.ts'
+import { isAtLeast, type Permission, type Role } from '#src/platform/access/permissions.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'

@@ -1,5 +1,6 @@
 /** Access to a running VM: finds it, checks that it is running, and calls its node. */
-import { allow, type Permission, type Scope } from '#src/platform/access.ts'
+import { allow, type Scope } from '#src/platform/access.ts'
+import type { Permission } from '#src/platform/access/permissions.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
