@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { change, getOne, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Tables } from '#src/platform/postgres/tables.ts'
 
 const retryAfterSeconds = 60
 /** How long a count without a lock is used before it is taken again. */
@@ -10,7 +11,10 @@ const rememberedMs = 60_000
 const rememberedMax = 10_000
 
 /** What is counted: the rows, their name, the limit, and the advice when it is reached. */
-export type Counted = { rows: RawBuilder<unknown>; nouns: string; most: number; advice: string }
+export type Counted = { rows: RawBuilder<unknown>; nouns: string; most: number; advice?: string }
+
+/** All rows of a table that are the organization's; `nouns` where they have another name. */
+export type CountedTable = { table: keyof Tables; nouns?: string; most: number; advice?: string }
 
 /**
  * Refuses one more than the limit. Creations in one organization are serialized here until their transactions end, so
@@ -18,7 +22,8 @@ export type Counted = { rows: RawBuilder<unknown>; nouns: string; most: number; 
  * @param rows a condition with its table: sql`agents where organization_id = …`.
  * @throws BerthError rate_limited.
  */
-export async function checkCount(tx: Tx, organizationId: string, counted: Counted): Promise<void> {
+export async function checkCount(tx: Tx, organizationId: string, given: Counted | CountedTable): Promise<void> {
+  const counted = rowsOf(organizationId, given)
   await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
   if ((await countUpTo(tx, counted)) >= counted.most) throw tooMany(counted)
 }
@@ -29,7 +34,8 @@ const remembered = createBoundedMap<string, { count: number; untilMs: number }>(
  * The same for what is created so often that counting each time, or waiting, would be slow. Each process counts once a
  * minute and adds what it admitted since, so several processes may exceed the limit within a minute.
  */
-export async function checkRoughCount(db: Db, organizationId: string, counted: Counted): Promise<void> {
+export async function checkRoughCount(db: Db, organizationId: string, given: Counted | CountedTable): Promise<void> {
+  const counted = rowsOf(organizationId, given)
   const key = `${counted.nouns} ${organizationId}`
   let known = remembered.get(key)
   if (!known || performance.now() > known.untilMs)
@@ -41,12 +47,18 @@ export async function checkRoughCount(db: Db, organizationId: string, counted: C
   known.count++
 }
 
+function rowsOf(organizationId: string, counted: Counted | CountedTable): Counted {
+  if ('rows' in counted) return counted
+  const { table, nouns = table.replaceAll('_', ' '), ...rest } = counted
+  return { rows: sql`${sql.table(table)} where organization_id = ${organizationId}`, nouns, ...rest }
+}
+
 async function countUpTo(db: Db, { rows, most }: Counted): Promise<number> {
   return (await getOne<{ count: number }>(db, sql`select count(*) from (select 1 from ${rows} limit ${most}) counted`))
     .count
 }
 
-function tooMany({ nouns, most, advice }: Counted): BerthError {
+function tooMany({ nouns, most, advice = 'Delete those that nobody needs.' }: Counted): BerthError {
   return new BerthError('rate_limited', `Your organization has ${most} ${nouns}, which is the limit. ${advice}`, {
     retryAfterSeconds,
   })

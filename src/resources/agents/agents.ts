@@ -54,12 +54,7 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
   const definition = JSON.stringify(read)
   await checkStorage(call, organizationId, 'definitions')
   return transaction(call.db, async (tx) => {
-    await checkCount(tx, organizationId, {
-      rows: sql`agents where organization_id = ${organizationId}`,
-      nouns: 'agents',
-      most: limits.agentsMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, organizationId, { table: 'agents', most: limits.agentsMax })
     await emitWebhookEvent(tx, organizationId, { type: 'agent.created', id: encodeId('agent', id) })
     return getOne<Agent>(
       tx,

@@ -89,12 +89,7 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
     const agent = await readStartAgent(call, tx, scope, fields.agent)
     const environment = columnsOf((await readStartEnvironment(tx, scope, fields)) ?? { type: 'none' })
     const vaultIds = await resolveVaults(tx, scope, fields.vaultIds)
-    await checkCount(tx, scope.organizationId, {
-      rows: sql`deployments where organization_id = ${scope.organizationId}`,
-      nouns: 'deployments',
-      most: deploymentLimits.deploymentsMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, scope.organizationId, { table: 'deployments', most: deploymentLimits.deploymentsMax })
     const id = newUuid()
     await notifyOfDeployment(tx, { id, organizationId: scope.organizationId }, 'deployment.created')
     const deployment = await getOne<Deployment>(

@@ -193,7 +193,6 @@ async function insertEnvironment(
       rows: sql`environments where organization_id = ${organizationId} and not ephemeral`,
       nouns: 'environments',
       most: limits.environmentsMax,
-      advice: 'Delete those that nobody needs.',
     })
   const environment = await getOne<Environment>(
     tx,

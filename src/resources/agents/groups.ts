@@ -45,12 +45,7 @@ export async function createGroup(call: Call, input: GroupInput): Promise<Group>
   const memberIds = readMemberIds(input.memberIds)
   return transaction(call.db, async (tx) => {
     const members = await lockMembers(tx, scope, memberIds)
-    await checkCount(tx, scope.organizationId, {
-      rows: sql`groups where organization_id = ${scope.organizationId}`,
-      nouns: 'groups',
-      most: groupLimits.groupsMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, scope.organizationId, { table: 'groups', most: groupLimits.groupsMax })
     const handles = handlesOf(members.map(({ agentDefinition }) => agentDefinition.name))
     const { id } = await getOne<Group>(
       tx,

@@ -43,12 +43,7 @@ export async function createSkill(call: Call, arrive: Arrival): Promise<Skill> {
   const { organizationId, userId } = allow(call.caller, 'skills:write')
   const { bytesMax, receive } = await arrive()
   return receiveVersion(call, organizationId, bytesMax, receive, async (tx, version) => {
-    await checkCount(tx, organizationId, {
-      rows: sql`skills where organization_id = ${organizationId}`,
-      nouns: 'skills',
-      most: skillLimits.skillsMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, organizationId, { table: 'skills', most: skillLimits.skillsMax })
     const { name } = version.folder
     const skill = await getOne<Skill>(
       tx,

@@ -152,7 +152,6 @@ async function checkCounts(
     rows: others,
     nouns: 'triggers',
     most: triggerLimits.triggersMax,
-    advice: 'Delete those that nobody needs.',
   })
   await checkCount(tx, organizationId, {
     rows: sql`${others} and repo_key = ${repo.toLowerCase()} and exists (

@@ -25,12 +25,7 @@ export async function createVault(call: Call, input: VaultInput): Promise<Vault>
   await checkStorage(call, scope.organizationId, 'definitions')
   const [displayName, metadata] = [readName(input.displayName, 'display_name'), readMetadata(input.metadata)]
   return transaction(call.db, async (tx) => {
-    await checkCount(tx, scope.organizationId, {
-      rows: sql`vaults where organization_id = ${scope.organizationId}`,
-      nouns: 'vaults',
-      most: limits.vaultsMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, scope.organizationId, { table: 'vaults', most: limits.vaultsMax })
     const vault = await getOne<Vault>(
       tx,
       sql`

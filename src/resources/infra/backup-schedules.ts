@@ -41,12 +41,7 @@ export async function createBackupSchedule(
   const keepCount = readKept(input.keepCount, usual.keepCount, limits.scheduleKeepCountMax, 'keep_count')
   const keepDays = readKept(input.keepDays, usual.keepDays, limits.scheduleKeepDaysMax, 'keep_days')
   return transaction(call.db, async (tx) => {
-    await checkCount(tx, scope.organizationId, {
-      rows: sql`backup_schedules where organization_id = ${scope.organizationId}`,
-      nouns: 'backup schedules',
-      most: limits.backupSchedulesMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, scope.organizationId, { table: 'backup_schedules', most: limits.backupSchedulesMax })
     const database = await lockDatabase(tx, scope, databaseId)
     return getOne<BackupSchedule>(
       tx,

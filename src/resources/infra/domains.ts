@@ -114,12 +114,7 @@ function asInvalidTarget(error: unknown): never {
 }
 
 async function insertDomain(tx: Tx, scope: Scope, name: string, path: string): Promise<Domain> {
-  await checkCount(tx, scope.organizationId, {
-    rows: sql`domains where organization_id = ${scope.organizationId}`,
-    nouns: 'domains',
-    most: domainLimits.domainsMax,
-    advice: 'Delete those that nobody needs.',
-  })
+  await checkCount(tx, scope.organizationId, { table: 'domains', most: domainLimits.domainsMax })
   const domain = await getOne<Domain>(
     tx,
     sql`

@@ -114,7 +114,6 @@ export async function insertFunction(
     rows: sql`functions where organization_id = ${organizationId} and status <> 'deleted'`,
     nouns: 'functions',
     most: functionLimits.functionsMax,
-    advice: 'Delete those that nobody needs.',
   })
   const host = hostOfFunction(services.config, { id, name })
   const one = await getOne<StoredFunction>(

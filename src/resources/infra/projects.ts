@@ -26,12 +26,7 @@ export async function createProject(call: Call, input: { name: string }): Promis
   const { organizationId, userId } = allow(call.caller, 'projects:write')
   const name = readName(input.name)
   return transaction(call.db, async (tx) => {
-    await checkCount(tx, organizationId, {
-      rows: sql`projects where organization_id = ${organizationId}`,
-      nouns: 'projects',
-      most: limits.projectsMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, organizationId, { table: 'projects', most: limits.projectsMax })
     return getOne<Project>(
       tx,
       sql`insert into projects (id, organization_id, user_id, name) values (${newUuid()}, ${organizationId}, ${userId}, ${name}) returning *`,

@@ -49,12 +49,7 @@ export async function addProxy(
 ): Promise<Proxy> {
   const { organizationId, userId } = scope
   const { serviceName, vmPort, path, deploymentType, wakes } = readOrder(order)
-  await checkCount(tx, organizationId, {
-    rows: sql`proxies where organization_id = ${organizationId}`,
-    nouns: 'proxy entries',
-    most: proxyLimits.perOrganization,
-    advice: 'Delete those that nobody needs.',
-  })
+  await checkCount(tx, organizationId, { table: 'proxies', nouns: 'proxy entries', most: proxyLimits.perOrganization })
   const vm = await lockVm(tx, scope, order.vmId, 'update')
   if (vm.status === 'deleting') throw notFound('VM')
   await checkService(tx, vm, serviceName)
@@ -140,7 +135,6 @@ async function checkService(tx: Tx, vm: Vm, serviceName: string): Promise<void> 
     rows: sql`proxies where vm_id = ${vm.id}`,
     nouns: 'proxy entries of one VM',
     most: proxyLimits.perVm,
-    advice: 'Delete those that nobody needs.',
   })
 }
 

@@ -42,12 +42,7 @@ export async function createWebhookEndpoint(call: Call, input: EndpointInput): P
   const [description, eventTypes] = [readDescription(input.description ?? null), readTypes(input.eventTypes ?? null)]
   const [id, secret, enabled] = [newUuid(), newWebhookSecret(), readEnabled(input.enabled, true)]
   return transaction(call.db, async (tx) => {
-    await checkCount(tx, organizationId, {
-      rows: sql`webhook_endpoints where organization_id = ${organizationId}`,
-      nouns: 'webhook endpoints',
-      most: webhookLimits.endpointsMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, organizationId, { table: 'webhook_endpoints', most: webhookLimits.endpointsMax })
     const endpoint = await getOne<WebhookEndpoint>(
       tx,
       sql`

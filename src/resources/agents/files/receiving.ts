@@ -85,12 +85,7 @@ async function begin(
 ): Promise<void> {
   await transaction(db, async (tx) => {
     await reserveFileRoom(config, tx, organizationId, bytesMax)
-    await checkCount(tx, organizationId, {
-      rows: sql`files where organization_id = ${organizationId}`,
-      nouns: 'files',
-      most: agentFileLimits.filesMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkCount(tx, organizationId, { table: 'files', most: agentFileLimits.filesMax })
     await change(
       tx,
       sql`

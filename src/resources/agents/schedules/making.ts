@@ -23,12 +23,7 @@ export type NewSchedule = Cron & {
 
 /** Refuses another schedule where there are too many. @throws BerthError rate_limited. */
 export async function checkScheduleCount(tx: Tx, organizationId: string): Promise<void> {
-  await checkCount(tx, organizationId, {
-    rows: sql`schedules where organization_id = ${organizationId}`,
-    nouns: 'schedules',
-    most: scheduleLimits.schedulesMax,
-    advice: 'Delete those that nobody needs.',
-  })
+  await checkCount(tx, organizationId, { table: 'schedules', most: scheduleLimits.schedulesMax })
 }
 
 /** Writes a new schedule, and plans its first moment. */

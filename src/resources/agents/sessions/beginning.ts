@@ -63,12 +63,7 @@ export async function beginSessions(
     const events = await maskedEvents(masker, initialEvents)
     if (isWork) events.push(statusEvent('running'))
     openings.push({ sessionId: newUuid(), agent, isWork, events })
-    await checkRoughCount(tx, organizationId, {
-      rows: sql`sessions where organization_id = ${organizationId}`,
-      nouns: 'sessions',
-      most: limits.sessionsMax,
-      advice: 'Delete those that nobody needs.',
-    })
+    await checkRoughCount(tx, organizationId, { table: 'sessions', most: limits.sessionsMax })
   }
   const working = openings.filter(({ isWork }) => isWork)
   if (working.length > 0) await checkAtWork(config, tx, organizationId, working.length)

@@ -64,7 +64,6 @@ export async function insertDatabase(
     rows: sql`databases where organization_id = ${organizationId} and status <> 'deleted'`,
     nouns: 'databases',
     most: limits.databasesMax,
-    advice: 'Delete those that nobody needs.',
   })
   const database = await getOne<Database>(
     tx,
