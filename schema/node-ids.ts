@@ -74,6 +74,13 @@ export function nodeIdEncoder(name: NodeName): (id: string) => string {
   return kind ? (id) => encodeId(kind, id) : (id) => id
 }
 
+/** What is said of the ids of such nodes. */
+export function idFormOf(name: NodeName): string {
+  const kind = kinds[name]
+  if (!kind) throw new Error(`ids of ${name} have no prefix`)
+  return `\`${idPrefixes[kind]}_\` and 26 characters.`
+}
+
 /** The type and the stored id that a public id stands for, judged by its form; undefined for anything else. */
 export function decodeNodeId(id: string): { typename: NodeName; id: string } | undefined {
   const known = names.get(id.slice(0, id.lastIndexOf('_')))

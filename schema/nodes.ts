@@ -4,7 +4,7 @@
 import type { FieldMap } from '@pothos/core'
 import { builder, type Context } from './builder.ts'
 import type { Call } from '#src/platform/services.ts'
-import { isNodeName, nodeIdEncoder, type NodeName } from './node-ids.ts'
+import { idFormOf, isNodeName, nodeIdEncoder, type NodeName } from './node-ids.ts'
 
 const batchMax = 1000 // ids in one statement
 
@@ -14,11 +14,12 @@ const batchMax = 1000 // ids in one statement
  * cached between batches, because a subscription keeps one context for hours.
  * @param load finds rows by their stored ids, in any order. It checks the caller's permission, as every resource
  * function does.
+ * @param idForm what is said of its ids, where it is not the usual form.
  */
 export function nodeOf<Row extends { id: string }>(
   name: NodeName,
-  idForm: string,
   load: (call: Call, ids: readonly string[]) => Promise<readonly Row[]>,
+  idForm: string = idFormOf(name),
 ) {
   return builder.loadableNodeRef(name, {
     id: { description: idForm, resolve: ({ id }: Row) => id },

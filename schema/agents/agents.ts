@@ -85,7 +85,7 @@ export const mcpService = builder.objectRef<McpService>('AgentMcpService').imple
 })
 
 /** An agent, in its newest version unless another one is requested. */
-export const agentType = nodeOf('Agent', '`agt_` and 26 characters.', findAgents)
+export const agentType = nodeOf('Agent', findAgents)
 
 builder.objectType(agentType, {
   description: 'A versioned definition of an agent: its model, its system prompt, its tools.',

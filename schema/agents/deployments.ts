@@ -44,7 +44,7 @@ import { sessionConnection } from './sessions.ts'
 import { vaultType } from './vaults.ts'
 
 /** A deployment. */
-export const deploymentType = nodeOf('Deployment', '`depl_` and 26 characters.', findDeployments)
+export const deploymentType = nodeOf('Deployment', findDeployments)
 
 builder.objectType(deploymentType, {
   description: 'An agent with everything that a run of it needs: where it works, vaults, and what it is told.',

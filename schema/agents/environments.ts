@@ -32,7 +32,7 @@ const environmentStatus = enumOf('EnvironmentStatus', 'The status of an environm
 } satisfies Record<EnvironmentStatus, string>)
 
 /** An environment. */
-export const environmentType = nodeOf('Environment', '`env_` and 26 characters.', findEnvironments)
+export const environmentType = nodeOf('Environment', findEnvironments)
 
 builder.objectType(environmentType, {
   description: 'Where sessions work: the configuration of a VM, and the VM itself.',

@@ -9,7 +9,7 @@ import { always } from '../words.ts'
 import { createFile, deleteFile, findFiles, getFile, pageFiles } from '#src/resources/agents/files.ts'
 
 /** A file. */
-export const fileType = nodeOf('File', '`file_` and 26 characters.', findFiles)
+export const fileType = nodeOf('File', findFiles)
 
 builder.objectType(fileType, {
   description:

@@ -61,7 +61,7 @@ const memberType = builder.objectRef<GroupMember>('GroupMember').implement({
 })
 
 /** A group. */
-export const groupType = nodeOf('Group', '`grp_` and 26 characters.', findGroups)
+export const groupType = nodeOf('Group', findGroups)
 
 const membersOf = rowsOfEach(findGroupMembers, ({ groupId }) => groupId)
 

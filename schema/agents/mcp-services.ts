@@ -35,7 +35,7 @@ const connectionStatus = enumOf('ConnectedServiceStatus', 'Whether a connection 
 type ConnectionStatus = (typeof connectionStatus)['$inferType']
 
 /** A connection. */
-export const connectedService = nodeOf('ConnectedService', '`svcn_` and 26 characters.', findMcpConnections)
+export const connectedService = nodeOf('ConnectedService', findMcpConnections)
 
 /** A connector, for one person. */
 export const mcpServiceType = builder.objectRef<McpService>('McpService')

@@ -58,7 +58,7 @@ const memoryActor = builder.objectRef<Memory>('MemoryActor').implement({
 })
 
 /** A memory. */
-export const memoryType = nodeOf('Memory', '`mem_` and 26 characters.', findMemories)
+export const memoryType = nodeOf('Memory', findMemories)
 
 const categoryMeaning = 'What kind of thing it is.'
 builder.objectType(memoryType, {

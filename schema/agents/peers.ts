@@ -70,8 +70,8 @@ const attachmentOf = rowsOfEach(findFiles, ({ id }) => id)
 /** An exchange. */
 export const peerExchangeType = nodeOf(
   'PeerExchange',
-  '`pex_` and 26 characters; it stands on the tool use and its result.',
   findPeerExchanges,
+  '`pex_` and 26 characters; it stands on the tool use and its result.',
 )
 
 builder.objectType(peerExchangeType, {

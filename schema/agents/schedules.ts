@@ -34,7 +34,7 @@ const overlapType = enumOf('ScheduleOverlap', 'What happens while the session of
 } satisfies Record<Overlap, string>)
 
 /** A schedule. */
-export const scheduleType = nodeOf('Schedule', '`sch_` and 26 characters.', findSchedules)
+export const scheduleType = nodeOf('Schedule', findSchedules)
 
 builder.objectType(scheduleType, {
   description: 'Starts a session at the moments of a cron expression.',

@@ -48,7 +48,7 @@ import {
 } from '#src/resources/agents/sessions.ts'
 
 /** A session. */
-export const sessionType = nodeOf('Session', '`sesn_` and 26 characters.', findSessions)
+export const sessionType = nodeOf('Session', findSessions)
 
 builder.objectType(sessionType, {
   description: 'A conversation with an agent at work, with the log of everything that happens in it.',

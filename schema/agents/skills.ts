@@ -27,10 +27,10 @@ import {
 import type { SkillFile } from '#src/resources/agents/skills/rows.ts'
 
 /** A skill. */
-export const skillType = nodeOf('Skill', '`skill_` and 26 characters.', findSkills)
+export const skillType = nodeOf('Skill', findSkills)
 
 /** A version of a skill. */
-export const skillVersionType = nodeOf('SkillVersion', '`skillver_` and 26 characters.', findSkillVersions)
+export const skillVersionType = nodeOf('SkillVersion', findSkillVersions)
 
 const source = enumOf('SkillSourceType', 'Where a skill comes from.', {
   custom: 'A person made it.',

@@ -89,7 +89,7 @@ const filtersInput = builder.inputType('TriggerFiltersInput', {
 })
 
 /** A trigger. */
-export const triggerType = nodeOf('Trigger', '`trg_` and 26 characters.', findTriggers)
+export const triggerType = nodeOf('Trigger', findTriggers)
 
 builder.objectType(triggerType, {
   description: 'Events of a repository at the code host that start sessions on behalf of its owner.',

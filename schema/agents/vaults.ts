@@ -21,7 +21,7 @@ import {
 } from '#src/resources/agents/vaults.ts'
 
 /** A vault. */
-export const vaultType = nodeOf('Vault', '`vlt_` and 26 characters.', findVaults)
+export const vaultType = nodeOf('Vault', findVaults)
 
 builder.objectType(vaultType, {
   description: 'A person’s private store of credentials for agents.',

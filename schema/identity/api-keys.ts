@@ -27,8 +27,8 @@ const keyScope = enumOf('KeyScope', 'What a key may be used for.', {
 /** A key of an organization. */
 export const apiKeyType = nodeOf(
   'ApiKey',
-  'The 16 characters between the prefix and the point of the key.',
   findApiKeys,
+  'The 16 characters between the prefix and the point of the key.',
 )
 
 builder.objectType(apiKeyType, {

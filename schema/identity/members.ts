@@ -17,7 +17,7 @@ export const roleType = enumOf('Role', 'A person’s role in an organization.', 
   owner: 'May do everything.',
 } satisfies Record<Role, string>)
 
-const member = nodeOf('Member', '`mbr_` and 26 characters.', findMembers)
+const member = nodeOf('Member', findMembers)
 
 builder.objectType(member, {
   description: 'A person in an organization.',

@@ -9,7 +9,7 @@ import type { Page } from '#src/platform/pages.ts'
 import { findOrganizations, getOrganization, type Organization } from '#src/resources/identity/organizations.ts'
 
 /** An organization. */
-export const organizationType = nodeOf('Organization', '`org_` and 26 characters.', findOrganizations)
+export const organizationType = nodeOf('Organization', findOrganizations)
 
 builder.objectType(organizationType, {
   description: 'The owner of everything in Berth. People are its members; API keys act for it.',

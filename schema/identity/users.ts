@@ -4,7 +4,7 @@ import { nodeOf } from '#schema/nodes.ts'
 import { findUsers } from '#src/resources/identity/organizations.ts'
 
 /** A person. */
-export const userType = nodeOf('User', '`usr_` and 26 characters.', findUsers)
+export const userType = nodeOf('User', findUsers)
 
 builder.objectType(userType, {
   description: 'A person. You see only people who are or were members of an organization of yours.',

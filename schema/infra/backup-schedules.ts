@@ -22,7 +22,7 @@ import { userType } from '../identity/users.ts'
 import { backupType } from './database-backups.ts'
 import { databaseType } from './databases.ts'
 
-const scheduleType = nodeOf('BackupSchedule', '`bks_` and 26 characters.', findBackupSchedules)
+const scheduleType = nodeOf('BackupSchedule', findBackupSchedules)
 
 builder.objectType(scheduleType, {
   description: 'When Berth backs a database up by itself, and how many of these backups it keeps.',

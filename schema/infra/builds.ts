@@ -63,7 +63,7 @@ export const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').impleme
 })
 
 /** A build. */
-export const buildType = nodeOf('Build', '`bld_` and 26 characters.', findBuilds)
+export const buildType = nodeOf('Build', findBuilds)
 
 builder.objectType(buildType, {
   description:

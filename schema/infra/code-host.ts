@@ -53,7 +53,7 @@ const status = builder.objectRef<CodeHostStatus>('CodeHostStatus').implement({
   }),
 })
 
-const accountType = nodeOf('CodeHostAccount', '`chl_` and 26 characters.', findAccounts)
+const accountType = nodeOf('CodeHostAccount', findAccounts)
 const repositoryType = builder.objectRef<CodeHostRepository>('CodeHostRepository').implement({
   description: 'A repository at the code host.',
   fields: (t) => ({

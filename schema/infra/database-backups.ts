@@ -60,7 +60,7 @@ const backupProgress = builder.objectRef<Pick<Backup, 'storedBytes' | 'databaseB
 })
 
 /** A backup. */
-export const backupType = nodeOf('Backup', '`bkp_` and 26 characters.', findBackups)
+export const backupType = nodeOf('Backup', findBackups)
 
 builder.objectType(backupType, {
   description: 'A backup of a database: what `pg_dump -Fc` writes, compressed with Zstandard, in the object store.',

@@ -49,7 +49,7 @@ const restoreProgress = builder
     }),
   })
 
-const restoreType = nodeOf('DatabaseRestore', '`rst_` and 26 characters.', findRestores)
+const restoreType = nodeOf('DatabaseRestore', findRestores)
 
 builder.objectType(restoreType, {
   description:

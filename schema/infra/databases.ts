@@ -43,7 +43,7 @@ export const databaseStatus = enumOf(
 )
 
 /** A database. */
-export const databaseType = nodeOf('Database', '`db_` and 26 characters.', findDatabases)
+export const databaseType = nodeOf('Database', findDatabases)
 const vmOf = rowsOfEach(findDatabaseVms, ({ id }) => id)
 
 builder.objectType(databaseType, {

@@ -66,7 +66,7 @@ const domainTarget = builder.unionType('DomainTarget', {
 })
 
 /** A custom domain. */
-export const domainType = nodeOf('Domain', '`dom_` and 26 characters.', findDomains)
+export const domainType = nodeOf('Domain', findDomains)
 
 builder.objectType(domainType, {
   description:

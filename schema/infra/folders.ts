@@ -10,7 +10,7 @@ import { userType } from '../identity/users.ts'
 import { machineType } from './machines.ts'
 
 /** A workspace folder. */
-export const folderType = nodeOf('Folder', '`fld_` and 26 characters.', findFolders)
+export const folderType = nodeOf('Folder', findFolders)
 
 builder.objectType(folderType, {
   description: 'A workspace folder: a disk mounted at /home/user/workspace that outlives its VM.',

@@ -33,10 +33,10 @@ export const functionStatus = enumOf('FunctionStatus', 'The status of a function
 } satisfies Record<FunctionStatus, string>)
 
 /** A version of a function. */
-export const versionType = nodeOf('FunctionVersion', '`fnv_` and 26 characters.', findVersions)
+export const versionType = nodeOf('FunctionVersion', findVersions)
 
 /** A function. */
-export const functionType = nodeOf('Function', '`fn_` and 26 characters.', findFunctions)
+export const functionType = nodeOf('Function', findFunctions)
 
 builder.objectType(versionType, {
   description: 'A version of a function: what was deployed to it. It never changes.',

@@ -10,7 +10,7 @@ const acceleration = enumOf('Acceleration', 'How a machine runs its VMs.', {
 })
 
 /** A machine. */
-export const machineType = nodeOf('Machine', '`node_` and 26 characters.', findMachines)
+export const machineType = nodeOf('Machine', findMachines)
 
 builder.objectType(machineType, {
   description: 'A host that runs VMs. It belongs to the operator of this installation, and every organization sees it.',

@@ -16,7 +16,7 @@ import { listOfOrganizations, organizationType } from '../identity/organizations
 import { userType } from '../identity/users.ts'
 
 /** A project. */
-export const projectType = nodeOf('Project', '`prj_` and 26 characters.', findProjects)
+export const projectType = nodeOf('Project', findProjects)
 
 builder.objectType(projectType, {
   description: 'What belongs together: databases, and the VMs that use them.',

@@ -33,7 +33,7 @@ const ttlArgument = {
   description: `For how many seconds it works: 1 to ${proxyLimits.previewSecondsMax}; ${proxyLimits.previewSeconds} by default.`,
 }
 
-const proxyType = nodeOf('Proxy', '`prx_` and 26 characters.', findProxies)
+const proxyType = nodeOf('Proxy', findProxies)
 
 builder.objectType(proxyType, {
   description: 'A proxy entry: a port of a VM under a host name, which the edge serves.',

@@ -8,7 +8,7 @@ import { listOfOrganizations, organizationType } from '../identity/organizations
 import { machineType } from './machines.ts'
 
 /** A template. */
-export const templateType = nodeOf('Template', '`tpl_` and 26 characters.', findTemplates)
+export const templateType = nodeOf('Template', findTemplates)
 
 builder.objectType(templateType, {
   description:

@@ -36,7 +36,7 @@ const outputStream = enumOf('OutputStream', 'The stream on which a process print
 })
 
 /** A background process. */
-const processType = nodeOf('VmProcess', '`prc_` and 26 characters.', findProcesses)
+const processType = nodeOf('VmProcess', findProcesses)
 
 builder.objectType(processType, {
   description: 'A background process of a VM. Its record is kept 24 hours after it ends.',

@@ -22,7 +22,7 @@ import { forRest } from '../rest-fields.ts'
 import { desiredStatus, idleAction, vmStatus } from './vms/words.ts'
 
 /** A VM. */
-export const vmType = nodeOf('Vm', '`vm_` and 26 characters.', findVms)
+export const vmType = nodeOf('Vm', findVms)
 
 builder.objectType(vmType, {
   description: 'A microVM.',

@@ -35,7 +35,7 @@ const disabledReason = enumOf('WebhookDisabledReason', 'Why a webhook endpoint i
 } satisfies Record<DisabledReason, string>)
 
 /** A webhook endpoint. */
-export const endpointType = nodeOf('WebhookEndpoint', '`whk_` and 26 characters.', findWebhookEndpoints)
+export const endpointType = nodeOf('WebhookEndpoint', findWebhookEndpoints)
 
 builder.objectType(endpointType, {
   description: 'An address of your own that is told of what happens in the organization, by signed requests.',

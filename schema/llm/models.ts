@@ -65,7 +65,7 @@ const pricing = builder.objectRef<Pricing>('ModelPricing').implement({
 })
 
 /** A model. */
-export const modelType = nodeOf('Model', '`<provider>/<model>`; the value of `model` in requests.', findModels)
+export const modelType = nodeOf('Model', findModels, '`<provider>/<model>`; the value of `model` in requests.')
 
 builder.objectType(modelType, {
   description: 'A model that this installation serves.',

@@ -51,7 +51,7 @@ const groupBy = enumOf('InferenceUsageGroupBy', 'What sums are grouped by.', {
   day: 'By the day on which requests started, UTC.',
 } satisfies Record<UsageGroupBy, string>)
 
-const requestType = nodeOf('InferenceRequest', '`infreq_` and 26 characters.', findRequests)
+const requestType = nodeOf('InferenceRequest', findRequests)
 
 builder.objectType(requestType, {
   description: 'One request to a model. Its messages and its answer are not stored.',

@@ -23,7 +23,7 @@ import { runTrigger, runTriggerType, startError } from './parts.ts'
 import { agentReferenceType } from './agent-references.ts'
 
 /** The record of a run. */
-export const deploymentRunType = nodeOf('DeploymentRun', '`drun_` and 26 characters.', findDeploymentRuns)
+export const deploymentRunType = nodeOf('DeploymentRun', findDeploymentRuns)
 
 builder.objectType(deploymentRunType, {
   description: 'The record of a run of a deployment: exactly one of `session` and `error` is not null.',

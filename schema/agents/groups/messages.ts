@@ -60,7 +60,7 @@ const undeliveredReason = enumOf('GroupUndeliveredReason', 'Why somebody whom a 
 } satisfies Record<UndeliveredReason, string>)
 
 /** A message of a group. */
-export const groupMessageType = nodeOf('GroupMessage', '`gmsg_` and 26 characters.', findGroupMessages)
+export const groupMessageType = nodeOf('GroupMessage', findGroupMessages)
 
 builder.objectType(groupMessageType, {
   description: 'Something that was said in a group.',

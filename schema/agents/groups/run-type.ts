@@ -3,4 +3,4 @@ import { nodeOf } from '../../nodes.ts'
 import { findGroupRuns } from '#src/resources/agents/groups/runs.ts'
 
 /** A run of a member of a group. */
-export const groupRunType = nodeOf('GroupRun', '`grun_` and 26 characters.', findGroupRuns)
+export const groupRunType = nodeOf('GroupRun', findGroupRuns)

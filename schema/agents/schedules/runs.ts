@@ -32,7 +32,7 @@ const skipReasonType = enumOf('ScheduleSkipReason', 'Why a schedule started noth
   deployment_paused: 'The deployment was paused or archived.',
 } satisfies Record<SkipReason, string>)
 
-const runType = nodeOf('ScheduleRun', '`srun_` and 26 characters.', findScheduleRuns)
+const runType = nodeOf('ScheduleRun', findScheduleRuns)
 
 builder.objectType(runType, {
   description: 'A moment of a schedule, and what became of it. It is remembered for 30 days.',

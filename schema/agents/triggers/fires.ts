@@ -62,7 +62,7 @@ const fireError = builder.objectRef<FireError>('TriggerFireError').implement({
 })
 
 /** A fire. */
-const fireType = nodeOf('TriggerFire', '`fire_` and 26 characters.', findFires)
+const fireType = nodeOf('TriggerFire', findFires)
 
 builder.objectType(fireType, {
   description: 'An event that came for a trigger, and what became of it.',

@@ -29,7 +29,7 @@ import {
 } from '#src/resources/agents/vaults/credentials.ts'
 
 /** A credential. */
-export const credentialType = nodeOf('VaultCredential', '`vcrd_` and 26 characters.', findCredentials)
+export const credentialType = nodeOf('VaultCredential', findCredentials)
 
 builder.objectType(credentialType, {
   description: 'A credential in a vault: for a tool server, or for an environment variable of a VM.',

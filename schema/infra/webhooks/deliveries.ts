@@ -36,10 +36,10 @@ const deliveryStatus = enumOf('WebhookDeliveryStatus', 'How far a webhook delive
 
 const eventType = nodeOf(
   'WebhookEvent',
-  '`event_` and 26 characters: the `webhook-id` of its requests.',
   findWebhookEvents,
+  '`event_` and 26 characters: the `webhook-id` of its requests.',
 )
-const deliveryType = nodeOf('WebhookDelivery', '`whd_` and 26 characters.', findWebhookDeliveries)
+const deliveryType = nodeOf('WebhookDelivery', findWebhookDeliveries)
 
 const attempt = builder.objectRef<WebhookAttempt>('WebhookAttempt').implement({
   description: 'One attempt to deliver an event to an endpoint.',
