@@ -3,18 +3,22 @@ import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from './lists.ts'
 import type { Route, Routes } from './routes.ts'
 
+type Changing = 'create' | 'update' | 'delete' | 'archive'
+
 /** What the usual routes need to know about a noun. */
 export type RoutedNoun = {
-  /** Its collection, such as `/v1/vaults`. */
+  /** Its collection, such as `/v1/vaults`; the field of its list is the last word. */
   path: string
   /** Its GraphQL type, such as `Vault`; mutations and payloads are named after it. */
   type: string
-  /** The field of its list, such as `vaults`. */
-  list: string
+  /** One of it in a sentence, such as `a vault`. */
+  one: string
   /** The fields that REST shows. */
   fields: string
-  /** One sentence for OpenAPI about each route; without one about archiving there is no such route. */
-  summaries: Readonly<Record<'list' | 'create' | 'get' | 'update' | 'delete', string>> & { readonly archive?: string }
+  /** Whether one can be archived. */
+  archives?: true
+  /** A sentence for OpenAPI about the list, and about each other route that does not just do what it is called. */
+  summaries: { readonly list: string } & Readonly<Partial<Record<Changing | 'get', string>>>
   /** Error statuses besides the usual 400 and 404. */
   conflicts?: Partial<Readonly<Record<'create' | 'update' | 'delete', readonly number[]>>>
   /** Keys that an update may omit but not set to null. */
@@ -27,9 +31,11 @@ export type RoutedNoun = {
 
 /** Its routes. Updates come by POST, as Anthropic's client sends them; a noun with another documented method adds that. */
 export function usualRoutes(noun: RoutedNoun): Routes {
-  const { path, type, list, fields, summaries, conflicts = {}, filter, neverNull, deletes } = noun
+  const { path, type, one, fields, archives, summaries, conflicts = {}, filter, neverNull, deletes } = noun
+  const list = path.slice(path.lastIndexOf('/') + 1)
   const field = type[0]?.toLowerCase() + type.slice(1)
-  const changing = (verb: string): string =>
+  const summary = (verb: Changing): string => summaries[verb] ?? `${capital(verb)}s ${one}`
+  const changing = (verb: Changing): string =>
     `mutation ${verb}${type} ($input: ${capital(verb)}${type}Input!) { ${verb}${type}(input: $input) { body: ${field} { ${fields} } } }`
   return {
     [`GET ${path}`]: {
@@ -44,13 +50,13 @@ export function usualRoutes(noun: RoutedNoun): Routes {
     [`POST ${path}`]: {
       status: 201,
       errors: [400, ...(conflicts.create ?? [])],
-      summary: summaries.create,
+      summary: summary('create'),
       operation: changing('create'),
     },
     [`GET ${path}/{id}`]: {
       status: 200,
       errors: [404],
-      summary: summaries.get,
+      summary: summaries.get ?? `One ${one.slice(one.indexOf(' ') + 1)}`,
       operation: `query get${type} ($id: ID!) { body: ${field}(id: $id) { ${fields} } }`,
     },
     [`POST ${path}/{id}`]: {
@@ -58,26 +64,24 @@ export function usualRoutes(noun: RoutedNoun): Routes {
       errors: [400, 404, ...(conflicts.update ?? [])],
       additive: true,
       ...(neverNull ? { neverNull } : {}),
-      summary: summaries.update,
+      summary: summary('update'),
       operation: changing('update'),
     },
     [`DELETE ${path}/{id}`]: {
       status: 204,
       errors: [404, ...(conflicts.delete ?? [])],
       ...(deletes ? { deletes } : {}),
-      summary: summaries.delete,
+      summary: summary('delete'),
       operation: `mutation delete${type} ($input: Delete${type}Input!) { delete${type}(input: $input) { deletedId } }`,
     },
-    ...(summaries.archive === undefined
-      ? {}
-      : {
-          [`POST ${path}/{id}/archive`]: {
-            status: 200,
-            errors: [404],
-            summary: summaries.archive,
-            operation: changing('archive'),
-          },
-        }),
+    ...(archives && {
+      [`POST ${path}/{id}/archive`]: {
+        status: 200,
+        errors: [404],
+        summary: summary('archive'),
+        operation: changing('archive'),
+      },
+    }),
   }
 }
 

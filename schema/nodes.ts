@@ -79,3 +79,32 @@ export function linkTo<Row>(
     [name]: t.field({ type: type as never, nullable: true, description, resolve: id as never }), // Pothos cannot resolve a generic type
   }
 }
+
+/** Moments that many nouns have, with what is said of them. */
+const usualTimes = {
+  createdAt: 'When it was created.',
+  updatedAt: 'When it was last changed.',
+} as const
+
+/** The fields of such moments. */
+export function times<Row>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<Types, Row>,
+  ...names: readonly (keyof typeof usualTimes & keyof Row)[]
+): FieldMap {
+  return Object.fromEntries(
+    names.map((name) => [name, t.expose(name as never, { type: 'DateTime', description: usualTimes[name] } as never)]), // Pothos cannot resolve a generic type
+  )
+}
+
+/** The fields of moments that there need not be, each with what is said of it. */
+export function timesIfAny<Row>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<Types, Row>,
+  descriptions: { readonly [Name in keyof Row]?: string },
+): FieldMap {
+  return Object.fromEntries(
+    Object.entries<string>(descriptions as never).map(([name, description]) => [
+      name,
+      t.expose(name as never, { type: 'DateTime', nullable: true, description } as never), // as above
+    ]),
+  )
+}

@@ -15,13 +15,12 @@ const environment = `id type name description config ${environmentConfigFields}
 export const environmentRoutes: Routes = usualRoutes({
   path: '/v1/environments',
   type: 'Environment',
-  list: 'environments',
+  one: 'an environment',
   fields: environment,
+  archives: true,
   summaries: {
     list: 'The caller’s environments, newest first',
     create: 'Creates an environment; its VM is created at the first use',
-    get: 'One environment',
-    update: 'Updates an environment',
     delete: 'Deletes an environment and its VM',
     archive: 'Archives an environment and deletes its VM',
   },

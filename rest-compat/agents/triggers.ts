@@ -13,12 +13,11 @@ const fireFields = `id type trigger_id: triggerId delivery_id: deliveryId event 
 const usual = usualRoutes({
   path: '/v1/triggers',
   type: 'Trigger',
-  list: 'triggers',
+  one: 'a trigger',
   fields,
   summaries: {
     list: 'The caller’s triggers, newest first',
     create: 'Creates a trigger for a repository that the caller’s connected account may write to',
-    get: 'One trigger',
     update: 'Changes a trigger',
     delete: 'Deletes a trigger with its fires',
   },

@@ -7,13 +7,11 @@ const fields =
 const usual = usualRoutes({
   path: '/v1/vaults',
   type: 'Vault',
-  list: 'vaults',
+  one: 'a vault',
   fields,
+  archives: true,
   summaries: {
     list: 'The caller’s vaults, newest first',
-    create: 'Creates a vault',
-    get: 'One vault',
-    update: 'Updates a vault',
     delete: 'Deletes a vault with its credentials',
     archive: 'Archives a vault and purges its secrets',
   },

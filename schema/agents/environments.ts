@@ -1,15 +1,13 @@
 /** Environments in GraphQL. */
-import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { always, constant } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { vmType } from '../infra/vms.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
+import { linkTo, times, timesIfAny } from '../nodes.ts'
+import { archivedFilter, nounOf, organizationOf } from '../nouns.ts'
 import { environmentConfig, environmentConfigInput } from './environments/configs.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followEnvironment } from '#src/resources/agents/environments/events.ts'
@@ -18,9 +16,7 @@ import {
   archiveEnvironment,
   createEnvironment,
   deleteEnvironment,
-  findEnvironments,
-  getEnvironment,
-  pageEnvironments,
+  environmentReads,
   updateEnvironment,
 } from '#src/resources/agents/environments.ts'
 
@@ -32,10 +28,13 @@ const environmentStatus = enumOf('EnvironmentStatus', 'The status of an environm
 } satisfies Record<EnvironmentStatus, string>)
 
 /** An environment. */
-export const environmentType = nodeOf('Environment', findEnvironments)
-
-builder.objectType(environmentType, {
+export const environmentType = nounOf('Environment', environmentReads, {
   description: 'Where sessions work: the configuration of a VM, and the VM itself.',
+  list: {
+    description: 'The caller’s environments, newest first.',
+    inOrganization: 'The caller’s environments in it, newest first. Not available to API keys.',
+    filter: archivedFilter('Environment'),
+  },
   fields: (t) => ({
     type: t.string(always('environment')),
     name: t.exposeString('name', { description: 'Its name, unique among its owner’s environments.' }),
@@ -64,18 +63,14 @@ builder.objectType(environmentType, {
       description: 'The person who owns it.',
       id: ({ ownerUserId }) => ownerUserId,
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization it belongs to.',
-      id: ({ organizationId }) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization it belongs to.'),
     eventCursor: t.string({
       description: 'Pass it as `after` to `environmentEvents` to follow what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    ...times(t, 'createdAt'),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
-    archivedAt: t.expose('archivedAt', { type: 'DateTime', nullable: true, description: 'When it was archived.' }),
+    ...timesIfAny(t, { archivedAt: 'When it was archived.' }),
   }),
 })
 
@@ -117,51 +112,6 @@ const environmentEventOrHeartbeat = builder.unionType('EnvironmentEventOrHeartbe
   description: 'An event of an environment, or a heartbeat.',
   types: [environmentEvent, heartbeat],
 })
-const environmentFilter = builder.inputType('EnvironmentFilter', {
-  description: 'Narrows a list of environments.',
-  fields: (t) => ({
-    includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
-  }),
-})
-
-const environmentConnection = connectionOf('Environment', environmentType)
-const environmentArguments = {
-  ...pageArguments,
-  ...builder.args((t) => ({
-    filter: t.field({ type: environmentFilter, description: 'Narrows the list.' }),
-    order: t.field(newestFirst),
-  })),
-}
-
-builder.queryFields((t) => ({
-  environment: t.field({
-    type: environmentType,
-    description: 'One environment. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => getEnvironment(call, id),
-  }),
-  environments: t.field({
-    type: environmentConnection,
-    description: 'The caller’s environments, newest first.',
-    args: environmentArguments,
-    resolve: (_, { filter, order, ...window }, call) => pageEnvironments(call, window, filter, order),
-  }),
-}))
-
-type EnvironmentsGiven = Parameters<typeof pageEnvironments>[1] &
-  OrderGiven & { filter?: Parameters<typeof pageEnvironments>[2] }
-const environmentsOf = listOfOrganizations((call, { filter, order, ...window }: EnvironmentsGiven) =>
-  pageEnvironments(call, window, filter, order),
-)
-builder.objectField(organizationType, 'environments', (t) =>
-  t.field({
-    type: environmentConnection,
-    nullable: true,
-    description: 'The caller’s environments in it, newest first. Not available to API keys.',
-    args: environmentArguments,
-    resolve: ({ id }, given, call) => environmentsOf(call, id, given),
-  }),
-)
 
 const environment = { field: 'environment', type: environmentType }
 const scope = { description: 'Must be `account`, null or omitted.' }

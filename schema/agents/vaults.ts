@@ -1,30 +1,23 @@
 /** Vaults in GraphQL. */
-import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
-import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
+import { times, timesIfAny } from '../nodes.ts'
+import { archivedFilter, nounOf } from '../nouns.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { archiveVault, createVault, deleteVault, updateVault, vaultReads } from '#src/resources/agents/vaults.ts'
 import { followVault, type VaultEvent, type VaultEventType } from '#src/resources/agents/vaults/events.ts'
-import {
-  archiveVault,
-  createVault,
-  deleteVault,
-  findVaults,
-  getVault,
-  pageVaults,
-  updateVault,
-} from '#src/resources/agents/vaults.ts'
 
 /** A vault. */
-export const vaultType = nodeOf('Vault', findVaults)
-
-builder.objectType(vaultType, {
+export const vaultType = nounOf('Vault', vaultReads, {
   description: 'A person’s private store of credentials for agents.',
+  list: {
+    description: 'The caller’s vaults, newest first.',
+    inOrganization: 'The caller’s vaults in it, newest first. Not available to API keys.',
+    filter: archivedFilter('Vault'),
+  },
   fields: (t) => ({
     type: t.string(always('vault')),
     displayName: t.exposeString('displayName', { description: 'A name to display.' }),
@@ -36,13 +29,8 @@ builder.objectType(vaultType, {
       description: 'Pass it as `after` to `vaultEvents` to follow what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
-    archivedAt: t.expose('archivedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When it was archived, which purged its secrets; null for one in use.',
-    }),
+    ...times(t, 'createdAt', 'updatedAt'),
+    ...timesIfAny(t, { archivedAt: 'When it was archived, which purged its secrets; null for one in use.' }),
   }),
 })
 
@@ -83,51 +71,6 @@ const vaultEventOrHeartbeat = builder.unionType('VaultEventOrHeartbeat', {
   description: 'An event of a vault, or a heartbeat.',
   types: [vaultEvent, heartbeat],
 })
-
-const vaultFilter = builder.inputType('VaultFilter', {
-  description: 'Narrows a list of vaults.',
-  fields: (t) => ({
-    includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
-  }),
-})
-
-const vaultConnection = connectionOf('Vault', vaultType)
-const vaultArguments = {
-  ...pageArguments,
-  ...builder.args((t) => ({
-    filter: t.field({ type: vaultFilter, description: 'Narrows the list.' }),
-    order: t.field(newestFirst),
-  })),
-}
-
-builder.queryFields((t) => ({
-  vault: t.field({
-    type: vaultType,
-    description: 'One vault. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => getVault(call, id),
-  }),
-  vaults: t.field({
-    type: vaultConnection,
-    description: 'The caller’s vaults, newest first.',
-    args: vaultArguments,
-    resolve: (_, { filter, order, ...window }, call) => pageVaults(call, window, filter, order),
-  }),
-}))
-
-type VaultsGiven = Parameters<typeof pageVaults>[1] & OrderGiven & { filter?: Parameters<typeof pageVaults>[2] }
-const vaultsOf = listOfOrganizations((call, { filter, order, ...window }: VaultsGiven) =>
-  pageVaults(call, window, filter, order),
-)
-builder.objectField(organizationType, 'vaults', (t) =>
-  t.field({
-    type: vaultConnection,
-    nullable: true,
-    description: 'The caller’s vaults in it, newest first. Not available to API keys.',
-    args: vaultArguments,
-    resolve: ({ id }, given, call) => vaultsOf(call, id, given),
-  }),
-)
 
 const vault = { field: 'vault', type: vaultType }
 mutationOf(

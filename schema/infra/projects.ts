@@ -1,74 +1,26 @@
 /** Projects in GraphQL. */
-import { idArguments } from '../arguments.ts'
-import { builder } from '../builder.ts'
-import { deletionOf, idField, mutationOf } from '../mutations.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
-import {
-  createProject,
-  deleteProject,
-  findProjects,
-  getProject,
-  pageProjects,
-  updateProject,
-} from '#src/resources/infra/projects.ts'
-import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
+import { deletionOf, idField, mutationOf } from '../mutations.ts'
+import { linkTo, times } from '../nodes.ts'
+import { nounOf, organizationOf } from '../nouns.ts'
+import { createProject, deleteProject, projectReads, updateProject } from '#src/resources/infra/projects.ts'
 
 /** A project. */
-export const projectType = nodeOf('Project', findProjects)
-
-builder.objectType(projectType, {
+export const projectType = nounOf('Project', projectReads, {
   description: 'What belongs together: databases, and the VMs that use them.',
+  list: { description: 'The active organization’s projects, newest first.' },
   fields: (t) => ({
     name: t.exposeString('name', { description: '1 to 255 characters.' }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that owns it.',
-      id: (project) => project.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,
       description: 'Who created it; null for an API key.',
       id: (project) => project.userId,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+    ...times(t, 'createdAt', 'updatedAt'),
   }),
 })
-
-const projectConnection = connectionOf('Project', projectType)
-const projectArguments = {
-  ...pageArguments,
-  ...builder.args((t) => ({ order: t.field(newestFirst) })),
-}
-type ProjectsGiven = Parameters<typeof pageProjects>[1] & OrderGiven
-const projectsOf = listOfOrganizations((call, { order, ...window }: ProjectsGiven) => pageProjects(call, window, order))
-
-builder.queryFields((t) => ({
-  project: t.field({
-    type: projectType,
-    description: 'One project. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => getProject(call, id),
-  }),
-  projects: t.field({
-    type: projectConnection,
-    description: 'The active organization’s projects, newest first.',
-    args: projectArguments,
-    resolve: (_, { order, ...window }, call) => pageProjects(call, window, order),
-  }),
-}))
-builder.objectField(organizationType, 'projects', (t) =>
-  t.field({
-    type: projectConnection,
-    nullable: true,
-    description: 'Its projects, newest first.',
-    args: projectArguments,
-    resolve: ({ id }, given, call) => projectsOf(call, id, given),
-  }),
-)
 
 const project = { field: 'project', type: projectType }
 mutationOf(

@@ -1,8 +1,10 @@
 /**
- * The queries that every noun has: rows by ids, one row, pages of a list. The noun's functions supply the access
- * condition.
+ * What every noun has: rows by ids, one row, pages of a list, a row that is locked for a change. `readsOf` makes its
+ * functions for callers; what it does not make gets the access condition from the noun's own function.
  */
 import type { RawBuilder } from 'kysely'
+import { allow, allowAnywhere, type Reach, type Scope } from './access.ts'
+import type { Permission } from './access/permissions.ts'
 import { notFound } from './errors.ts'
 import { decodeId, type IdKind } from './ids.ts'
 import {
@@ -22,7 +24,8 @@ import {
   type PageWindow,
 } from './pages.ts'
 import { limits } from './limits.ts'
-import { findAll, findOne, sql, type Db } from './postgres.ts'
+import { findAll, findOne, sql, transaction, type Db, type Tx } from './postgres.ts'
+import type { Call } from './services.ts'
 
 /** A piece of SQL. */
 type Sql = RawBuilder<unknown>
@@ -45,6 +48,8 @@ export type NounRows<Row> = {
   find(db: Db, ids: readonly string[], mine: Sql): Promise<Row[]>
   /** The row with a public id. @param lock such as `for update`. @throws BerthError not_found. */
   read(db: Db, publicId: string, mine: Sql, lock?: Sql): Promise<Row>
+  /** Runs a change in a transaction that has locked the row with a public id. @throws BerthError not_found; what `work` throws. */
+  locked<Result>(db: Db, publicId: string, mine: Sql, work: (tx: Tx, before: Row) => Promise<Result>): Promise<Result>
   /** A page of a list, newest first. @param chosen which rows the list has. @throws BerthError invalid_request. */
   page(db: Db, window: ListWindow, chosen: Sql, direction?: Direction, columns?: readonly string[]): Promise<Page<Row>>
   /** The same page of the list of each parent. `chosen` may name the parent as `parent.id`. @throws BerthError invalid_request. */
@@ -89,6 +94,12 @@ export function rowsOf<Row extends { id: string }>(
     const listed = sql`select ${read}, ${sizeOf(sized)} as size_bytes from ${where}`
     return withinPageBytes(listed, sql`id`, reading, direction)
   }
+  const read: NounRows<Row>['read'] = async (db, publicId, mine, lock = sql``) => {
+    const id = decodeId(kind, publicId)
+    const row = id && (await findOne<Row>(db, sql`${select} where id = ${id} and ${mine} ${lock}`))
+    if (!row) throw notFound(name)
+    return row
+  }
   return {
     async find(db, ids, mine) {
       const chosen = sql`id = any(${ids}::uuid[]) and ${mine}`
@@ -96,12 +107,9 @@ export function rowsOf<Row extends { id: string }>(
       const sized = sql<Row>`select ${columns}, ${sizeOf(large)} as size_bytes from ${rows} where ${chosen}`
       return (await readWithinBytes(db, sized, limits.pageBytes)).loaded
     },
-    async read(db, publicId, mine, lock = sql``) {
-      const id = decodeId(kind, publicId)
-      const row = id && (await findOne<Row>(db, sql`${select} where id = ${id} and ${mine} ${lock}`))
-      if (!row) throw notFound(name)
-      return row
-    },
+    read,
+    locked: (db, publicId, mine, work) =>
+      transaction(db, async (tx) => work(tx, await read(tx, publicId, mine, sql`for no key update`))),
     async page(db, { offset, most, ...window }, chosen, direction = 'desc', needed) {
       const passed = readOffset(offset)
       return readPage(
@@ -129,4 +137,46 @@ function sizeOf(columns: readonly string[]): Sql {
     columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}::text), 0)`),
     sql` + `,
   )
+}
+
+/** How callers read a noun. Each function first checks the permission. */
+export type Reads<Row, Filter = object> = {
+  /** The one of this public id. @throws BerthError not_found. */
+  get(call: Call, publicId: string): Promise<Row>
+  /** Those of these stored ids, of all the caller's organizations, in any order. */
+  find(call: Call, ids: readonly string[]): Promise<Row[]>
+  /** A page of the active organization's, newest first. @throws BerthError invalid_request. */
+  page(call: Call, window: PageWindow, filter?: Filter | null, direction?: Direction): Promise<Page<Row>>
+}
+
+/**
+ * Makes the functions by which callers read a noun.
+ * @param may the permission that each of them needs.
+ * @param whose which rows are the caller's: `owned` or `ownedByCaller`.
+ * @param listed which of them a list shows; all of them without it.
+ */
+export function readsOf<Row extends { id: string }, Filter extends object = object>(
+  rows: NounRows<Row>,
+  {
+    may,
+    whose,
+    listed = () => sql`true`,
+  }: { may: Permission; whose: (scope: Scope | Reach) => Sql; listed?: (filter: Partial<Filter>) => Sql },
+): Reads<Row, Filter> {
+  return {
+    get: async (call, publicId) => rows.read(call.db, publicId, whose(allow(call.caller, may))),
+    find: async (call, ids) => rows.find(call.db, ids, whose(allowAnywhere(call.caller, may))),
+    page: async (call, window, filter, direction) => {
+      const scope = allow(call.caller, may)
+      return rows.page(call.db, window, sql`${whose(scope)} and ${listed(filter ?? {})}`, direction)
+    },
+  }
+}
+
+/** The filter of a list of rows that can be archived. */
+export type ArchivedFilter = { includeArchived?: boolean | null }
+
+/** Which of them a list shows: those in use, unless archived ones are asked for too. */
+export function unlessArchived({ includeArchived }: ArchivedFilter): Sql {
+  return sql`(${includeArchived ?? false} or archived_at is null)`
 }

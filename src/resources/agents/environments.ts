@@ -1,11 +1,11 @@
 /** Environments: where sessions work. Create, read, update, archive, delete. Their VMs are in environments/vms.ts. */
 import { changesNothing } from '#src/platform/shapes/changes.ts'
-import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { readsOf, unlessArchived, type ArchivedFilter } from '#src/platform/nouns.ts'
 import { change, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import { hook } from '#src/platform/postgres/hooks.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -36,8 +36,12 @@ export type EnvironmentFields = {
   scope?: string | null
 }
 
-/** Conditions of a list of environments. */
-export type EnvironmentFilter = { includeArchived?: boolean | null }
+/** How callers read environments; those of single runs are not listed. */
+export const environmentReads = readsOf(environmentRows, {
+  may: 'environments:read',
+  whose: ownedByCaller,
+  listed: (filter: ArchivedFilter) => sql`not ephemeral and ${unlessArchived(filter)}`,
+})
 
 /**
  * Creates an environment. Its VM is created at the first use.
@@ -84,28 +88,6 @@ export async function readEphemeralConfig(tx: Tx, scope: Scope, given: unknown):
   return config
 }
 
-/** The environment of this id. @throws BerthError not_found. */
-export async function getEnvironment(call: Call, publicId: string): Promise<Environment> {
-  return readEnvironment(call.db, allow(call.caller, 'environments:read'), publicId)
-}
-
-/** The environments of these stored ids that are the caller's. */
-export async function findEnvironments(call: Call, ids: readonly string[]): Promise<Environment[]> {
-  return environmentRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'environments:read')))
-}
-
-/** The caller's environments, newest first. @throws BerthError invalid_request. */
-export async function pageEnvironments(
-  call: Call,
-  window: PageWindow,
-  filter?: EnvironmentFilter | null,
-  direction?: Direction,
-): Promise<Page<Environment>> {
-  const scope = allow(call.caller, 'environments:read')
-  const chosen = sql`${ownedByCaller(scope)} and not ephemeral and (${filter?.includeArchived ?? false} or status <> 'archived')`
-  return environmentRows.page(call.db, window, chosen, direction)
-}
-
 /**
  * Updates an environment. A new network policy and a new idle time take effect immediately, also in a running VM; the
  * rest of the config applies to the next VM, so that the state of the current one is not lost.
@@ -116,8 +98,7 @@ export async function updateEnvironment(call: Call, publicId: string, fields: En
   await checkStorage(call, scope.organizationId, 'definitions')
   checkScope(fields)
   return namesOnce(
-    transaction(call.db, async (tx) => {
-      const before = await readEnvironment(tx, scope, publicId, sql`for no key update`)
+    environmentRows.locked(call.db, publicId, ownedByCaller(scope), async (tx, before) => {
       if (before.status === 'archived') throw environmentArchived()
       if (changesNothing(fields)) return before
       const config = readEnvironmentConfig(fields.config, before.config)
@@ -142,8 +123,7 @@ export async function updateEnvironment(call: Call, publicId: string, fields: En
  */
 export async function archiveEnvironment(call: Call, publicId: string): Promise<Environment> {
   const scope = allow(call.caller, 'environments:write')
-  return transaction(call.db, async (tx) => {
-    const environment = await readEnvironment(tx, scope, publicId, sql`for no key update`)
+  return environmentRows.locked(call.db, publicId, ownedByCaller(scope), async (tx, environment) => {
     if (environment.status === 'archived') return environment
     await releaseVm(call, tx, environment)
     await environmentEnding.run(tx, environment.id)

@@ -1,23 +1,24 @@
 /** Vaults: where a person keeps credentials for agents. They belong to people; API keys have no access to them. */
 import { changesNothing } from '#src/platform/shapes/changes.ts'
-import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
+import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { readsOf, unlessArchived } from '#src/platform/nouns.ts'
 import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { archiveCredentialsOf } from './vaults/credentials/rows.ts'
 import { mergeMetadata, readMetadata, readName } from '#src/platform/shapes/fields.ts'
 import { addVaultEvent, notifyOfVault } from './vaults/events.ts'
-import { lockVault, readVault, vaultArchived, vaultRows, type Vault } from './vaults/rows.ts'
+import { readVault, vaultArchived, vaultRows, type Vault } from './vaults/rows.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a create or an update; an absent key stays as it is. */
 export type VaultInput = { displayName?: unknown; metadata?: unknown }
-/** Conditions of a list of vaults. */
-export type VaultFilter = { includeArchived?: boolean | null }
+
+/** How callers read vaults. */
+export const vaultReads = readsOf(vaultRows, { may: 'vaults:read', whose: ownedByCaller, listed: unlessArchived })
 
 /** Creates a vault. @throws BerthError invalid_request. */
 export async function createVault(call: Call, input: VaultInput): Promise<Vault> {
@@ -37,34 +38,11 @@ export async function createVault(call: Call, input: VaultInput): Promise<Vault>
   })
 }
 
-/** The vault of this id. @throws BerthError not_found. */
-export async function getVault(call: Call, publicId: string): Promise<Vault> {
-  return readVault(call.db, allow(call.caller, 'vaults:read'), publicId)
-}
-
-/** The vaults of these stored ids that are the caller's. */
-export async function findVaults(call: Call, ids: readonly string[]): Promise<Vault[]> {
-  return vaultRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'vaults:read')))
-}
-
-/** The caller's vaults, newest first. @throws BerthError invalid_request. */
-export async function pageVaults(
-  call: Call,
-  window: PageWindow,
-  filter?: VaultFilter | null,
-  direction?: Direction,
-): Promise<Page<Vault>> {
-  const scope = allow(call.caller, 'vaults:read')
-  const chosen = sql`${ownedByCaller(scope)} and (${filter?.includeArchived ?? false} or archived_at is null)`
-  return vaultRows.page(call.db, window, chosen, direction)
-}
-
 /** Changes the name or the metadata. @throws BerthError not_found, vault_archived, invalid_request. */
 export async function updateVault(call: Call, publicId: string, input: VaultInput): Promise<Vault> {
   const scope = allow(call.caller, 'vaults:write')
   await checkStorage(call, scope.organizationId, 'definitions')
-  return transaction(call.db, async (tx) => {
-    const before = await lockVault(tx, scope, publicId)
+  return vaultRows.locked(call.db, publicId, ownedByCaller(scope), async (tx, before) => {
     if (before.archivedAt) throw vaultArchived()
     if (changesNothing(input)) return before
     const displayName =
@@ -86,8 +64,7 @@ export async function updateVault(call: Call, publicId: string, input: VaultInpu
  */
 export async function archiveVault(call: Call, publicId: string): Promise<Vault> {
   const scope = allow(call.caller, 'vaults:write')
-  return transaction(call.db, async (tx) => {
-    const before = await lockVault(tx, scope, publicId)
+  return vaultRows.locked(call.db, publicId, ownedByCaller(scope), async (tx, before) => {
     if (before.archivedAt) return before
     await archiveCredentialsOf(tx, before.id)
     const vault = await getOne<Vault>(

@@ -1,12 +1,11 @@
 /** Projects: what belongs together. VMs reach the databases of their own project. */
 import { changesNothing } from '#src/platform/shapes/changes.ts'
-import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts'
+import { allow, owned, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
-import { rowsOf } from '#src/platform/nouns.ts'
-import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { readsOf, rowsOf } from '#src/platform/nouns.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { hook } from '#src/platform/postgres/hooks.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -21,6 +20,9 @@ export const projectDeleting = hook<[tx: Tx, projectId: string]>('project deleti
 
 const projects = rowsOf<Project>('project', 'projects', 'project')
 
+/** How callers read projects. */
+export const projectReads = readsOf(projects, { may: 'projects:read', whose: owned })
+
 /** Creates a project. @throws BerthError invalid_request; rate_limited when the organization may have no more. */
 export async function createProject(call: Call, input: { name: string }): Promise<Project> {
   const { organizationId, userId } = allow(call.caller, 'projects:write')
@@ -34,26 +36,10 @@ export async function createProject(call: Call, input: { name: string }): Promis
   })
 }
 
-/** The project of this id. @throws BerthError not_found. */
-export async function getProject(call: Call, id: string): Promise<Project> {
-  return projects.read(call.db, id, owned(allow(call.caller, 'projects:read')))
-}
-
-/** The projects of these stored ids, of the caller's organizations. */
-export async function findProjects(call: Call, ids: readonly string[]): Promise<Project[]> {
-  return projects.find(call.db, ids, owned(allowAnywhere(call.caller, 'projects:read')))
-}
-
-/** The organization's projects, newest first. @throws BerthError invalid_request. */
-export async function pageProjects(call: Call, window: PageWindow, direction?: Direction): Promise<Page<Project>> {
-  return projects.page(call.db, window, owned(allow(call.caller, 'projects:read')), direction)
-}
-
 /** Changes the name. @throws BerthError not_found, invalid_request. */
 export async function updateProject(call: Call, id: string, input: { name?: string | null }): Promise<Project> {
   const scope = allow(call.caller, 'projects:write')
-  return transaction(call.db, async (tx) => {
-    const before = await projects.read(tx, id, owned(scope), sql`for no key update`)
+  return projects.locked(call.db, id, owned(scope), async (tx, before) => {
     if (changesNothing(input)) return before
     const name = input.name === undefined || input.name === null ? before.name : readName(input.name)
     return getOne<Project>(

@@ -1,0 +1,125 @@
+/** A whole noun in GraphQL: its node, the query of one, its list, and the same list below an organization. */
+import type { FieldMap, InputRef, ObjectRef } from '@pothos/core'
+import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import type { ArchivedFilter, Reads } from '#src/platform/nouns.ts'
+import type { Call } from '#src/platform/services.ts'
+import { idArguments } from './arguments.ts'
+import { builder } from './builder.ts'
+import { listOfOrganizations, organizationType } from './identity/organizations.ts'
+import type { NodeName } from './node-ids.ts'
+import { linkTo, nodeOf } from './nodes.ts'
+import { connectionOf, newestFirst, pageArguments, type OrderGiven } from './pages.ts'
+
+type Types = (typeof builder)['$inferSchemaTypes']
+type ObjectFields<Row> = PothosSchemaTypes.ObjectFieldBuilder<Types, Row>
+
+/** What a list says of itself, newest first. */
+type Listed<Filter> = {
+  description: string
+  /** Its field in `Query` and in `Organization`, where it is not the noun with an s. */
+  field?: string
+  /** What is said of it below an organization, where it is more than that it is its list. */
+  inOrganization?: string
+  /** What narrows it, where something does. */
+  filter?: InputRef<Filter>
+}
+
+/**
+ * The type of a noun, with its fields, the query of one, and its lists.
+ * @param reads the resource's functions, each of which checks the permission.
+ */
+export function nounOf<Row extends { id: string }, Filter extends object>(
+  name: NodeName,
+  { get, find, page }: Reads<Row, Filter>,
+  noun: { description: string; list: Listed<Filter>; fields: (t: ObjectFields<Row>) => FieldMap },
+) {
+  const type = nodeOf(name, find)
+  builder.objectType(type, { description: noun.description, fields: noun.fields })
+  queryOf(name, type, get)
+  listOf(name, type, page, noun.list)
+  return type
+}
+
+/** The query of one by its id: `vault(id)` of the type `Vault`. */
+export function queryOf<Row>(
+  name: string,
+  type: ObjectRef<Types, Row>,
+  get: (call: Call, id: string) => Promise<Row>,
+  description = `One ${wordsOf(name)}. Errors: NOT_FOUND.`,
+): void {
+  builder.queryField(
+    (name[0] ?? '').toLowerCase() + name.slice(1),
+    (t) =>
+      t.field({
+        type: type as never,
+        description,
+        args: idArguments,
+        resolve: (_, { id }, call) => get(call, id) as never,
+      }), // Pothos cannot resolve a generic type
+  )
+}
+
+/** The list of a noun in `Query`, and of each organization below it: null there when it may not be read. */
+export function listOf<Row, Filter extends object>(
+  name: string,
+  type: ObjectRef<Types, Row>,
+  page: (call: Call, window: PageWindow, filter?: Filter | null, direction?: Direction) => Promise<Page<Row>>,
+  {
+    description,
+    field = `${fieldOf(name)}s`,
+    inOrganization = `Its ${wordsOf(name)}s, newest first.`,
+    filter,
+  }: Listed<Filter>,
+): void {
+  type Given = PageWindow & OrderGiven & { filter?: Filter | null }
+  const connection = connectionOf(name, type)
+  const args = {
+    ...pageArguments,
+    ...builder.args((t) => ({
+      ...(filter ? { filter: t.field({ type: filter, description: 'Narrows the list.' }) } : {}),
+      order: t.field(newestFirst),
+    })),
+  }
+  const read = (call: Call, { filter: narrowed, order, ...window }: Given) => page(call, window, narrowed, order)
+  const ofOrganization = listOfOrganizations(read)
+  builder.queryField(
+    field,
+    (t) => t.field({ type: connection, description, args, resolve: (_, given, call) => read(call, given as Given) }), // these are its arguments
+  )
+  builder.objectField(organizationType, field, (t) =>
+    t.field({
+      type: connection,
+      nullable: true,
+      description: inOrganization,
+      args,
+      resolve: ({ id }, given, call) => ofOrganization(call, id, given as Given), // as above
+    }),
+  )
+}
+
+/** The filter of a list of nouns that can be archived: `VaultFilter` of `Vault`. */
+export function archivedFilter(name: NodeName): InputRef<ArchivedFilter> {
+  return builder.inputType(`${name}Filter`, {
+    description: `Narrows a list of ${wordsOf(name)}s.`,
+    fields: (t) => ({
+      includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
+    }),
+  })
+}
+
+/** The organization of a row, by its id and as a node. */
+export function organizationOf<Row extends { organizationId: string }>(
+  t: ObjectFields<Row>,
+  description = 'The organization that owns it.',
+): FieldMap {
+  return linkTo(t, 'organization', { type: organizationType, description, id: ({ organizationId }) => organizationId })
+}
+
+function fieldOf(name: string): string {
+  return (name[0] ?? '').toLowerCase() + name.slice(1)
+}
+
+/** The words of a type's name: `webhook endpoint`. */
+function wordsOf(name: string): string {
+  return name.replace(/(?<!^)[A-Z]/g, ' $&').toLowerCase()
+}
