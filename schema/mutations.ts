@@ -1,9 +1,7 @@
 /** Mutations: each takes one `input` and returns a payload that can grow. Most change one noun and return it. */
 import type { InputFieldBuilder, InputFieldMap, InputShapeFromFields, InterfaceRef, ObjectRef } from '@pothos/core'
-import type { GraphQLResolveInfo } from 'graphql'
 import type { Call } from '#src/platform/services.ts'
 import { builder } from './builder.ts'
-import { wiredFields } from './wire.ts'
 import { forRest } from './rest-fields.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -21,21 +19,16 @@ export function mutationOf<Row, Map extends InputFieldMap>(
   { field, type, description: shown = 'The object after the change.' }: Noun<Row>,
   description: string,
   input: Fields<Map>,
-  resolve: (
-    call: Call,
-    input: InputShapeFromFields<Map>,
-    /** Makes the same fields, with everything inside them as REST spells it. */
-    wired: () => { [Key in keyof InputShapeFromFields<Map>]: unknown },
-  ) => Promise<Row> | Row,
+  resolve: (call: Call, input: InputShapeFromFields<Map>) => Promise<Row> | Row,
 ): void {
   builder.relayMutationField(
     name,
     { description: `What \`${name}\` takes.`, inputFields: input },
     {
       description,
-      resolve: async (_, arguments_, call, info) => {
+      resolve: async (_, arguments_, call) => {
         const { input } = arguments_ as unknown as { input: InputShapeFromFields<Map> } // Pothos cannot resolve a generic type
-        return { node: await resolve(call, input, () => wiredInput(input as object, info) as never) } // the same keys
+        return { node: await resolve(call, input) }
       },
     },
     {
@@ -49,16 +42,6 @@ export function mutationOf<Row, Map extends InputFieldMap>(
       }),
     },
   )
-}
-
-/** The input of a mutation that has a payload of its own, with everything inside it as REST spells it. */
-export function wiredInput<Input extends object>(
-  input: Input,
-  { parentType, fieldName }: Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>,
-): { [Key in keyof Input]: unknown } {
-  const [argument] = parentType.getFields()[fieldName]?.args ?? []
-  if (!argument) throw new Error(`${fieldName} takes no input`)
-  return wiredFields(input, argument.type)
 }
 
 /** The same for an action that takes only the noun's id, such as archiving or stopping it. */

@@ -12,11 +12,7 @@ import {
   type GraphQLInputObjectType,
   type GraphQLInputType,
 } from 'graphql'
-
-/** REST's spelling of a key. */
-export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
+import { snakeCase } from '#src/platform/texts.ts'
 
 /** The tag of a `@oneOf` input that REST shows as one object; undefined for any other input. */
 export function tagOf(type: GraphQLInputObjectType): string | undefined {

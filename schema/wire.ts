@@ -17,8 +17,9 @@ import {
 } from 'graphql'
 import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
+import { snakeCase } from '#src/platform/texts.ts'
 import { pathsInside } from './nested-names.ts'
-import { memberWord, namesByWord, objectInWords, snakeCase, tagOf, typeInWords, wireFields } from './wire-names.ts'
+import { memberWord, namesByWord, objectInWords, tagOf, typeInWords, wireFields } from './wire-names.ts'
 
 /** `inside`: the type that says what is inside it, where that is another field's. */
 type ShapeField = { name: string; type: GraphQLInputType; inside: GraphQLInputType; most: number }
@@ -193,55 +194,6 @@ function fromTagged(
   }
   fromObject(value, new Map(), place, tag) // a member without fields has only its tag
   return { [member.name]: true }
-}
-
-/**
- * The opposite direction: turns a resolver's input into REST's spelling.
- * @throws BerthError invalid_request for a member of a tagged input that is false.
- */
-export function toWire(value: unknown, type: GraphQLInputType): unknown {
-  if (value === null || value === undefined) return value
-  const inner = getNullableType(type)
-  if (isListType(inner)) {
-    const item = inner.ofType as GraphQLInputType // a list of an input type
-    return Array.isArray(value) ? value.map((one) => toWire(one, item)) : toWire(value, item)
-  }
-  if (!isInputObjectType(inner)) return value // an enum's value is already REST's word
-  const { byKey, tag } = shapeOf(inner)
-  const written: Record<string, unknown> = {}
-  for (const [key, field] of byKey) {
-    const given = (value as Record<string, unknown>)[field.name]
-    if (given === undefined) continue
-    if (tag !== undefined) refuseFalse(field.name, given)
-    const wired = toWire(given, field.type)
-    if (tag === undefined) written[key] = wired
-    else Object.assign(written, { [tag]: key }, typeof wired === 'object' ? wired : {})
-  }
-  return written
-}
-
-/**
- * The fields of an input under their GraphQL names, with everything inside them as REST spells it, which is what
- * resource functions read.
- */
-export function wiredFields<Input extends object>(
-  input: Input,
-  type: GraphQLInputType,
-): { [Key in keyof Input]: unknown } {
-  const inner = getNullableType(type)
-  if (!isInputObjectType(inner)) throw new Error('only input objects have fields')
-  const fields = inner.getFields()
-  const written = Object.entries(input).map(([name, value]) => {
-    const field = fields[name]
-    return [name, field ? toWire(value, field.type) : value]
-  })
-  return Object.fromEntries(written) as { [Key in keyof Input]: unknown } // the same keys
-}
-
-/** Refuses false for a member of a `@oneOf` input that says something by being true. @throws BerthError invalid_request. */
-export function refuseFalse(name: string, given: unknown): void {
-  if (given === false)
-    throw new BerthError('invalid_request', `${name} can only be true. Omit it instead.`, { field: name })
 }
 
 /** Turns a place in a value from GraphQL's spelling (`networkPolicy.limited.allowedHosts[0]`) into REST's. */

@@ -1,6 +1,6 @@
 /** Descriptions of the schema, as the documents of REST quote them: what stands in backticks is spelled as REST spells it. */
 import { getNamedType, isEnumType, type GraphQLType } from 'graphql'
-import { snakeCase } from '#schema/wire-names.ts'
+import { snakeCase } from '#src/platform/texts.ts'
 
 /** A field beside the described one, or that one itself. */
 type Field = { name: string; type: GraphQLType }

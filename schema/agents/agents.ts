@@ -238,7 +238,7 @@ mutationOf(
     ...definitionFields(t),
     metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
   }),
-  (call, _, wired) => createAgent(call, wired()),
+  createAgent,
 )
 mutationOf(
   'updateAgent',
@@ -255,10 +255,7 @@ mutationOf(
     ...definitionFields(t),
     metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
   }),
-  (call, { id, version }, wired) => {
-    const { id: _id, version: _version, ...fields } = wired()
-    return updateAgent(call, id, version, fields)
-  },
+  (call, { id, version, ...fields }) => updateAgent(call, id, version, fields),
 )
 actionOn('archiveAgent', agent, 'Archives an agent: no new session can start with it. Errors: NOT_FOUND.', archiveAgent)
 deletionOf(

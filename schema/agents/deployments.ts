@@ -247,7 +247,7 @@ mutationOf(
     ...fields(t),
     metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
   }),
-  (call, { status }, wired) => createDeployment(call, { ...wired(), status: status ?? null }),
+  createDeployment,
 )
 mutationOf(
   'updateDeployment',
@@ -260,10 +260,7 @@ mutationOf(
     ...fields(t),
     metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
   }),
-  (call, { id, status }, wired) => {
-    const { id: _id, ...changes } = wired()
-    return updateDeployment(call, id, { ...changes, status })
-  },
+  (call, { id, ...changes }) => updateDeployment(call, id, changes),
 )
 actionOn(
   'pauseDeployment',

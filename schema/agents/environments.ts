@@ -127,7 +127,7 @@ mutationOf(
     metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
     scope: t.string(scope),
   }),
-  (call, input, wired) => createEnvironment(call, { ...input, config: wired().config }),
+  createEnvironment,
 )
 mutationOf(
   'updateEnvironment',
@@ -141,7 +141,7 @@ mutationOf(
     metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
     scope: t.string(scope),
   }),
-  (call, { id, ...changes }, wired) => updateEnvironment(call, id, { ...changes, config: wired().config }),
+  (call, { id, ...changes }) => updateEnvironment(call, id, changes),
 )
 actionOn(
   'archiveEnvironment',

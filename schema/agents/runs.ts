@@ -1,7 +1,6 @@
 /** Runs in GraphQL. */
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
-import { wiredInput } from '../mutations.ts'
 import { sessionAgentInput } from './sessions/inputs.ts'
 import { sessionType } from './sessions.ts'
 import { vmType } from '../infra/vms.ts'
@@ -39,7 +38,7 @@ builder.relayMutationField(
   {
     description:
       'Starts a session in one request. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, CAPACITY_UNAVAILABLE, RATE_LIMITED.',
-    resolve: (_, { input }, call, info) => createRun(call, wiredInput(input, info) as Parameters<typeof createRun>[1]), // ids are strings by their types
+    resolve: (_, { input }, call) => createRun(call, input),
   },
   {
     description: 'What `createRun` answers.',

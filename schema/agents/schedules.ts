@@ -204,10 +204,7 @@ mutationOf(
     kickoff: t.field({ type: kickoffInput, description: 'What the agent is told first.' }),
     deployment: t.field({ type: startDeploymentInput, description: 'The deployment to run, instead of an agent.' }),
   }),
-  (call, input, wired) => {
-    const { agent, kickoff, deployment } = wired()
-    return createSchedule(call, { ...input, agent, kickoff, deployment })
-  },
+  createSchedule,
 )
 mutationOf(
   'updateSchedule',
@@ -221,7 +218,7 @@ mutationOf(
     overlap: t.field({ type: overlapType, description: overlapField }),
     kickoff: t.field({ type: kickoffInput, description: 'What the agent is told first.' }),
   }),
-  (call, { id, ...input }, wired) => updateSchedule(call, id, { ...input, kickoff: wired().kickoff }),
+  (call, { id, ...changes }) => updateSchedule(call, id, changes),
 )
 deletionOf(
   'deleteSchedule',

@@ -7,7 +7,6 @@ import { readInTurn } from '../large-reads.ts'
 import { connectionOf, oldestFirst, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { callIn } from '../identity/organizations.ts'
-import { wiredInput } from '../mutations.ts'
 import { sessionEvent, sessionEventType } from './sessions/events.ts'
 import { sessionEventInput } from './sessions/inputs.ts'
 import './sessions/said-events.ts'
@@ -90,8 +89,8 @@ builder.relayMutationField(
   {
     description:
       'Sends events to a session, all or none. Errors: NOT_FOUND, INVALID_REQUEST, SESSION_ARCHIVED, REQUIRES_ACTION_PENDING.',
-    resolve: async (_, { input }, call, info) => ({
-      events: await sendEvents(call, input.sessionId, wiredInput(input, info).events),
+    resolve: async (_, { input }, call) => ({
+      events: await sendEvents(call, input.sessionId, input.events),
     }),
   },
   {

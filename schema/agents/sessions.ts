@@ -252,7 +252,7 @@ mutationOf(
       description: `What to put into its VM: ${sessionResourceLimits.perSession} at most.`,
     }),
   }),
-  (call, _, wired) => createSession(call, wired() as Parameters<typeof createSession>[1]), // ids are strings by their types
+  createSession,
 )
 mutationOf(
   'updateSession',
@@ -266,7 +266,7 @@ mutationOf(
     vaultIds: t.idList({ description: `The vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
     agent: t.field({ type: sessionAgentChangeInput, description: 'Changes of its agent, for this session only.' }),
   }),
-  (call, { id }, wired) => updateSession(call, id, wired()),
+  (call, { id, ...changes }) => updateSession(call, id, changes),
 )
 actionOn(
   'archiveSession',

@@ -229,7 +229,7 @@ mutationOf(
     filters: t.field({ type: filtersInput, description: 'Which of the events start something.' }),
     enabled: t.boolean(enabled),
   }),
-  (call, _, wired) => createTrigger(call, wired()),
+  createTrigger,
 )
 mutationOf(
   'updateTrigger',
@@ -247,10 +247,7 @@ mutationOf(
     }),
     enabled: t.boolean({ description: 'Whether it starts anything.' }),
   }),
-  (call, { id }, wired) => {
-    const { id: _id, ...changes } = wired()
-    return updateTrigger(call, id, changes)
-  },
+  (call, { id, ...changes }) => updateTrigger(call, id, changes),
 )
 deletionOf(
   'deleteTrigger',

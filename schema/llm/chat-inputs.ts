@@ -2,7 +2,7 @@
 import type { InputFieldBuilder, InputShapeFromFields } from '@pothos/core'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
-import { refuseFalse } from '../wire.ts'
+import { refuseFalse } from '#src/platform/shapes/inputs.ts'
 import { reasoningLevel } from './models.ts'
 
 const imageDetail = enumOf('ChatImageDetail', 'How closely a model looks at an image.', {

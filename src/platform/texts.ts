@@ -5,6 +5,11 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** The wire's spelling of a name: `memoryMb` is `memory_mb`. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
 /** The text without this character at its end, however often it is repeated there. */
 export function withoutEnding(text: string, character: string): string {
   let end = text.length

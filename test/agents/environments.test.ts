@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
+import { readEnvironmentConfig } from '#src/resources/agents/environments/configs.ts'
 import { moveEnvironment } from '#src/resources/agents/environments/states.ts'
 import { endStrandedEnvironments, ensureEnvironmentVm } from '#src/resources/agents/environments/vms.ts'
 import { createEphemeralEnvironment, discardEnvironment } from '#src/resources/agents/environments.ts'
@@ -420,7 +421,7 @@ describe('the VM of an environment', () => {
   test('of a single run is not listed and is deleted with it; one that a user created stays', async () => {
     const scope = { ...idsOf(token), role: 'member' as const, keyId: null, vmId: null }
     const ephemeral = await transaction(berth.services.db, (tx) =>
-      createEphemeralEnvironment(tx, scope, { memory_mb: 512 }),
+      createEphemeralEnvironment(tx, scope, readEnvironmentConfig({ memoryMb: 512 })),
     )
     const id = encodeId('environment', ephemeral.id)
     expect((await call<{ data: Environment[] }>('GET', '')).body.data.map((one) => one.id)).not.toContain(id)

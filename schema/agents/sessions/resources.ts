@@ -134,16 +134,7 @@ mutationOf(
         'Where to put it, an absolute path: `/mnt/session/uploads/<file id>` or `/workspace/<name of the repository>` by default.',
     }),
   }),
-  (call, _, wired) => {
-    const { sessionId: id, ...given } = wired()
-    const { type, fileId, url, authorizationToken, checkout, mountPath } = given
-    const all = { type, file_id: fileId, url, authorization_token: authorizationToken, checkout, mount_path: mountPath }
-    return addSessionResource(
-      call,
-      String(id),
-      Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
-    )
-  },
+  (call, { sessionId: session, ...given }) => addSessionResource(call, session, given),
 )
 const whichOne = (t: Parameters<typeof idField>[0]) => ({ sessionId: t.id(sessionIfGiven), ...idField(t) })
 mutationOf(

@@ -230,7 +230,7 @@ mutationOf(
       description: 'The kind of credential and its settings, with secrets.',
     }),
   }),
-  (call, { vaultId, ...input }, wired) => createCredential(call, vaultId, { ...input, auth: wired().auth }),
+  (call, { vaultId, ...input }) => createCredential(call, vaultId, input),
 )
 mutationOf(
   'updateVaultCredential',
@@ -242,7 +242,7 @@ mutationOf(
     metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
     auth: t.field({ type: credentialAuthChangeInput, description: 'A new token.' }),
   }),
-  (call, { vaultId, id, ...input }, wired) => updateCredential(call, vaultId, id, { ...input, auth: wired().auth }),
+  (call, { vaultId, id, ...changes }) => updateCredential(call, vaultId, id, changes),
 )
 mutationOf(
   'archiveVaultCredential',

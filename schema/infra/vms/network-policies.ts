@@ -1,7 +1,7 @@
 /** Network policies in GraphQL: what a VM may connect to. */
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
-import { refuseFalse } from '#schema/wire.ts'
+import { refuseFalse } from '#src/platform/shapes/inputs.ts'
 import type { NetworkPolicy } from '#src/resources/infra/vms/rows.ts'
 
 type UnlimitedPolicy = Extract<NetworkPolicy, { type: 'unrestricted' | 'none' }>

@@ -9,6 +9,8 @@ import { sentenceOf } from '../shapes.ts'
 
 /** Labels: up to 16 pairs of key and text. */
 export type Metadata = Readonly<Record<string, string>>
+/** The same as callers give them; in a change a null value deletes its key. */
+export type MetadataInput = Readonly<Record<string, string | null>>
 
 const metadataSentence = `metadata must be a flat object of text: at most ${limits.metadataPairs} pairs, keys of 1 to ${limits.metadataKeyLength} characters, values of at most ${limits.metadataValueLength}.`
 const keyShape = z.string().min(1).max(limits.metadataKeyLength)
@@ -19,12 +21,17 @@ const metadataPatchShape = z.record(keyShape, valueShape.nullable())
 /** The shape of a `name` or `display_name`. */
 export const nameShape = z.string().min(1).max(limits.nameLength)
 
+type Usually<Shape extends z.ZodType, Output> = z.ZodPipe<
+  z.ZodOptional<z.ZodNullable<Shape>>,
+  z.ZodTransform<Output, z.output<Shape> | null | undefined>
+>
+
 /** The schema of an optional field: absent and null mean `usual`. */
 export function usually<Shape extends z.ZodType>(
   shape: Shape,
   usual: NonNullable<z.output<Shape>>,
-): z.ZodType<NonNullable<z.output<Shape>>>
-export function usually<Shape extends z.ZodType>(shape: Shape, usual: null): z.ZodType<z.output<Shape> | null>
+): Usually<Shape, NonNullable<z.output<Shape>>>
+export function usually<Shape extends z.ZodType>(shape: Shape, usual: null): Usually<Shape, z.output<Shape> | null>
 export function usually(shape: z.ZodType, usual: unknown): z.ZodType {
   return shape.nullish().transform((given) => given ?? usual)
 }

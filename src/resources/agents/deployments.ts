@@ -14,11 +14,23 @@ import { hook } from '#src/platform/postgres/hooks.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { refuseNulls } from '#src/platform/shapes.ts'
-import { mergeMetadata, readDescription, readMetadata, readName } from '#src/platform/shapes/fields.ts'
+import {
+  mergeMetadata,
+  readDescription,
+  readMetadata,
+  readName,
+  type MetadataInput,
+} from '#src/platform/shapes/fields.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
-import { readDeploymentSchedule, readStartEnvironment, refuseResources } from './deployments/fields.ts'
+import {
+  readDeploymentSchedule,
+  readStartEnvironment,
+  refuseResources,
+  type DeploymentScheduleInput,
+  type EnvironmentGiven,
+} from './deployments/fields.ts'
 import { deploymentLimits } from './deployments/limits.ts'
-import { readStartAgent } from './starts/fields.ts'
+import { readStartAgent, type StartAgentInput } from './starts/fields.ts'
 import {
   deploymentArchived,
   deploymentRows,
@@ -30,12 +42,12 @@ import {
 } from './deployments/rows.ts'
 import { deploymentTopic, runRefused, startDeployment } from './deployments/starting.ts'
 import { pausedByOwner, pauseIfActive, notifyOfDeployment, unpauseIfPaused } from './deployments/states.ts'
-import { readEitherKickoff } from './kickoffs.ts'
+import { readEitherKickoff, type KickoffGiven } from './kickoffs.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import type { StartEnvironment } from './starts.ts'
 import { resolveVaults } from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
-import { readBudget } from './sessions/usage.ts'
+import { readBudget, type BudgetInput } from './sessions/usage.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** A deployment is about to be locked: what starts it is locked before it, in the order of starts. */
@@ -46,20 +58,17 @@ export const deploymentScheduling =
 
 /** The fields of a deployment as callers send them: absent means the default, or unchanged. */
 export type DeploymentFields = {
-  name?: unknown
-  description?: unknown
-  agent?: unknown
-  environment?: unknown
-  environmentId?: unknown
-  vaultIds?: unknown
-  kickoff?: unknown
-  initialEvents?: unknown
-  metadata?: unknown
-  budget?: unknown
-  status?: DeploymentStatus | null | undefined
-  resources?: unknown
-  schedule?: unknown
-}
+  name?: string | null
+  description?: string | null
+  agent?: StartAgentInput | null
+  vaultIds?: readonly string[] | null
+  metadata?: MetadataInput | null
+  budget?: BudgetInput | null
+  status?: DeploymentStatus | null
+  resources?: readonly unknown[] | null
+  schedule?: DeploymentScheduleInput | null
+} & EnvironmentGiven &
+  KickoffGiven
 
 /** Conditions of a list of deployments; all must hold. */
 export type DeploymentFilter = CreatedFilter & {

@@ -11,7 +11,7 @@ import { hook } from '#src/platform/postgres/hooks.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
-import { readEnvironmentConfig, type EnvironmentConfig } from './environments/configs.ts'
+import { readEnvironmentConfig, type EnvironmentConfig, type EnvironmentConfigInput } from './environments/configs.ts'
 import {
   environmentArchived,
   environmentRows,
@@ -21,7 +21,13 @@ import {
 } from './environments/rows.ts'
 import { addEnvironmentEvent, inFlightTopic, moveEnvironment, notifyOfEnvironment } from './environments/states.ts'
 import { applyNetworking, releaseVm } from './environments/vms.ts'
-import { mergeMetadata, readDescription, readMetadata, readName } from '#src/platform/shapes/fields.ts'
+import {
+  mergeMetadata,
+  readDescription,
+  readMetadata,
+  readName,
+  type MetadataInput,
+} from '#src/platform/shapes/fields.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** An environment is about to be archived or deleted: its row is locked, and its VM is being deleted. */
@@ -29,10 +35,10 @@ export const environmentEnding = hook<[tx: Tx, environmentId: string]>('environm
 
 /** The fields of an environment as callers send them: absent means the default, or unchanged. */
 export type EnvironmentFields = {
-  name?: unknown
-  description?: unknown
-  config?: unknown
-  metadata?: unknown
+  name?: string | null
+  description?: string | null
+  config?: EnvironmentConfigInput | null
+  metadata?: MetadataInput | null
   scope?: string | null
 }
 
@@ -68,10 +74,16 @@ export async function createEnvironment(call: Call, fields: EnvironmentFields): 
 
 /**
  * Creates the environment of a single run, which is not listed and is deleted with its session: see discardEnvironment.
- * @throws BerthError invalid_request, invalid_template.
+ * @param given the config of its VM; the usual one without it.
+ * @throws BerthError invalid_template.
  */
-export async function createEphemeralEnvironment(tx: Tx, scope: Scope, given: unknown): Promise<Environment> {
-  const config = await readEphemeralConfig(tx, scope, given)
+export async function createEphemeralEnvironment(
+  tx: Tx,
+  scope: Scope,
+  given: EnvironmentConfig | null = null,
+): Promise<Environment> {
+  const config = given ?? readEnvironmentConfig({})
+  await checkTemplate(tx, scope, config)
   return insertEnvironment(tx, scope, {
     name: `run-${newUuid()}`,
     description: null,
@@ -82,7 +94,11 @@ export async function createEphemeralEnvironment(tx: Tx, scope: Scope, given: un
 }
 
 /** Reads the configuration of such environments, for which Berth makes the VM. @throws BerthError invalid_request, invalid_template. */
-export async function readEphemeralConfig(tx: Tx, scope: Scope, given: unknown): Promise<EnvironmentConfig> {
+export async function readEphemeralConfig(
+  tx: Tx,
+  scope: Scope,
+  given: EnvironmentConfigInput,
+): Promise<EnvironmentConfig> {
   const config = readEnvironmentConfig(given)
   await checkTemplate(tx, scope, config)
   return config

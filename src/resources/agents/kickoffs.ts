@@ -7,10 +7,9 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { startLimits } from '#src/platform/limits/starts.ts'
-import { exact } from '#src/platform/shapes.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
 import { checkOutcomes, definedBy } from './sessions/outcomes/rows.ts'
-import { messageOf, readInitialEvents } from './sessions/event-shapes.ts'
+import { messageOf, readInitialEvents, type ClientEventInput } from './sessions/event-shapes.ts'
 import type { NewEvent } from './sessions/log.ts'
 
 /** One event of a kickoff: `user.message`, `user.define_outcome` or `system.message`, with the fields of its type. */
@@ -19,17 +18,22 @@ export type KickoffEvent = Readonly<Record<string, unknown>> & { readonly type: 
 /** A kickoff as it is stored and shown; `text` is there when one text was sent, which is the message in `events`. */
 export type Kickoff = { readonly events: readonly KickoffEvent[]; readonly text?: string }
 
+/** A kickoff as callers give it. */
+export type KickoffInput = { text?: string | null; events?: readonly ClientEventInput[] | null }
+/** The same where it may have the name of Anthropic's clients. */
+export type KickoffGiven = { kickoff?: KickoffInput | null; initialEvents?: readonly ClientEventInput[] | null }
+
 const text = z.string().min(1)
-const shape = exact({ events: z.array(z.unknown()).optional(), text: text.nullish() })
+const list = z.array(z.custom<ClientEventInput>()).optional()
 
 /**
- * Reads a kickoff: a text, which is sent as one `user.message`; or `{events: [...]}` with 1 to 50 messages and
- * outcomes. What was answered for one is accepted as it is.
+ * Reads a kickoff: a text, which is sent as one `user.message`; or 1 to 50 messages and outcomes. What was answered for
+ * one is accepted as it is.
  * @param field the caller's name for it.
  * @throws BerthError invalid_request naming the place of the error, never the value.
  */
-export function readKickoff(given: unknown, field = 'kickoff'): Kickoff {
-  const { events, text: said } = typeof given === 'string' ? { text: given } : readShape(shape, given, field)
+export function readKickoff({ text: said, events: given }: KickoffInput, field = 'kickoff'): Kickoff {
+  const events = readShape(list, given, `${field}.events`)
   if (said === undefined || said === null) return ofEvents(events, `${field}.events`)
   const kickoff = checkSize({ ...ofMessage(readShape(text, said, field)), text: said }, field)
   const same =
@@ -44,7 +48,7 @@ export function readKickoff(given: unknown, field = 'kickoff'): Kickoff {
  * @returns undefined when neither is there.
  * @throws BerthError invalid_request, also when both are.
  */
-export function readEitherKickoff(given: { kickoff?: unknown; initialEvents?: unknown }): Kickoff | undefined {
+export function readEitherKickoff(given: KickoffGiven): Kickoff | undefined {
   const [kickoff, initialEvents] = [given.kickoff ?? undefined, given.initialEvents ?? undefined]
   if (kickoff !== undefined && initialEvents !== undefined)
     throw new BerthError('invalid_request', 'Give either kickoff or initial_events, which are the same; not both.')
@@ -60,7 +64,7 @@ export function eventsOf({ events }: Kickoff): NewEvent[] {
   }))
 }
 
-function ofEvents(given: unknown, field: string): Kickoff {
+function ofEvents(given: readonly ClientEventInput[] | undefined, field: string): Kickoff {
   const events = readInitialEvents(given, field)
   if (events.length === 0)
     throw new BerthError('invalid_request', `${field} must be a list of 1 to ${limits.initialEventsMax} events.`)

@@ -5,33 +5,38 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { builtinAgent, builtinNames, modeNames } from './agents/builtin-agents.ts'
+import { builtinAgent, type BuiltinName, type ModeName } from './agents/builtin-agents.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
 import { createEphemeralEnvironment } from './environments.ts'
 import { demandVm } from './environments/vms.ts'
 import { messageOf } from './sessions/event-shapes.ts'
-import { readShape } from '#src/platform/shapes/fields.ts'
+import { readShape, type MetadataInput } from '#src/platform/shapes/fields.ts'
 import { beginSession } from './sessions/beginning.ts'
-import { readLabels, resolveAgent, resolveEnvironment, resolveVaults, type SessionAgent } from './sessions/plans.ts'
+import {
+  readLabels,
+  resolveAgent,
+  resolveEnvironment,
+  resolveVaults,
+  type AgentChoice,
+  type SessionAgent,
+} from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 
 /** What to run: exactly one of `agent`, `builtin` and `mode`. */
 export type RunOrder = {
-  agent?: unknown
-  builtin?: unknown
-  mode?: unknown
-  input?: unknown
-  vaultIds?: unknown
+  agent?: AgentChoice | null
+  builtin?: BuiltinName | null
+  mode?: ModeName | null
+  input?: string | null
+  vaultIds?: readonly string[] | null
   environmentId?: string | null
-  metadata?: unknown
+  metadata?: MetadataInput | null
 }
 
 /** The started session; `sandboxId` is the stored id of its VM, null for a session without one. */
 export type Run = { session: Session; sandboxId: string | null }
 
 const input = z.string().min(1).nullish()
-const builtinName = z.enum(builtinNames)
-const modeName = z.enum(modeNames)
 
 /**
  * Starts a run. Its VM is still starting when this returns; Berth's own agents that need a VM get a fresh one, unless
@@ -76,15 +81,13 @@ async function chooseAgent(
 ): Promise<{ agent: SessionAgent; needsVm: boolean }> {
   if (agent !== undefined && agent !== null)
     return { agent: await resolveAgent(call, tx, scope, agent), needsVm: false }
-  const name =
-    builtin !== undefined && builtin !== null
-      ? readShape(builtinName, builtin, 'builtin')
-      : readShape(modeName, mode, 'mode')
+  const name = builtin ?? mode
+  if (!name) throw new Error('a run has no agent')
   const { definition, needsVm } = builtinAgent(call.config, name)
   return { agent: { agentId: null, builtinAgent: name, version: 1, definition }, needsVm }
 }
 
 async function freshEnvironment(call: Call, tx: Tx, scope: Scope): ReturnType<typeof createEphemeralEnvironment> {
   await call.limiter.spend(`environments:${scope.organizationId}`, limits.environmentsPerMinute)
-  return createEphemeralEnvironment(tx, scope, {})
+  return createEphemeralEnvironment(tx, scope)
 }

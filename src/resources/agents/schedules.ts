@@ -9,10 +9,10 @@ import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { refuseNulls } from '#src/platform/shapes.ts'
-import { readStartDeployment } from './deployments/fields.ts'
+import { readStartDeployment, type StartDeploymentInput } from './deployments/fields.ts'
 import { scheduleLimits } from './schedules/limits.ts'
-import { readStartAgent } from './starts/fields.ts'
-import { readKickoff, type Kickoff } from './kickoffs.ts'
+import { readStartAgent, type StartAgentInput } from './starts/fields.ts'
+import { readKickoff, type Kickoff, type KickoffInput } from './kickoffs.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { changePlan, checkScheduleCount, insertSchedule } from './schedules/making.ts'
 import { lockSchedule, scheduleRows, scheduleTopic, type Overlap, type Schedule } from './schedules/rows.ts'
@@ -24,10 +24,13 @@ export type ScheduleChange = {
   timezone?: string | null
   enabled?: boolean | null
   overlap?: Overlap | null
-  kickoff?: unknown
+  kickoff?: KickoffInput | null
 }
 /** The same for a new one: an agent with a kickoff, or a deployment. */
-export type ScheduleOrder = ScheduleChange & { agent?: unknown; deployment?: unknown }
+export type ScheduleOrder = ScheduleChange & {
+  agent?: StartAgentInput | null
+  deployment?: StartDeploymentInput | null
+}
 /** Conditions of a list of schedules; all must hold. */
 export type ScheduleFilter = { agentId?: string | null; deploymentId?: string | null }
 
@@ -42,7 +45,7 @@ export async function createSchedule(call: Call, order: ScheduleOrder): Promise<
   const { cron, timezone } = readCron(order.cron ?? '', order.timezone ?? '')
   const { enabled, overlap } = { enabled: order.enabled ?? true, overlap: order.overlap ?? 'skip' }
   checkOneTarget(order)
-  const kickoff = isGiven(order.agent) ? readKickoff(order.kickoff) : null
+  const kickoff = order.kickoff ? readKickoff(order.kickoff) : null
   return transaction(call.db, async (tx) => {
     await checkScheduleCount(tx, scope.organizationId)
     const target = await resolveTarget(call, tx, scope, order)
@@ -141,7 +144,7 @@ function kickoffOfDeployment(): BerthError {
   )
 }
 
-function readKickoffOf(schedule: Schedule, given: unknown): Kickoff {
+function readKickoffOf(schedule: Schedule, given: KickoffInput): Kickoff {
   if (schedule.deploymentId !== null) throw kickoffOfDeployment()
   return readKickoff(given)
 }
@@ -150,10 +153,10 @@ type Target = { agentId: string | null; agentVersion: number | null; deploymentI
 
 /** The agent or the deployment that a request names, locked so that it cannot be deleted meanwhile. */
 async function resolveTarget(call: Call, tx: Tx, scope: Scope, { agent, deployment }: ScheduleOrder): Promise<Target> {
-  if (isGiven(agent)) {
-    const { id, version } = await readStartAgent(call, tx, scope, agent)
-    return { agentId: id, agentVersion: version, deploymentId: null }
+  if (deployment) {
+    const { id } = await readStartDeployment(tx, scope, deployment)
+    return { agentId: null, agentVersion: null, deploymentId: id }
   }
-  const { id } = await readStartDeployment(tx, scope, deployment)
-  return { agentId: null, agentVersion: null, deploymentId: id }
+  const { id, version } = await readStartAgent(call, tx, scope, agent)
+  return { agentId: id, agentVersion: version, deploymentId: null }
 }

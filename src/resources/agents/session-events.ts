@@ -10,7 +10,7 @@ import type { Call } from '#src/platform/services.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
 import { checkNamedFiles, hasNamedFiles } from './files/contents.ts'
 import { refuseWiderReach } from '#src/resources/infra/vms/reach.ts'
-import { readEventBatch } from './sessions/event-shapes.ts'
+import { readEventBatch, type ClientEventInput } from './sessions/event-shapes.ts'
 import { answerTypes, promptTypes } from './sessions/event-types.ts'
 import { checkOutcomes, definedBy } from './sessions/outcomes/rows.ts'
 import { pendingOf } from './sessions/pending-work.ts'
@@ -28,7 +28,11 @@ import { noteVmToken, readSessionToChange } from './sessions/plans.ts'
  * @returns the stored events.
  * @throws BerthError not_found, session_archived, invalid_request, requires_action_pending. Each changes nothing.
  */
-export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<SessionEvent[]> {
+export async function sendEvents(
+  call: Call,
+  publicId: string,
+  given: readonly ClientEventInput[],
+): Promise<SessionEvent[]> {
   const scope = allow(call.caller, 'sessions:write')
   const batch = readEventBatch(given)
   if (!batch.every(endsWait)) await checkStorage(call, scope.organizationId, 'transcripts')

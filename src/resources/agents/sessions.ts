@@ -3,7 +3,6 @@
  * session-events.ts.
  */
 import type { RawBuilder } from 'kysely'
-import { z } from 'zod'
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -12,18 +11,17 @@ import { limits } from '#src/platform/limits.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
-import { exact } from '#src/platform/shapes.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import { changeDefinition, sameDefinition } from './agents/definitions.ts'
+import { changeDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { builtinNameOf } from './agents/builtin-agents.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { belongsTo, belongsToEach, type Parent } from './parent-filters.ts'
 import { discardEnvironment } from './environments.ts'
 import { hasNamedFiles } from './files/contents.ts'
-import { readInitialEvents } from './sessions/event-shapes.ts'
-import { mergeMetadata, readShape, readText } from '#src/platform/shapes/fields.ts'
-import { checkHasVm, readResourceOrders } from './sessions/resources/orders.ts'
+import { readInitialEvents, type ClientEventInput } from './sessions/event-shapes.ts'
+import { mergeMetadata, readText, type MetadataInput } from '#src/platform/shapes/fields.ts'
+import { checkHasVm, readResourceOrders, type ResourceInput } from './sessions/resources/orders.ts'
 import { leaveMcpSessions } from './mcp-tools/kept-sessions.ts'
 import { forgetTokens } from './sessions/resources/rows.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './sessions/outcomes/rows.ts'
@@ -37,6 +35,7 @@ import {
   resolveAgent,
   resolveEnvironment,
   resolveVaults,
+  type AgentChoice,
 } from './sessions/plans.ts'
 import {
   isAtWork,
@@ -49,27 +48,23 @@ import {
 } from './sessions/rows.ts'
 import { forgetSessionSecrets, sessionMasker } from './sessions/secrets.ts'
 import { afterAppending, moveSession } from './sessions/states.ts'
-import { budgetOf, readBudget } from './sessions/usage.ts'
+import { budgetOf, readBudget, type BudgetInput } from './sessions/usage.ts'
 
 /** The input to start a session; either `agent` or `agentId`. */
 export type SessionOrder = {
-  agent?: unknown
+  agent?: AgentChoice | null
   agentId?: string | null
   environmentId?: string | null
-  vaultIds?: unknown
-  title?: unknown
-  metadata?: unknown
-  budget?: unknown
-  resources?: unknown
-  initialEvents?: unknown
+  vaultIds?: readonly string[] | null
+  title?: string | null
+  metadata?: MetadataInput | null
+  budget?: BudgetInput | null
+  resources?: readonly ResourceInput[] | null
+  initialEvents?: readonly ClientEventInput[] | null
 }
-/** The input to update a session: absent means unchanged. `agent` may have `tools` and `mcp_servers`. */
-export type SessionChange = {
-  title?: unknown
-  metadata?: unknown
-  budget?: unknown
-  vaultIds?: unknown
-  agent?: unknown
+/** The input to update a session: absent means unchanged. */
+export type SessionChange = Pick<SessionOrder, 'title' | 'metadata' | 'budget' | 'vaultIds'> & {
+  agent?: Pick<AgentFields, 'tools' | 'mcpServers'> | null
 }
 /** Conditions of a list of sessions; all must hold. */
 export type SessionFilter = CreatedFilter & {
@@ -96,7 +91,12 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   if (order.agentId && order.agent !== undefined && order.agent !== null)
     throw new BerthError('invalid_request', 'Give either agent or agent_id, not both.')
   return transaction(call.db, async (tx) => {
-    const agent = await resolveAgent(call, tx, scope, order.agent ?? order.agentId)
+    const agent = await resolveAgent(
+      call,
+      tx,
+      scope,
+      order.agent ?? { agent: order.agentId ? { id: order.agentId } : undefined },
+    )
     const environment = await resolveEnvironment(tx, scope, order.environmentId)
     if (resources.length > 0) checkHasVm(environment)
     const vaultIds = await resolveVaults(tx, scope, order.vaultIds)
@@ -156,8 +156,6 @@ export async function pageSessionsOfEach(
   })
 }
 
-const agentChange = exact({ tools: z.unknown().optional(), mcp_servers: z.unknown().optional() }).nullish()
-
 /**
  * Updates a session from its next turn on; `session.updated` tells subscribers.
  * @throws BerthError not_found, session_archived, invalid_request, vault_archived, unknown_tool; rate_limited when the
@@ -170,7 +168,6 @@ export async function updateSession(call: Call, publicId: string, given: Session
     const before = await readSessionToChange(tx, scope, publicId)
     if (before.status === 'terminated') throw sessionOver(before)
     await noteVmToken(tx, scope, before)
-    const agent = readShape(agentChange, given.agent, 'agent')
     const after: Session = {
       ...before,
       title: given.title === undefined ? before.title : readText(given.title, 'title', limits.nameLength),
@@ -178,8 +175,8 @@ export async function updateSession(call: Call, publicId: string, given: Session
       budgetNanoUsd: given.budget === undefined ? before.budgetNanoUsd : readBudget(given.budget),
       vaultIds: given.vaultIds === undefined ? before.vaultIds : await resolveVaults(tx, scope, given.vaultIds),
       agentDefinition: changeDefinition(call.config, before.agentDefinition, {
-        tools: agent?.tools,
-        mcpServers: agent?.mcp_servers,
+        tools: given.agent?.tools,
+        mcpServers: given.agent?.mcpServers,
       }),
     }
     if (after.title !== before.title && after.title !== null)

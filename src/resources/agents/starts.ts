@@ -180,7 +180,7 @@ function resolve(
   scope: Scope,
   { id, version }: AgentStart['agent'],
 ): Promise<SessionAgent> {
-  return resolveAgent(services, tx, scope, { type: 'agent', id: encodeId('agent', id), version })
+  return resolveAgent(services, tx, scope, { agent: { id: encodeId('agent', id), version } })
 }
 
 /** The person as a member of the organization now. */
@@ -214,7 +214,7 @@ async function environmentOf(tx: Tx, scope: Scope, environment: StartEnvironment
       return (await resolveEnvironment(tx, scope, encodeId('environment', environment.environmentId)))?.id ?? null
     case 'ephemeral':
       await checkPace(tx, scope.organizationId)
-      return (await createEphemeralEnvironment(tx, scope, environment.config ?? {})).id
+      return (await createEphemeralEnvironment(tx, scope, environment.config)).id
   }
 }
 

@@ -7,12 +7,12 @@ import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.t
 import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { readStartDeployment } from './deployments/fields.ts'
+import { readStartDeployment, type StartDeploymentInput } from './deployments/fields.ts'
 import { readStartAgent } from './starts/fields.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { readEvents } from './triggers/events.ts'
 import { triggerLimits } from './triggers/limits.ts'
-import { readFilters, readFlag, readRepo, type TriggerInput } from './triggers/orders.ts'
+import { concerning, readFilters, readFlag, readRepo, type TriggerInput } from './triggers/orders.ts'
 import { proveRepository, type ProvenRepository } from './triggers/repositories.ts'
 import { triggerRows, triggerTopic, type Trigger } from './triggers/rows.ts'
 
@@ -27,7 +27,7 @@ export async function createTrigger(call: Call, input: TriggerInput): Promise<Tr
   const scope = allow(call.caller, 'triggers:write')
   if (scope.userId === null) throw userTokenRequired()
   const events = readEvents(input.events)
-  const filters = readFilters(input.filters, events)
+  const filters = concerning(readFilters(input.filters), events)
   const enabled = readFlag(input.enabled ?? undefined, true, 'enabled')
   const name = readRepo(input.repo)
   const proven = await proveRepository(call, scope, name)
@@ -107,7 +107,7 @@ export async function updateTrigger(call: Call, publicId: string, input: Trigger
     const before = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for no key update`)
     if (changesNothing(input)) return before
     const events = input.events === undefined ? before.events : readEvents(input.events)
-    const filters = readFilters(input.filters === undefined ? before.filters : input.filters, events)
+    const filters = concerning(input.filters === undefined ? before.filters : readFilters(input.filters), events)
     const { id: agentId, version: agentVersion } =
       input.agent === undefined
         ? { id: before.agentId, version: before.agentVersion }
@@ -136,8 +136,12 @@ export async function deleteTrigger(call: Call, publicId: string): Promise<void>
   })
 }
 
-async function deploymentOf(tx: Tx, scope: Scope, given: unknown): Promise<string | null> {
-  return given === undefined || given === null ? null : (await readStartDeployment(tx, scope, given)).id
+async function deploymentOf(
+  tx: Tx,
+  scope: Scope,
+  given: StartDeploymentInput | null | undefined,
+): Promise<string | null> {
+  return given ? (await readStartDeployment(tx, scope, given)).id : null
 }
 
 /** @param except one that is changed, which does not count. */

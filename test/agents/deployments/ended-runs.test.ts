@@ -45,7 +45,7 @@ async function isLeft(state: State): Promise<boolean> {
   const { db } = berth.services
   const owner = idsOf(token)
   const scope = { ...owner, role: 'member' as const, keyId: null, vmId: null }
-  const environment = await transaction(db, (tx) => createEphemeralEnvironment(tx, scope, {}))
+  const environment = await transaction(db, (tx) => createEphemeralEnvironment(tx, scope))
   const vm = await makeVmRow(db, token, node)
   const vmId = decodeId('vm', vm) ?? ''
   await sql`update environments set vm_id = ${vmId}, prepared_vm_id = ${vmId}, ephemeral = ${fresh}, status = ${environmentStatus}, used_at = now() - ${used}::interval where id = ${environment.id}`.execute(
@@ -107,6 +107,6 @@ test('environments of single runs do not count among the organization’s own', 
   )
   const full = await berth.call('POST', '/agents/v1/environments', { token, body: { name: 'one more' } })
   expect(full.status).toBe(429)
-  const made = await transaction(berth.services.db, (tx) => createEphemeralEnvironment(tx, scope, {}))
+  const made = await transaction(berth.services.db, (tx) => createEphemeralEnvironment(tx, scope))
   expect(made.ephemeral).toBe(true)
 })

@@ -33,7 +33,8 @@ beforeEach(async () => {
   const caller = await findMember(berth.services.db, idsOf(token), 'test')
   if (!caller) throw new Error('the token names no member')
   call = { ...berth.services, caller, requestId: 'req_test' }
-  deployment = await createDeployment(call, { name: 'nightly', agent, kickoff: 'Do it.', metadata: { a: 'b' } })
+  const order = { name: 'nightly', agent: { agent: { id: agent } }, metadata: { a: 'b' } }
+  deployment = await createDeployment(call, { ...order, kickoff: { text: 'Do it.' } })
 })
 
 const tick: RunTrigger = { type: 'schedule', scheduled_at: '2026-01-01T00:00:00.000Z', schedule_id: 'sch_1' }

@@ -35,7 +35,7 @@ beforeEach(async () => {
     agent: { id: agentId, version: null },
     environment: { type: 'none' },
     vaultIds: [],
-    kickoff: readKickoff('Do it.'),
+    kickoff: readKickoff({ text: 'Do it.' }),
     budgetNanoUsd: null,
     metadata: { why: 'because' },
     source: 'schedule',

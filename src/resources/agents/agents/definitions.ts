@@ -5,12 +5,11 @@ import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { isSameJson } from '#src/platform/json/numbers.ts'
 import { limits } from '#src/platform/limits.ts'
-import { exact } from '#src/platform/shapes.ts'
-import { readAgentModel } from './models.ts'
+import { readAgentModel, type AgentModelInput } from './models.ts'
 import type { AgentDefinition, AgentSkill, McpServer, McpService } from './rows.ts'
 import { serviceCatalog, serviceIdForm } from '#src/resources/agents/mcp-services/catalog.ts'
 import { latestVersion } from './wire.ts'
-import { readTools, refuseTwice } from './tools.ts'
+import { checkTogether, readTools, refuseTwice, type AgentToolInput } from './tools.ts'
 import {
   mergeMetadata,
   nameShape,
@@ -20,26 +19,28 @@ import {
   readShape,
   readText,
   usually,
+  type MetadataInput,
 } from '#src/platform/shapes/fields.ts'
+import { input } from '#src/platform/shapes/inputs.ts'
 
 /** The fields of an agent as callers send them: absent means the default, or unchanged. */
 export type AgentFields = {
-  name?: unknown
-  model?: unknown
-  description?: unknown
-  system?: unknown
-  tools?: unknown
-  mcpServers?: unknown
-  mcpServices?: unknown
-  skills?: unknown
+  name?: string | null
+  model?: AgentModelInput | null
+  description?: string | null
+  system?: string | null
+  tools?: readonly AgentToolInput[] | null
+  mcpServers?: z.input<typeof servers> | null
+  mcpServices?: z.input<typeof services> | null
+  skills?: z.input<typeof skills> | null
   multiagent?: unknown
-  executionIdentity?: unknown
-  metadata?: unknown
+  executionIdentity?: z.input<typeof identity>
+  metadata?: MetadataInput | null
 }
 
 const servers = z
   .array(
-    exact({
+    input({
       type: z.literal('url'),
       name: nameShape,
       url: z.string(),
@@ -49,7 +50,7 @@ const servers = z
 
 const services = z
   .array(
-    exact({
+    input({
       id: z.string().regex(serviceIdForm, 'it must be the id of a connector, such as linear'),
       disabled_tools: usually(z.array(nameShape).max(limits.agentToolsMax), []),
     }),
@@ -58,7 +59,7 @@ const services = z
 
 const skills = z
   .array(
-    exact({
+    input({
       type: z.enum(['anthropic', 'custom']),
       skill_id: nameShape,
       version: usually(nameShape, latestVersion),
@@ -71,12 +72,13 @@ export function readDefinition(config: Config, given: AgentFields): AgentDefinit
   refuseUnsupported(given)
   const mcpServers = readServers(config, given.mcpServers)
   const mcpServices = readServices(config, given.mcpServices, [])
+  const names = namesOf(mcpServers, mcpServices)
   return {
     name: readName(given.name),
     description: readDescription(given.description),
     model: readAgentModel(config, given.model),
     system: readSystem(given.system),
-    tools: readTools(given.tools, namesOf(mcpServers, mcpServices)),
+    tools: checkTogether(readTools(given.tools), names),
     mcp_servers: mcpServers,
     mcp_services: mcpServices,
     skills: readSkills(given.skills),
@@ -93,12 +95,13 @@ export function changeDefinition(config: Config, before: AgentDefinition, given:
   const mcpServers = given.mcpServers === undefined ? before.mcp_servers : readServers(config, given.mcpServers)
   const mcpServices =
     given.mcpServices === undefined ? before.mcp_services : readServices(config, given.mcpServices, before.mcp_services)
+  const names = namesOf(mcpServers, mcpServices)
   return {
     name: given.name === undefined ? before.name : readName(given.name),
     description: given.description === undefined ? before.description : readDescription(given.description),
     model: given.model === undefined ? before.model : readAgentModel(config, given.model),
     system: given.system === undefined ? before.system : readSystem(given.system),
-    tools: readTools(given.tools === undefined ? before.tools : given.tools, namesOf(mcpServers, mcpServices)), // unchanged tools must match the new servers too
+    tools: checkTogether(given.tools === undefined ? before.tools : readTools(given.tools), names), // unchanged tools must match the new servers too
     mcp_servers: mcpServers,
     mcp_services: mcpServices,
     skills: given.skills === undefined ? before.skills : readSkills(given.skills),
@@ -111,7 +114,7 @@ export function sameDefinition(one: AgentDefinition, other: AgentDefinition): bo
   return isSameJson(one, other)
 }
 
-function readServers(config: Config, given: unknown): McpServer[] {
+function readServers(config: Config, given: AgentFields['mcpServers']): McpServer[] {
   const read = readShape(servers, given ?? [], 'mcp_servers')
   for (const [index, { url }] of read.entries()) readServerUrl(config, url, `mcp_servers[${index}].url`)
   refuseTwice(
@@ -122,7 +125,7 @@ function readServers(config: Config, given: unknown): McpServer[] {
 }
 
 /** Reads an agent's connectors. @param before those that it has: one that left the catalog since may stay. */
-function readServices(config: Config, given: unknown, before: readonly McpService[]): McpService[] {
+function readServices(config: Config, given: AgentFields['mcpServices'], before: readonly McpService[]): McpService[] {
   const read = readShape(services, given ?? [], 'mcp_services')
   refuseTwice(
     read.map(({ id }) => id),
@@ -150,17 +153,19 @@ function namesOf(servers: readonly McpServer[], services: readonly McpService[])
   return [...names, ...services.map(({ id }) => id)]
 }
 
-function readSkills(given: unknown): AgentSkill[] {
+function readSkills(given: AgentFields['skills']): AgentSkill[] {
   return readShape(skills, given ?? [], 'skills')
 }
 
-function readSystem(given: unknown): string | null {
+function readSystem(given: string | null | undefined): string | null {
   return readText(given, 'system', limits.agentSystemLength)
 }
 
-const identity = exact({
-  type: z.literal('service_account', 'it must be service_account: sessions act as whoever starts them'),
-}).nullish()
+const onlyIdentity: z.ZodType<'service_account', string> = z.literal(
+  'service_account',
+  'it must be service_account: sessions act as whoever starts them',
+)
+const identity = input({ type: onlyIdentity }).nullish()
 
 function refuseUnsupported({ multiagent, executionIdentity }: AgentFields): void {
   if (multiagent !== undefined && multiagent !== null)

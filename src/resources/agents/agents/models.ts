@@ -1,37 +1,36 @@
-/** The model of an agent: its name or `{id, effort, speed}`, checked against the catalog. */
+/** The model of an agent, checked against the catalog. */
 import { z } from 'zod'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { exact } from '#src/platform/shapes.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import type { AgentModel } from './rows.ts'
 import { readShape, usually } from '#src/platform/shapes/fields.ts'
+import { input } from '#src/platform/shapes/inputs.ts'
 
 const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
-const effort = z.enum(levels)
-// Anthropic's client sends the effort as text or as {type}; an omitted speed is the standard one.
-const shape = exact({
+const noPlace: z.ZodType<null, unknown> = z.null(
+  'it is not supported: a model runs where its upstream runs it. Leave it out, and choose the upstream in the models file',
+)
+const shape = input({
   id: z.string().min(1),
-  effort: usually(z.union([effort, exact({ type: effort }).transform(({ type }) => type)]), null),
+  effort: usually(
+    input({ type: z.enum(levels) }).transform(({ type }) => type),
+    null,
+  ),
   speed: usually(z.enum(['standard', 'fast']), 'standard'),
-  inference_geo: z
-    .null(
-      'it is not supported: a model runs where its upstream runs it. Leave it out, and choose the upstream in the models file',
-    )
-    .optional(),
+  inference_geo: noPlace.optional(),
 })
+
+/** The model of an agent as callers give it. */
+export type AgentModelInput = z.input<typeof shape>
 
 /**
  * Reads an agent's `model`.
  * @returns it with the full id from the catalog, so that a short name keeps its meaning.
  * @throws BerthError unknown_model; invalid_request.
  */
-export function readAgentModel(config: Config, given: unknown): AgentModel {
-  const { inference_geo: _none, ...model } = readShape(
-    shape,
-    typeof given === 'string' ? { id: given } : given,
-    'model',
-  )
+export function readAgentModel(config: Config, given: AgentModelInput | null | undefined): AgentModel {
+  const { inference_geo: _none, ...model } = readShape(shape, given, 'model')
   const known = findModel(config, model.id)
   if (!known)
     throw new BerthError(

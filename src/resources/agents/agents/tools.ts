@@ -2,78 +2,82 @@
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { exact } from '#src/platform/shapes.ts'
 import type { AgentTool, ToolConfig, ToolSetting } from './rows.ts'
-import { builtInToolsets, findBuiltInTool, type BuiltInToolset } from '#src/resources/agents/built-in-tools.ts'
+import { findBuiltInTool, type BuiltInToolset } from '#src/resources/agents/built-in-tools.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
+import { input, oneOf } from '#src/platform/shapes/inputs.ts'
 import { restrictionsOf, webToolShapes, type GivenRestrictions } from '#src/resources/agents/agents/web-restrictions.ts'
 
-const policy = exact({ type: z.enum(['always_allow', 'always_ask']) })
+const policy = input({ type: z.enum(['always_allow', 'always_ask']) })
 const settings = { enabled: z.boolean().nullish(), permission_policy: policy.nullish() }
-const setting = exact(settings)
+const setting = input(settings)
 const toolsetKeys = {
-  type: z.string(),
   default_config: setting.nullish(),
   configs: z
     .array(z.looseObject({ name: z.string().min(1).max(limits.nameLength) }))
     .max(limits.agentToolsMax)
     .nullish(),
 }
-const toolset = exact(toolsetKeys)
-const mcpToolset = exact({ ...toolsetKeys, mcp_server_name: z.string() })
+const toolset = input(toolsetKeys)
 const configKeys = { name: z.string(), ...settings }
-const config = exact(configKeys)
+const config = input(configKeys)
 const builtInKeys = { ...configKeys, type: z.string().nullish() }
-const builtInConfig = exact(builtInKeys)
+const builtInConfig = input(builtInKeys)
 const webConfigs: Readonly<Record<string, z.ZodType<GivenConfig>>> = {
-  web_fetch: exact({ ...builtInKeys, ...webToolShapes.web_fetch }),
-  web_search: exact({ ...builtInKeys, ...webToolShapes.web_search }),
+  web_fetch: input({ ...builtInKeys, ...webToolShapes.web_fetch }),
+  web_search: input({ ...builtInKeys, ...webToolShapes.web_search }),
 }
+const jsonSchema = z
+  .unknown()
+  .optional()
+  .pipe(z.looseObject({ type: z.literal('object') }))
 // The form that models accept for function names, at most 64 characters.
-const custom = exact({
-  type: z.string(),
+const custom = input({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'it has letters, digits, underscores and dashes, 64 at most'),
   description: z.string().min(1).max(limits.toolDescriptionLength),
-  input_schema: z.looseObject({ type: z.literal('object') }),
+  input_schema: jsonSchema,
 })
+const shape = oneOf(
+  {
+    agent_toolset_20260401: toolset,
+    berth_toolset_v1: toolset,
+    mcp_toolset: input({ ...toolsetKeys, mcp_server_name: z.string() }),
+    custom,
+  },
+  { agent_toolset_20260401: 'agentToolset', berth_toolset_v1: 'berthToolset' },
+)
+
+/** One of an agent's tools as callers give it. */
+export type AgentToolInput = z.input<typeof shape>
+
 const entries = z
-  .array(z.looseObject({ type: z.string() }))
+  .array(z.custom<AgentToolInput>())
   .max(limits.agentToolsMax, `an agent has at most ${limits.agentToolsMax} tools`)
 
 type GivenConfig = z.infer<typeof builtInConfig> & GivenRestrictions
 
-/**
- * Reads an agent's tools, given the names of its tool servers and connectors.
- * @throws BerthError unknown_tool for a type or a built-in tool that does not exist; invalid_request.
- */
-export function readTools(given: unknown, servers: readonly string[]): AgentTool[] {
-  const tools = readShape(entries, given ?? [], 'tools').map((entry, index) => readTool(entry, `tools[${index}]`))
-  checkTogether(tools, servers)
-  return tools
+/** Reads an agent's tools. @throws BerthError unknown_tool for a built-in tool that does not exist; invalid_request. */
+export function readTools(given: readonly AgentToolInput[] | null | undefined): AgentTool[] {
+  return readShape(entries, given ?? [], 'tools').map((entry, index) => readTool(entry, `tools[${index}]`))
 }
 
-function readTool(entry: { type: string }, place: string): AgentTool {
-  if (isBuiltInToolset(entry.type)) return readBuiltIn(entry.type, readShape(toolset, entry, place), place)
+function readTool(given: AgentToolInput, place: string): AgentTool {
+  const entry = readShape(shape, given, place)
   if (entry.type === 'mcp_toolset') {
-    const { mcp_server_name, default_config, configs } = readShape(mcpToolset, entry, place)
+    const { mcp_server_name, default_config, configs } = entry
     return {
       type: 'mcp_toolset',
       mcp_server_name,
       ...filledIn({ default_config, configs: readConfigs(configs, () => config, place) }, 'always_ask', place),
     }
   }
-  if (entry.type !== 'custom')
-    throw new BerthError(
-      'unknown_tool',
-      `${place}.type is unknown; it must be ${builtInToolsets.join(', ')}, mcp_toolset or custom.`,
-    )
-  const { type: _type, ...tool } = readShape(custom, entry, place)
-  if (Buffer.byteLength(JSON.stringify(tool.input_schema)) > limits.toolSchemaBytes)
+  if (entry.type !== 'custom') return readBuiltIn(entry.type, entry, place)
+  if (Buffer.byteLength(JSON.stringify(entry.input_schema)) > limits.toolSchemaBytes)
     throw new BerthError(
       'invalid_request',
       `${place}.input_schema may have at most ${limits.toolSchemaBytes / 1024} KiB.`,
     )
-  return { type: 'custom', ...tool }
+  return entry
 }
 
 function readBuiltIn(
@@ -135,8 +139,12 @@ function filledIn(
   return { default_config: fallback, configs: own }
 }
 
-/** Checks that toolsets are unique, that they name existing servers, and that no two tools have the same name. */
-function checkTogether(tools: readonly AgentTool[], servers: readonly string[]): void {
+/**
+ * Checks that toolsets are unique, that they name existing servers, and that no two tools have the same name.
+ * @param servers the names of the agent's tool servers and connectors.
+ * @throws BerthError invalid_request.
+ */
+export function checkTogether(tools: AgentTool[], servers: readonly string[]): AgentTool[] {
   refuseTwice(
     tools.map((tool) =>
       tool.type === 'custom'
@@ -156,6 +164,7 @@ function checkTogether(tools: readonly AgentTool[], servers: readonly string[]):
     if (tool.type === 'custom' && findBuiltInTool(tool.name))
       throw new BerthError('invalid_request', `tools[${index}].name is the name of a built-in tool; choose another.`)
   }
+  return tools
 }
 
 /** @throws BerthError invalid_request when a name is repeated. */
@@ -163,8 +172,4 @@ export function refuseTwice(names: readonly string[], field: string): void {
   const index = names.findIndex((name, at) => names.indexOf(name) !== at)
   if (index >= 0)
     throw new BerthError('invalid_request', `${field}[${index}] is a duplicate; each entry may appear only once.`)
-}
-
-function isBuiltInToolset(type: string): type is BuiltInToolset {
-  return (builtInToolsets as readonly string[]).includes(type)
 }

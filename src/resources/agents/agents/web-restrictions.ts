@@ -20,7 +20,7 @@ function domains(mayHavePath: boolean): z.ZodType<string[] | null | undefined> {
   return z.array(entry, perList).min(1, perList).max(limits.webDomainsMax, perList).nullish()
 }
 
-const unsupported = (why: string): z.ZodType<null | undefined> => z.null(why).optional()
+const unsupported = (why: string): z.ZodOptional<z.ZodType<null, unknown>> => z.null(why).optional()
 
 /** The settings of these tools in addition to those of every tool. */
 export const webToolShapes = {

@@ -3,26 +3,24 @@ import type { Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { readCron, type Cron } from '#src/platform/jobs/cron.ts'
 import { sql, type Tx } from '#src/platform/postgres.ts'
-import { exact } from '#src/platform/shapes.ts'
 import { z } from 'zod'
 import { readShape } from '#src/platform/shapes/fields.ts'
+import { input, oneOf } from '#src/platform/shapes/inputs.ts'
 import { readEphemeralConfig } from '#src/resources/agents/environments.ts'
 import { resolveEnvironment } from '#src/resources/agents/sessions/plans.ts'
+import type { EnvironmentConfigInput } from '#src/resources/agents/environments/configs.ts'
 import type { StartEnvironment } from '#src/resources/agents/starts.ts'
 import { deploymentArchived, readDeployment, type Deployment } from './rows.ts'
 
-const environment = z.discriminatedUnion('type', [
-  exact({ type: z.literal('none') }),
-  exact({ type: z.literal('existing'), environment_id: z.string() }),
-  exact({ type: z.literal('ephemeral'), config: z.unknown().optional() }),
-])
-const deploymentReference = exact({ type: z.literal('deployment').nullish(), id: z.string() })
-const schedule = exact({ type: z.literal('cron'), expression: z.string(), timezone: z.string() })
-const bareWords: readonly unknown[] = ['none', 'ephemeral']
+const environment = oneOf({
+  none: true,
+  existing: input({ environment_id: z.string() }),
+  ephemeral: input({ config: z.custom<EnvironmentConfigInput>().nullish() }),
+})
 
 /** Refuses resources, of which deployments have none. @throws BerthError invalid_request. */
-export function refuseResources(given: unknown): void {
-  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) return
+export function refuseResources(given: readonly unknown[] | null | undefined): void {
+  if (!given || given.length === 0) return
   throw new BerthError(
     'invalid_request',
     'resources must be empty: a deployment has none to mount. Clone a repository in the environment’s config, or send documents in the kickoff.',
@@ -30,7 +28,7 @@ export function refuseResources(given: unknown): void {
 }
 
 /** What says where sessions work: `environment`, or `environmentId`, as Anthropic's clients send it. */
-export type EnvironmentGiven = { environment?: unknown; environmentId?: unknown }
+export type EnvironmentGiven = { environment?: z.input<typeof environment> | null; environmentId?: string | null }
 
 /**
  * Reads where sessions work. A new configuration is checked, and an environment must be there now.
@@ -46,8 +44,8 @@ export async function readStartEnvironment(
     throw new BerthError('invalid_request', 'Give either environment or environment_id, not both.')
   if (given === undefined && environmentId === undefined) return undefined
   if (given === null || (given === undefined && environmentId === null)) return { type: 'none' }
-  const named = given === undefined ? { type: 'existing', environment_id: environmentId } : given
-  const read = readShape(environment, bareWords.includes(named) ? { type: named } : named, 'environment')
+  const named = given ?? { existing: { environmentId: environmentId ?? '' } } // one of the two is given
+  const read = readShape(environment, named, 'environment')
   if (read.type === 'none') return read
   if (read.type === 'ephemeral') return { type: 'ephemeral', config: await readOwnConfig(tx, scope, read.config) }
   const found = await resolveEnvironment(tx, scope, read.environment_id)
@@ -58,7 +56,7 @@ export async function readStartEnvironment(
 async function readOwnConfig(
   tx: Tx,
   scope: Scope,
-  given: unknown,
+  given: EnvironmentConfigInput | null | undefined,
 ): Promise<(StartEnvironment & { type: 'ephemeral' })['config']> {
   if (given === undefined || given === null) return null
   const config = await readEphemeralConfig(tx, scope, given)
@@ -70,24 +68,27 @@ async function readOwnConfig(
   return config
 }
 
+/** A deployment as a request names it. */
+export type StartDeploymentInput = { id: string }
+
 /**
- * The caller's deployment that a request names: its id, or `{id}`; locked so that it cannot be deleted meanwhile.
- * @throws BerthError invalid_request, not_found, resource_archived.
+ * The caller's deployment that a request names, locked so that it cannot be deleted meanwhile.
+ * @throws BerthError not_found, resource_archived.
  */
-export async function readStartDeployment(tx: Tx, scope: Scope, given: unknown): Promise<Deployment> {
-  const { id } = readShape(deploymentReference, typeof given === 'string' ? { id: given } : given, 'deployment')
+export async function readStartDeployment(tx: Tx, scope: Scope, { id }: StartDeploymentInput): Promise<Deployment> {
   const found = await readDeployment(tx, scope, id, sql`for key share`)
   if (found.archivedAt) throw deploymentArchived()
   return found
 }
 
+/** When a deployment starts by itself, as callers say it. */
+export type DeploymentScheduleInput = { cron?: { expression: string; timezone: string } | null }
+
 /**
- * Reads `schedule`: `{type: 'cron', expression, timezone}`.
+ * Reads `schedule`.
  * @returns null when nothing is to start it by itself; undefined when nothing is said.
- * @throws BerthError invalid_request, invalid_cron, invalid_timezone.
+ * @throws BerthError invalid_cron, invalid_timezone.
  */
-export function readDeploymentSchedule(given: unknown): Cron | null | undefined {
-  if (given === undefined || given === null) return given
-  const { expression, timezone } = readShape(schedule, given, 'schedule')
-  return readCron(expression, timezone)
+export function readDeploymentSchedule(given: DeploymentScheduleInput | null | undefined): Cron | null | undefined {
+  return given?.cron ? readCron(given.cron.expression, given.cron.timezone) : given && null
 }

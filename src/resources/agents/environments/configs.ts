@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { exact } from '#src/platform/shapes.ts'
 import { readGitRepos } from '#src/resources/infra/git-repos.ts'
 import { readNetworkPolicy } from '#src/resources/infra/vms/network-policies.ts'
 import type { NetworkPolicy } from '#src/resources/infra/vms/rows.ts'
 import { readShape, usually } from '#src/platform/shapes/fields.ts'
+import { input, inWords, oneOf } from '#src/platform/shapes/inputs.ts'
 
 /** The package managers of a VM, in the order in which their packages are installed. */
 export const packageManagers = ['apt', 'pip', 'npm', 'cargo', 'gem', 'go'] as const
@@ -43,25 +43,27 @@ const packageName = z
   .regex(/^[A-Za-z0-9@][A-Za-z0-9@._/+:=~<>!,[\]^*-]*$/, 'it must be the name of a package, optionally with a version')
 const packageList = usually(z.array(packageName).max(limits.packagesMax), [])
 const noPackages: Record<PackageManager, string[]> = { apt: [], pip: [], npm: [], cargo: [], gem: [], go: [] }
-const networking = z.discriminatedUnion('type', [
-  exact({ type: z.literal('unrestricted') }),
-  exact({
-    type: z.literal('limited'),
+const networking = oneOf({
+  unrestricted: true,
+  limited: input({
     allowed_hosts: usually(z.array(z.string()), []),
     allow_package_managers: usually(z.boolean(), false),
     allow_mcp_servers: usually(z.boolean(), false),
   }),
-])
-const selfHosted = exact({ type: z.literal('self_hosted').nullish() })
-const shape = exact({
-  type: usually(z.enum(['vm', 'cloud'], 'it must be vm, cloud or self_hosted'), 'vm'),
+})
+const packagesType: z.ZodType<'packages', string> = z.literal('packages')
+const repo = input({ url: z.string(), branch: z.string().nullish(), path: z.string().nullish() })
+const names = { vcpu: 'vcpuCount' } as const
+const selfHosted = input({ type: z.literal('self_hosted').nullish() }, names)
+const fields = {
+  type: usually(z.enum(['vm', 'cloud']), 'vm'),
   template_id: usually(z.string().min(1).max(limits.nameLength), null),
   vcpu: usually(z.int().min(1).max(16), 2),
   memory_mb: usually(z.int().min(256).max(65_536), 2048),
   networking: usually(networking, { type: 'unrestricted' }),
   packages: usually(
-    exact({
-      type: z.literal('packages').nullish(),
+    input({
+      type: packagesType.nullish(),
       apt: packageList,
       pip: packageList,
       npm: packageList,
@@ -71,7 +73,7 @@ const shape = exact({
     }).transform(({ type: _type, ...lists }) => lists),
     noPackages,
   ),
-  git_repos: usually(z.array(z.unknown()), []),
+  git_repos: usually(z.array(repo), []),
   setup_script: z
     .string()
     .max(limits.setupScriptLength)
@@ -81,20 +83,29 @@ const shape = exact({
     z.int().min(limits.environmentIdleSecondsMin).max(limits.environmentIdleSecondsMax),
     limits.environmentIdleSecondsDefault,
   ),
-})
+}
+const shape = input(fields, names)
+
+/** A config as callers give it. */
+export type EnvironmentConfigInput = Omit<z.input<typeof shape>, 'type'> & { type?: EnvironmentConfig['type'] | null }
 
 /**
  * Reads a config; omitted keys get their defaults, or in an update keep their values.
  * @throws BerthError invalid_request naming the key, never its value.
  */
-export function readEnvironmentConfig(given: unknown, before?: EnvironmentConfig): EnvironmentConfig {
+export function readEnvironmentConfig(
+  given: EnvironmentConfigInput | null | undefined,
+  before?: EnvironmentConfig,
+): EnvironmentConfig {
   if (given === undefined && before) return before
-  const named = readShape(z.looseObject({}), given ?? {}, 'config')
-  if ((named['type'] ?? before?.type) === 'self_hosted') {
-    readShape(selfHosted, named, 'config')
+  if ((given?.type ?? before?.type) === 'self_hosted') {
+    readShape(selfHosted, given ?? {}, 'config')
     return { type: 'self_hosted' }
   }
-  const { git_repos, ...config } = readShape(shape, { ...before, ...named }, 'config')
+  const said = inWords(given ?? {}, names)
+  const kept = Object.entries(before?.type === 'self_hosted' ? {} : (before ?? {})).filter(([key]) => !(key in said))
+  const read = readShape(shape, given ?? {}, 'config')
+  const { git_repos, ...config } = { ...read, ...(Object.fromEntries(kept) as Partial<VmConfig>) } // its own keys
   policyOf(config.networking, [])
   const wantsPackages = packageManagers.some((manager) => config.packages[manager].length > 0)
   if (wantsPackages && config.networking.type === 'limited' && !config.networking.allow_package_managers) {
@@ -117,7 +128,7 @@ export function policyOf(given: Networking, mcpHosts: readonly string[]): Networ
   return readNetworkPolicy({ type: 'limited', allowed_hosts, allow_package_managers: given.allow_package_managers })
 }
 
-function readRepos(given: unknown[]): VmConfig['git_repos'] {
+function readRepos(given: z.output<typeof repo>[]): VmConfig['git_repos'] {
   const repos = readGitRepos({ gitRepos: given })
   const secretive = repos.findIndex(({ url }) => {
     const parsed = URL.parse(url)

@@ -94,7 +94,7 @@ async function startResponder(
   sessionId: string,
   named: string,
 ): Promise<Session> {
-  const agent = await resolveAgent(services, tx, scope, named)
+  const agent = await resolveAgent(services, tx, scope, { agent: { id: named } })
   if (agent.agentId !== null && (await isVersionByVmToken(tx, agent.agentId, agent.version)))
     throw new NotAsked('that agent was written with the token inside a VM. Ask another one.')
   const asker = await lockSession(tx, sessionId)

@@ -7,14 +7,13 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import { exact } from '#src/platform/shapes.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
-import { changeDefinition } from '#src/resources/agents/agents/definitions.ts'
+import { changeDefinition, type AgentFields } from '#src/resources/agents/agents/definitions.ts'
 import { findAgentVersion, readAgent, type AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { environmentArchived, readEnvironment, type Environment } from '#src/resources/agents/environments/rows.ts'
 import type { ResourceOrder } from '#src/resources/agents/sessions/resources/orders.ts'
-import { readMetadata, readShape, readText, type Metadata } from '#src/platform/shapes/fields.ts'
+import { readMetadata, readShape, readText, type Metadata, type MetadataInput } from '#src/platform/shapes/fields.ts'
 import { pinSkills } from '#src/resources/agents/skills/sessions.ts'
 import { readSession, type Session, type SessionSource } from './rows.ts'
 import { vaultArchived } from '#src/resources/agents/vaults/rows.ts'
@@ -44,35 +43,26 @@ export type SessionPlan = {
   resources?: readonly ResourceOrder[]
 }
 
-const anything = z.unknown().optional()
-const which = { id: z.string(), version: z.int().min(1).nullish() }
-const reference = exact({ type: z.literal('agent', 'it must be agent or agent_with_overrides').nullish(), ...which })
-const overriding = exact({
-  type: z.literal('agent_with_overrides'),
-  ...which,
-  model: anything,
-  system: anything,
-  tools: anything,
-  mcp_servers: anything,
-  mcp_services: anything,
-  skills: anything,
-})
+const reference = z.object({ id: z.string(), version: z.int().min(1).nullish() })
+
+/** An agent as a request names it; without a version the newest. */
+export type AgentReference = { id: string; version?: number | null }
+type Overrides = Pick<AgentFields, 'model' | 'system' | 'tools' | 'mcpServers' | 'mcpServices' | 'skills'>
+/** The agent of a session as a request names it, perhaps with parts of its definition overridden. */
+export type AgentChoice = { agent?: AgentReference | null; agentWithOverrides?: (AgentReference & Overrides) | null }
 
 /**
- * The agent that a request names: its id, `{type: "agent", id, version}`, or `{type: "agent_with_overrides", …}`.
+ * The agent that a request names.
  * @throws BerthError invalid_request, not_found, resource_archived; unknown_model, unknown_tool of what is overridden.
  */
 export async function resolveAgent(
   { config }: { config: Config },
   tx: Tx,
   scope: Scope,
-  given: unknown,
+  given: AgentChoice,
 ): Promise<SessionAgent> {
-  const overrides =
-    typeof given === 'object' && given !== null && 'type' in given && given.type === 'agent_with_overrides'
-      ? readShape(overriding, given, 'agent')
-      : undefined
-  const named = overrides ?? readShape(reference, typeof given === 'string' ? { id: given } : given, 'agent')
+  const overrides = given.agentWithOverrides
+  const named = readShape(reference, overrides ?? given.agent, 'agent')
   const latest = await readAgent(tx, scope, named.id, sql`for key share`)
   if (latest.archivedAt)
     throw new BerthError(
@@ -88,8 +78,8 @@ export async function resolveAgent(
         model: overrides.model,
         system: overrides.system,
         tools: overrides.tools,
-        mcpServers: overrides.mcp_servers,
-        mcpServices: overrides.mcp_services,
+        mcpServers: overrides.mcpServers,
+        mcpServices: overrides.mcpServices,
         skills: overrides.skills,
       })
   const skills = await pinSkills(tx, scope, definition.skills)
@@ -120,7 +110,11 @@ const vaultIds = z
  * The stored ids of the vaults that a request names, each once, in its order, which decides when two have the same key.
  * @throws BerthError invalid_request, not_found, vault_archived.
  */
-export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promise<string[]> {
+export async function resolveVaults(
+  tx: Tx,
+  scope: Scope,
+  given: readonly string[] | null | undefined,
+): Promise<string[]> {
   const named = readShape(vaultIds, given ?? [], 'vault_ids')
   if (named.length > 0 && scope.vmId) throw closedToVmTokens('vaults')
   const ids = [...new Set(named.flatMap((id) => decodeId('vault', id) ?? []))]
@@ -186,7 +180,7 @@ export async function noteVmToken(tx: Tx, { vmId }: Scope, { id, usedByVm }: Ses
 }
 
 /** The fields that every way of starting a session reads alike. @throws BerthError invalid_request. */
-export function readLabels(given: { title?: unknown; metadata?: unknown }): {
+export function readLabels(given: { title?: string | null; metadata?: MetadataInput | null }): {
   title: string | null
   metadata: Metadata
 } {

@@ -8,21 +8,43 @@ import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { findEnvironmentRow } from '../environments/rows.ts'
-import { checkHasVm, checkMayHaveToken, insertResources, readResourceOrder, readToken } from './resources/orders.ts'
+import {
+  checkHasVm,
+  checkMayHaveToken,
+  insertResources,
+  readResourceOrder,
+  readToken,
+  type ResourceInput,
+} from './resources/orders.ts'
 import { ofTheirSessions, readResource, resourceRows, sealToken, type SessionResource } from './resources/rows.ts'
 import { appendEvents } from './log.ts'
 import { isUsedByVm, readSession, sessionOver, type Session } from './rows.ts'
 import { rememberSecrets } from './secrets.ts'
 
+/** A resource that is added, as callers ask for it: its kind, and the fields of that kind. */
+export type AddedResource = {
+  type: SessionResource['type']
+  fileId?: string | null
+  url?: string | null
+  authorizationToken?: string | null
+  checkout?: (ResourceInput['githubRepository'] & {})['checkout']
+  mountPath?: string | null
+}
+
 /**
  * Adds a resource. It is in the VM from the next command of the agent on.
  * @throws BerthError not_found, session_archived, invalid_request.
  */
-export async function addSessionResource(call: Call, sessionId: string, given: unknown): Promise<SessionResource> {
+export async function addSessionResource(
+  call: Call,
+  sessionId: string,
+  { type, ...given }: AddedResource,
+): Promise<SessionResource> {
   const scope = allow(call.caller, 'sessions:write')
   await checkStorage(call, scope.organizationId, 'transcripts')
   return changeSession(call, scope, sessionId, async (tx, session) => {
-    const order = readResourceOrder(given, '')
+    const named = type === 'file' ? { file: given } : { githubRepository: given }
+    const order = readResourceOrder(named as ResourceInput, '') // which refuses what that kind lacks
     if (order.type === 'file') allow(call.caller, 'files:read')
     if (session.environmentId !== null && (await isUsedByVm(tx, session.environmentId)))
       throw new BerthError(

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { nowMs } from '#src/platform/clock.ts'
 import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
-import { exact } from '#src/platform/shapes.ts'
+import { input, oneOf } from '#src/platform/shapes/inputs.ts'
 import { nanoUsdPerUsd } from '#src/resources/llm/billing.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
 import type { NewEvent } from './log.ts'
@@ -131,10 +131,14 @@ const amount = z.union([
   z.string().regex(/^\d{1,9}(?:\.\d{1,9})?$/, 'it must be dollars in decimal digits, such as "2.50"'),
   z.number().min(0).max(1e9).transform(String),
 ])
-const budgetShape = exact({ type: z.literal('limit'), max_list_cost: exact({ amount, currency: z.literal('USD') }) })
+const currency: z.ZodType<'USD', string> = z.literal('USD')
+const budgetShape = oneOf({ limit: input({ max_list_cost: input({ amount, currency }) }) })
 
-/** Reads a budget: `{type: "limit", max_list_cost: {amount, currency: "USD"}}`, in nano-dollars. @throws BerthError invalid_request. */
-export function readBudget(given: unknown): number | null {
+/** What a session may spend, as callers say it. */
+export type BudgetInput = z.input<typeof budgetShape>
+
+/** Reads a budget, in nano-dollars; null without one. @throws BerthError invalid_request. */
+export function readBudget(given: BudgetInput | null | undefined): number | null {
   if (given === undefined || given === null) return null
   return Math.round(Number(readShape(budgetShape, given, 'budget').max_list_cost.amount) * nanoUsdPerUsd)
 }

@@ -15,7 +15,7 @@ type Told = { event: string; action: string | null; repo: string; delivery: stri
  * message if it is a text, and otherwise as it is, followed by the message.
  */
 export function kickoffOf(event: Told, routed: Pick<Routed, 'told'>, said: Kickoff | undefined): Kickoff {
-  const message = readKickoff(kickoffText(event, routed, said?.text ?? null))
+  const message = readKickoff({ text: kickoffText(event, routed, said?.text ?? null) })
   return said === undefined || said.text !== undefined ? message : { events: [...said.events, ...message.events] }
 }
 

@@ -2,22 +2,14 @@
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { codeHostLimits } from '#src/platform/limits/code-host.ts'
-import { exact } from '#src/platform/shapes.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
+import { input } from '#src/platform/shapes/inputs.ts'
+import type { StartDeploymentInput } from '#src/resources/agents/deployments/fields.ts'
+import type { StartAgentInput } from '#src/resources/agents/starts/fields.ts'
 import { checkName } from '#src/resources/infra/code-host.ts'
 import { eventOf, filteredEvents, type EventName } from './events.ts'
 import { triggerLimits } from './limits.ts'
 import { authorAssociations, type TriggerFilters } from './rows.ts'
-
-/** The input of a trigger; an absent key stays as it is. */
-export type TriggerInput = {
-  agent?: unknown
-  repo?: unknown
-  events?: unknown
-  deployment?: unknown
-  enabled?: unknown
-  filters?: unknown
-}
 
 /** A repository by its name. */
 export type RepositoryName = { owner: string; repo: string }
@@ -44,32 +36,45 @@ const pattern = z
   .refine((text) => text.split('/').length <= patternSegments, `it has more than ${patternSegments} parts`)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'it has characters that no name has')
 const patterns = z.array(pattern).min(1).max(patternsMax).nullish()
-const shape = exact({
+const association: z.ZodType<TriggerFilters['author_associations'][number], string> = z.enum(authorAssociations)
+const shape = input({
   branches: patterns,
   paths: patterns,
   labels: z.array(z.string().min(1).max(patternLength)).min(1).max(patternsMax).nullish(),
   comment_prefix: z.string().min(1).max(prefixLength).nullish(),
   allow_forks: z.boolean().nullish(),
   allow_bots: z.boolean().nullish(),
-  author_associations: z.array(z.enum(authorAssociations)).max(authorAssociations.length).nullish(),
+  author_associations: z.array(association).max(authorAssociations.length).nullish(),
 })
 const trusted: TriggerFilters['author_associations'] = ['OWNER', 'MEMBER', 'COLLABORATOR']
 
-/**
- * Reads the filters of a trigger for these events, with every default filled in.
- * @throws BerthError invalid_request, also for a filter that concerns none of the events.
- */
-export function readFilters(given: unknown, events: readonly string[]): TriggerFilters {
-  const read = readShape(shape, given ?? {}, 'filters')
+/** The input of a trigger; an absent key stays as it is. */
+export type TriggerInput = {
+  agent?: StartAgentInput | null
+  repo?: string | null
+  events?: readonly string[] | null
+  deployment?: StartDeploymentInput | null
+  enabled?: boolean | null
+  filters?: z.input<typeof shape> | null
+}
+
+/** The filters, if each of them concerns one of these events. @throws BerthError invalid_request. */
+export function concerning(filters: TriggerFilters, events: readonly string[]): TriggerFilters {
   for (const name of ['branches', 'paths', 'labels', 'comment_prefix'] as const) {
     const concerned: readonly EventName[] = filteredEvents[name]
-    if (read[name] && !events.some((event) => concerned.includes(eventOf(event))))
+    if (filters[name] && !events.some((event) => concerned.includes(eventOf(event))))
       throw new BerthError(
         'invalid_request',
         `filters.${name} looks at nothing: events has none of ${concerned.join(', ')}. Add one, or leave the filter out.`,
         { field: 'filters' },
       )
   }
+  return filters
+}
+
+/** Reads the filters of a trigger, with every default filled in. @throws BerthError invalid_request. */
+export function readFilters(given: TriggerInput['filters']): TriggerFilters {
+  const read = readShape(shape, given ?? {}, 'filters')
   return {
     branches: read.branches ?? null,
     paths: read.paths ?? null,
@@ -82,7 +87,7 @@ export function readFilters(given: unknown, events: readonly string[]): TriggerF
 }
 
 /** Reads a flag; absent means the usual. @throws BerthError invalid_request. */
-export function readFlag(given: unknown, usual: boolean, field: string): boolean {
+export function readFlag(given: boolean | null | undefined, usual: boolean, field: string): boolean {
   if (given === undefined) return usual
   if (typeof given === 'boolean') return given
   throw new BerthError('invalid_request', `${field} must be true or false.`, { field })

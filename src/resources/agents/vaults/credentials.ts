@@ -8,20 +8,28 @@ import { limits } from '#src/platform/limits.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { readAuth, readNewToken } from './credentials/auth.ts'
+import { readAuth, readNewToken, type AuthChange, type AuthInput } from './credentials/auth.ts'
 import { archivedColumns, credentialRows, readCredential, sealSecrets, type Credential } from './credentials/rows.ts'
-import { mergeMetadata, readMetadata, readName } from '#src/platform/shapes/fields.ts'
+import { mergeMetadata, readMetadata, readName, type MetadataInput } from '#src/platform/shapes/fields.ts'
 import { addVaultEvent } from './events.ts'
 import { lockVault, readVault, vaultArchived, type Vault } from './rows.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a create or an update; an absent key stays as it is. */
-export type CredentialInput = { displayName?: unknown; auth?: unknown; metadata?: unknown }
+export type CredentialInput<Auth> = {
+  displayName?: string | null
+  auth?: Auth | null
+  metadata?: MetadataInput | null
+}
 
 const keyConstraint = 'vault_credentials_key'
 
 /** Adds a credential. @throws BerthError not_found, vault_archived, credential_key_taken, invalid_request, invalid_env_key, invalid_env_value. */
-export async function createCredential(call: Call, vaultId: string, input: CredentialInput): Promise<Credential> {
+export async function createCredential(
+  call: Call,
+  vaultId: string,
+  input: CredentialInput<AuthInput>,
+): Promise<Credential> {
   const scope = allow(call.caller, 'vaults:write')
   const vault = await readVault(call.db, scope, vaultId) // first, so that others learn nothing about the rest of their request
   if (vault.archivedAt) throw vaultArchived()
@@ -112,7 +120,7 @@ export async function updateCredential(
   call: Call,
   vaultId: ParentId,
   id: string,
-  input: CredentialInput,
+  input: CredentialInput<AuthChange>,
 ): Promise<Credential> {
   return changeCredential(call, vaultId, id, async (tx, vault, before) => {
     if (vault.archivedAt) throw vaultArchived()
@@ -178,6 +186,6 @@ async function changeCredential(
   })
 }
 
-function readDisplayName(given: unknown): string | null {
+function readDisplayName(given: string | null | undefined): string | null {
   return given === undefined || given === null ? null : readName(given, 'display_name')
 }

@@ -7,7 +7,7 @@ import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
-import { exact } from '#src/platform/shapes.ts'
+import { input, oneOf } from '#src/platform/shapes/inputs.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
 import { isBranchName, readAddress } from '#src/resources/infra/git-repos.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
@@ -25,27 +25,27 @@ export type ResourceOrder =
 const systemFolders = ['/boot', '/dev', '/proc', '/run', '/sys']
 
 const mountPath = z.string().max(sessionResourceLimits.mountPathLength).nullish()
-const checkoutShape = z
-  .discriminatedUnion('type', [
-    exact({ type: z.literal('branch'), name: z.string() }),
-    exact({ type: z.literal('commit'), sha: z.string() }),
-  ])
-  .nullish()
-const fileShape = exact({ type: z.literal('file'), file_id: z.string(), mount_path: mountPath })
-const repositoryShape = exact({
-  type: z.literal('github_repository'),
-  url: z.string(),
-  authorization_token: z.string().nullish(),
-  checkout: checkoutShape,
-  mount_path: mountPath,
+const checkoutShape = oneOf({ branch: input({ name: z.string() }), commit: input({ sha: z.string() }) })
+const shape = oneOf({
+  file: input({ file_id: z.string(), mount_path: mountPath }),
+  github_repository: input({
+    url: z.string(),
+    authorization_token: z.string().nullish(),
+    checkout: checkoutShape.nullish(),
+    mount_path: mountPath,
+  }),
+  memory_store: z.looseObject({}), // it is refused, whatever it has
 })
-const typedShape = z.looseObject({ type: z.enum(['file', 'github_repository', 'memory_store']) })
+
+/** A resource as callers ask for it. */
+export type ResourceInput = z.input<typeof shape>
+
 const listShape = z
-  .array(z.unknown())
+  .array(z.custom<ResourceInput>())
   .max(sessionResourceLimits.perSession, `a session has at most ${sessionResourceLimits.perSession} resources`)
 
 /** Reads the resources of a session that is started. @throws BerthError invalid_request naming the place, never a token. */
-export function readResourceOrders(given: unknown): ResourceOrder[] {
+export function readResourceOrders(given: readonly ResourceInput[] | null | undefined): ResourceOrder[] {
   const orders = readShape(listShape, given ?? [], 'resources').map((one, index) =>
     readResourceOrder(one, `resources[${index}]`),
   )
@@ -54,21 +54,21 @@ export function readResourceOrders(given: unknown): ResourceOrder[] {
 }
 
 /** Reads one. @param place the caller's name for it; empty for a whole body. @throws BerthError invalid_request. */
-export function readResourceOrder(given: unknown, place: string): ResourceOrder {
-  const { type } = readShape(typedShape, given, place)
-  if (type === 'memory_store')
+export function readResourceOrder(given: ResourceInput, place: string): ResourceOrder {
+  const read = readShape(shape, given, place)
+  if (read.type === 'memory_store')
     throw wrong(
       place,
       'type',
       'a memory_store cannot be put into a session. Give the agent the tools remember and recall of berth_toolset_v1 instead',
     )
-  if (type === 'file') {
-    const { file_id: publicId, mount_path: path } = readShape(fileShape, given, place)
+  if (read.type === 'file') {
+    const { type, file_id: publicId, mount_path: path } = read
     const fileId = decodeId('file', publicId)
     if (fileId === undefined) throw noSuchFile(place)
     return { type, fileId, mountPath: readMountPath(path, `/mnt/session/uploads/${publicId}`, place) }
   }
-  const { url, authorization_token: token, checkout, mount_path: path } = readShape(repositoryShape, given, place)
+  const { type, url, authorization_token: token, checkout, mount_path: path } = read
   const name = readRepository(url, Boolean(token), place)
   return {
     type,

@@ -4,7 +4,6 @@ import { timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { exact } from '#src/platform/shapes.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { hostShape } from '#src/resources/infra/vms/network-policies.ts'
 import { checkEnv } from '#src/platform/shapes/env.ts'
@@ -17,6 +16,7 @@ import type {
   StaticBearerSecrets,
 } from './rows.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
+import { input, oneOf } from '#src/platform/shapes/inputs.ts'
 
 /** A validated credential: what is shown, what is sealed, and the key that is unique in its vault. */
 export type ReadAuth = { auth: CredentialAuth; secrets: CredentialSecrets; keyKind: Credential['keyKind']; key: string }
@@ -29,49 +29,44 @@ const token = z
   .max(limits.tokenLength, notAToken)
   .regex(/^[\x21-\x7e]+$/, notAToken)
 const plainText = z.string().min(1).max(limits.serverUrlLength)
-const networking = z.discriminatedUnion('type', [
-  exact({ type: z.literal('unrestricted') }),
-  exact({
-    type: z.literal('limited'),
-    allowed_hosts: z.array(hostShape.toLowerCase()).min(1).max(limits.credentialHostsMax),
-  }),
-])
-const clientSecret = { client_secret: token }
-const shape = z.discriminatedUnion('type', [
-  exact({ type: z.literal('static_bearer'), mcp_server_url: z.string(), token }),
-  exact({
-    type: z.literal('mcp_oauth'),
+const networking = oneOf({
+  unrestricted: true,
+  limited: input({ allowed_hosts: z.array(hostShape.toLowerCase()).min(1).max(limits.credentialHostsMax) }),
+})
+const carries: z.ZodType<boolean, boolean | null> = z.boolean()
+const clientSecret = input({ client_secret: token })
+const shape = oneOf({
+  static_bearer: input({ mcp_server_url: z.string(), token }),
+  mcp_oauth: input({
     mcp_server_url: z.string(),
     access_token: token,
     expires_at: z.iso.datetime({ offset: true }).nullish(),
-    refresh: exact({
+    refresh: input({
       client_id: plainText,
       refresh_token: token,
       token_endpoint: z.string(),
       scope: plainText.nullish(),
       resource: plainText.nullish(),
-      token_endpoint_auth: z.discriminatedUnion('type', [
-        exact({ type: z.literal('none') }),
-        exact({ type: z.literal('client_secret_basic'), ...clientSecret }),
-        exact({ type: z.literal('client_secret_post'), ...clientSecret }),
-      ]),
+      token_endpoint_auth: oneOf({ none: true, client_secret_basic: clientSecret, client_secret_post: clientSecret }),
     }).nullish(),
   }),
-  exact({
-    type: z.literal('environment_variable'),
+  environment_variable: input({
     secret_name: z.string(),
     secret_value: z.string(),
     networking: networking.nullish(),
-    injection_location: exact({ header: z.boolean().default(false), body: z.boolean().default(false) }).nullish(),
+    injection_location: input({ header: carries.default(false), body: carries.default(false) }).nullish(),
   }),
-])
+})
 type Given = z.output<typeof shape>
+
+/** The `auth` of a new credential as callers give it. */
+export type AuthInput = z.input<typeof shape>
 
 /**
  * Reads the `auth` of a new credential.
  * @throws BerthError invalid_request, invalid_env_key, invalid_env_value; their sentences contain no secret.
  */
-export function readAuth(config: Pick<Config, 'privateHosts'>, given: unknown): ReadAuth {
+export function readAuth(config: Pick<Config, 'privateHosts'>, given: AuthInput | null | undefined): ReadAuth {
   if (given === undefined || given === null)
     throw new BerthError(
       'invalid_request',
@@ -160,13 +155,15 @@ function readEnvironmentVariable({
 }
 
 const fixed = 'cannot be changed: archive the credential and create another. Only static_bearer accepts a new token.'
-const changeShape = exact(
+const kept: z.ZodType<string, string | null> = z.string()
+const changeShape = input(
   {
-    type: z.string().optional(),
-    mcp_server_url: z.string().optional(),
-    secret_name: z.string().optional(),
+    type: kept.optional(),
+    mcp_server_url: kept.optional(),
+    secret_name: kept.optional(),
     token: token.nullish(),
   },
+  {},
   {
     access_token: fixed,
     expires_at: fixed,
@@ -177,6 +174,9 @@ const changeShape = exact(
   },
 )
 
+/** The `auth` of an update as callers give it. */
+export type AuthChange = z.input<typeof changeShape>
+
 /**
  * Reads the `auth` of an update: a new `token` for a static_bearer, and nothing else.
  * @returns the new secrets, or null when they stay.
@@ -185,7 +185,7 @@ const changeShape = exact(
 export function readNewToken(
   config: Pick<Config, 'privateHosts'>,
   { auth, key, keyKind }: Pick<Credential, 'auth' | 'key' | 'keyKind'>,
-  given: unknown,
+  given: AuthChange | null | undefined,
 ): StaticBearerSecrets | null {
   if (given === undefined || given === null) return null
   const change = readShape(changeShape, given, 'auth')
