@@ -1,4 +1,5 @@
 /** Deployments in GraphQL. The records of their runs are in deployments/runs.ts. */
+import { organizationOf } from '../nouns.ts'
 import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
@@ -120,11 +121,7 @@ builder.objectType(deploymentType, {
       description: 'The person on whose behalf it runs.',
       id: ({ ownerUserId }) => ownerUserId,
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization it belongs to.',
-      id: ({ organizationId }) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization it belongs to.'),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
     archivedAt: t.expose('archivedAt', { type: 'DateTime', nullable: true, description: 'When it was archived.' }),

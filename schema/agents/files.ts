@@ -1,9 +1,10 @@
 /** Files of the agents service in GraphQL. Their bytes pass over REST, or as uploads. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { deletionOf, mutationOf } from '../mutations.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
+import { nodeOf } from '../nodes.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { always } from '../words.ts'
 import { createFile, deleteFile, findFiles, getFile, pageFiles } from '#src/resources/agents/files.ts'
@@ -24,11 +25,7 @@ builder.objectType(fileType, {
       description: 'Always true: whoever sees a file may download it.',
       resolve: () => true,
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that it counts for.',
-      id: (file) => file.organizationId,
-    }),
+    ...organizationOf(t, 'The organization that it counts for.'),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its upload began.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',

@@ -1,4 +1,5 @@
 /** Groups in GraphQL. Their messages, runs and events are in groups/. */
+import { organizationOf } from '../nouns.ts'
 import { groupLimits } from '#src/resources/agents/groups/limits.ts'
 import { idArguments, organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
@@ -93,11 +94,7 @@ builder.objectType(groupType, {
       resolve: ({ revision }) => String(revision),
     }),
     ...linkTo(t, 'owner', { type: userType, description: 'Whose it is.', id: ({ ownerUserId }) => ownerUserId }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization it belongs to.',
-      id: ({ organizationId }) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization it belongs to.'),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When something last happened in it.' }),
     archivedAt: t.field({

@@ -1,8 +1,8 @@
 /** Connectors in GraphQL: the catalog, people's connections, and what happens to them. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
-import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
@@ -50,11 +50,7 @@ builder.objectType(connectedService, {
       description: 'The connector; null once it left the catalog.',
       resolve: ({ serviceId }, _arguments, call) => getService(call, serviceId),
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization in which it is used.',
-      id: ({ organizationId }: McpConnection) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization in which it is used.'),
     ...linkTo(t, 'user', {
       type: userType,
       description: 'The person.',

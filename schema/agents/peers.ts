@@ -1,4 +1,5 @@
 /** Peer exchanges in GraphQL: what one agent asked of another. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -111,11 +112,7 @@ builder.objectType(peerExchangeType, {
     depth: t.exposeInt('depth', {
       description: 'How many exchanges it is inside of, itself included: 1 for one that no other led to.',
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization of both sessions.',
-      id: ({ organizationId }) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization of both sessions.'),
     eventCursor: t.string({
       description: 'Pass it as `after` to `peerExchangeEvents` to follow what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),

@@ -1,4 +1,5 @@
 /** Schedules in GraphQL. Their runs are in schedules/runs.ts. */
+import { organizationOf } from '../nouns.ts'
 import { scheduleLimits } from '#src/resources/agents/schedules/limits.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
@@ -99,11 +100,7 @@ builder.objectType(scheduleType, {
       description: 'On whose behalf sessions start.',
       id: ({ ownerUserId }) => ownerUserId,
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization it belongs to.',
-      id: ({ organizationId }) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization it belongs to.'),
     eventCursor: t.string({
       description: 'Pass it as `after` to `scheduleEvents` to follow what happens from here on.',
       resolve: ({ runPosition }) => String(runPosition),

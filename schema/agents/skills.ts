@@ -1,4 +1,5 @@
 /** Skills and their versions in GraphQL. Their files pass over REST, or as uploads. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -62,11 +63,7 @@ builder.objectType(skillType, {
       description: 'The newest version.',
       id: ({ latestVersionId }) => latestVersionId,
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that it counts for.',
-      id: ({ organizationId }) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization that it counts for.'),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When its versions last changed.' }),
   }),

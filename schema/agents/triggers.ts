@@ -1,4 +1,5 @@
 /** Triggers in GraphQL. */
+import { organizationOf } from '../nouns.ts'
 import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
@@ -124,11 +125,7 @@ builder.objectType(triggerType, {
       description: 'The person on whose behalf it starts sessions.',
       id: ({ ownerUserId }) => ownerUserId,
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization it belongs to.',
-      id: ({ organizationId }) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization it belongs to.'),
     eventCursor: t.string({
       description: 'Pass it as `after` to `triggerFireEvents` to follow what is decided from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),

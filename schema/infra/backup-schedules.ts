@@ -1,4 +1,5 @@
 /** Schedules of backups in GraphQL. */
+import { organizationOf } from '../nouns.ts'
 import type { InputFieldBuilder } from '@pothos/core'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
@@ -17,7 +18,6 @@ import {
 } from '#src/resources/infra/backup-schedules.ts'
 import { limits } from '#src/platform/limits.ts'
 import { timestamp } from '#src/platform/clock.ts'
-import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { backupType } from './database-backups.ts'
 import { databaseType } from './databases.ts'
@@ -27,11 +27,7 @@ const scheduleType = nodeOf('BackupSchedule', findBackupSchedules)
 builder.objectType(scheduleType, {
   description: 'When Berth backs a database up by itself, and how many of these backups it keeps.',
   fields: (t) => ({
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that owns it.',
-      id: (schedule) => schedule.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'database', {
       type: databaseType,
       description: 'The database that it backs up.',

@@ -1,4 +1,5 @@
 /** Build jobs in GraphQL. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -69,12 +70,7 @@ builder.objectType(buildType, {
   description:
     'A build job: a repository or an upload, built in a VM of its own that is deleted afterwards. That VM is no `Vm`: it has no id, and nothing but the build uses it.',
   fields: (t) => ({
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-
-      description: 'The organization that owns it.',
-      id: (build) => build.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,
@@ -83,7 +79,6 @@ builder.objectType(buildType, {
     }),
     ...linkTo(t, 'template', {
       type: templateType,
-
       description: 'The template that its VM starts from.',
       id: (build) => build.templateId,
     }),

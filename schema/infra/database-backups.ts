@@ -1,4 +1,5 @@
 /** Backups of databases in GraphQL. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -21,7 +22,6 @@ import {
 import { downloadUrlOf } from '#src/resources/infra/database-backups/downloads.ts'
 import { followBackup } from '#src/resources/infra/database-backups/events.ts'
 import type { Backup, BackupEvent, BackupStatus, BackupTrigger } from '#src/resources/infra/database-backups/rows.ts'
-import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { databaseType } from './databases.ts'
 import { forRest } from '../rest-fields.ts'
@@ -65,11 +65,7 @@ export const backupType = nodeOf('Backup', findBackups)
 builder.objectType(backupType, {
   description: 'A backup of a database: what `pg_dump -Fc` writes, compressed with Zstandard, in the object store.',
   fields: (t) => ({
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that owns it.',
-      id: (backup) => backup.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'database', {
       type: databaseType,
       description: 'The database that it is of.',

@@ -1,4 +1,5 @@
 /** Restores of databases in GraphQL. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -10,7 +11,6 @@ import { encodeId } from '#src/platform/ids.ts'
 import { createRestore, findRestores, getRestore, pageRestoresOfEach } from '#src/resources/infra/database-restores.ts'
 import { followRestore } from '#src/resources/infra/database-restores/events.ts'
 import type { Restore, RestoreEvent, RestoreStatus, RestoreStep } from '#src/resources/infra/database-restores/rows.ts'
-import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { backupType } from './database-backups.ts'
 import { databaseType } from './databases.ts'
@@ -55,11 +55,7 @@ builder.objectType(restoreType, {
   description:
     'A restore: it replaces the data of a database with that of a backup. Clients are disconnected until it has ended. The data that it replaced stays on the database’s disk for a day.',
   fields: (t) => ({
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that owns it.',
-      id: (restore) => restore.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'database', {
       type: databaseType,
       description: 'The database whose data it replaces.',

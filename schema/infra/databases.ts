@@ -1,4 +1,5 @@
 /** Databases in GraphQL: the type, queries and subscriptions. Mutations are in database-changes.ts. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -57,11 +58,7 @@ builder.objectType(databaseType, {
       nullable: true,
       description: 'More about the status, as a sentence, when there is more.',
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that owns it.',
-      id: (database) => database.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,

@@ -1,4 +1,5 @@
 /** Custom domains in GraphQL; schema/infra/domain-changes.ts has what changes them. */
+import { organizationOf } from '../nouns.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
@@ -81,11 +82,7 @@ builder.objectType(domainType, {
       nullable: true,
       description: 'Why it has failed, and what to do; null for one that has not.',
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that claimed it.',
-      id: (domain) => domain.organizationId,
-    }),
+    ...organizationOf(t, 'The organization that claimed it.'),
     ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,

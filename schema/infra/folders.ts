@@ -1,4 +1,5 @@
 /** Workspace folders in GraphQL. */
+import { organizationOf } from '../nouns.ts'
 import { builder } from '../builder.ts'
 import { deletionOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
@@ -17,12 +18,7 @@ builder.objectType(folderType, {
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name of the VM it was created for.' }),
     sizeMb: t.exposeInt('sizeMb', { description: 'Its capacity in MB.' }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-
-      description: 'The organization that owns it.',
-      id: (folder) => folder.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,
@@ -31,7 +27,6 @@ builder.objectType(folderType, {
     }),
     ...linkTo(t, 'machine', {
       type: machineType,
-
       description: 'The machine that stores its disk.',
       id: (folder) => folder.nodeId,
     }),

@@ -1,4 +1,5 @@
 /** Functions in GraphQL: the types and queries. Mutations are in functions/changes.ts, logs and events in functions/logs.ts. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -106,11 +107,7 @@ builder.objectType(functionType, {
       description: 'After a failure: when it may start again.',
     }),
     failures: t.exposeInt('failures', { description: 'How often it failed in a row.' }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that owns it.',
-      id: (one) => one.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,

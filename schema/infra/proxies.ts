@@ -1,4 +1,5 @@
 /** Proxy entries and previews in GraphQL. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -39,11 +40,7 @@ builder.objectType(proxyType, {
   description: 'A proxy entry: a port of a VM under a host name, which the edge serves.',
   fields: (t) => ({
     serviceName: t.exposeString('serviceName', { description: 'Its name, unique among those of its VM.' }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that owns it.',
-      id: (proxy) => proxy.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'vm', { type: vmType, description: 'The VM that it leads to.', id: (proxy) => proxy.vmId }),
     ...linkTo(t, 'createdBy', {
       type: userType,

@@ -43,7 +43,6 @@ builder.objectType(processType, {
   fields: (t) => ({
     ...linkTo(t, 'vm', {
       type: vmType,
-
       description: 'Its VM.',
       id: (process) => process.vmId,
     }),

@@ -1,4 +1,5 @@
 /** VMs in GraphQL: the type, queries and subscriptions. Mutations are in vm-changes.ts. */
+import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
@@ -40,16 +41,10 @@ builder.objectType(vmType, {
     }),
     ...linkTo(t, 'template', {
       type: templateType,
-
       description: 'The template that its disk started from.',
       id: (vm) => vm.templateId,
     }),
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-
-      description: 'The organization that owns it.',
-      id: (vm) => vm.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,
@@ -65,7 +60,6 @@ builder.objectType(vmType, {
     }),
     ...linkTo(t, 'machine', {
       type: machineType,
-
       description: 'The machine it runs on.',
       id: (vm) => vm.nodeId,
     }),

@@ -1,4 +1,5 @@
 /** Webhook endpoints in GraphQL; schema/infra/webhooks/ has the log of what they were told, and its events. */
+import { organizationOf } from '../nouns.ts'
 import type { InputFieldBuilder } from '@pothos/core'
 import { webhookLimits } from '#src/resources/infra/webhooks/limits.ts'
 import { idArguments } from '../arguments.ts'
@@ -40,11 +41,7 @@ export const endpointType = nodeOf('WebhookEndpoint', findWebhookEndpoints)
 builder.objectType(endpointType, {
   description: 'An address of your own that is told of what happens in the organization, by signed requests.',
   fields: (t) => ({
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'The organization that owns it.',
-      id: (endpoint) => endpoint.organizationId,
-    }),
+    ...organizationOf(t),
     ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,

@@ -1,4 +1,5 @@
 /** The usage and cost of requests to models, in GraphQL. */
+import { organizationOf } from '../nouns.ts'
 import { findInTurn } from '../large-reads.ts'
 import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
@@ -56,12 +57,7 @@ const requestType = nodeOf('InferenceRequest', findRequests)
 builder.objectType(requestType, {
   description: 'One request to a model. Its messages and its answer are not stored.',
   fields: (t) => ({
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-
-      description: 'The organization that pays for it.',
-      id: ({ organizationId }) => organizationId,
-    }),
+    ...organizationOf(t, 'The organization that pays for it.'),
     keyId: t.exposeID('keyId', { nullable: true, description: 'The API key that sent it.' }),
     key: t.field({
       type: apiKeyType,

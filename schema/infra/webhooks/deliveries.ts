@@ -1,4 +1,5 @@
 /** The log of webhooks in GraphQL: events, deliveries, attempts; replays and tests. */
+import { organizationOf } from '../../nouns.ts'
 import DataLoader from 'dataloader'
 import { idArguments } from '#schema/arguments.ts'
 import { builder, type Context } from '#schema/builder.ts'
@@ -65,11 +66,7 @@ const attempt = builder.objectRef<WebhookAttempt>('WebhookAttempt').implement({
 builder.objectType(eventType, {
   description: `Something that happened, of which an endpoint was told. It is remembered for ${webhookLimits.keptDays} days.`,
   fields: (t) => ({
-    ...linkTo(t, 'organization', {
-      type: organizationType,
-      description: 'Where it happened.',
-      id: (event) => event.organizationId,
-    }),
+    ...organizationOf(t, 'Where it happened.'),
     type: t.field({ type: webhookEventType, description: 'What happened.', resolve: ({ type }) => type }),
     subjectId: t.id({
       description: 'What it happened to.',
