@@ -48,13 +48,8 @@ test(
   buildLimitMs,
 )
 
-test.concurrent.each([
-  'https://127.0.0.1/a/b.git',
-  'https://10.0.2.2/a/b.git',
-  'https://169.254.169.254/a/b',
-  'https://localhost:4000/a/b.git',
-  'https://[::ffff:127.0.0.1]/a/b.git',
-])(
+// The way out has tests with every such address; these two show that builds take that way.
+test.concurrent.each(['https://169.254.169.254/a/b', 'https://[::ffff:127.0.0.1]/a/b.git'])(
   'a repository at %s is not reached, and the build says that it could not be cloned',
   async (repoUrl) => {
     const { job } = await build({ cache: false, commands: ['true'] }, repoUrl)
