@@ -154,7 +154,7 @@ export class MessageBlocks {
     }
     this.#input.read(text)
     this.#to.input(text)
-    if (this.#input.isOver && this.#waiting.length > 0) this.#goOn()
+    if (this.#input.isOver && this.#waiting.length > 0) this.#writeWaiting()
   }
 
   /** Nothing is said of a call that is complete: its block is closed. */
@@ -165,7 +165,7 @@ export class MessageBlocks {
   }
 
   /** Ends the open block and writes what waits, until a call that is not complete. */
-  #goOn(): void {
+  #writeWaiting(): void {
     this.#close()
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       if ('id' in next) {
@@ -196,7 +196,7 @@ export class MessageBlocks {
   }
 
   #closeAll(): void {
-    while (this.#waiting.length > 0) this.#goOn()
+    while (this.#waiting.length > 0) this.#writeWaiting()
     this.#close()
   }
 }

@@ -18,7 +18,7 @@ import { wordsOf } from './world.ts'
 
 const clients = 8
 const idleClients = 500
-const restMs = 10_000
+const idleMs = 10_000
 const restingName = 'resting'
 const serverConnectionsMax = 100
 const programLimitMs = 60_000
@@ -163,9 +163,9 @@ async function measureIdle(
   for (let batch = 0; batch < idleClients / 25; batch++)
     resting.push(...(await Promise.all(Array.from({ length: 25 }, () => connect(target.port, 'bench', restingName)))))
   for (const client of resting) await client.query('select 1')
-  await pause(restMs)
+  await pause(idleMs)
   const firstMb = residentMemoryMb(pid)
-  await pause(restMs)
+  await pause(idleMs)
   const thenMb = residentMemoryMb(pid)
   const admin = await connect(server, 'postgres')
   const { rows } = await admin.query<{ many: number }>(
@@ -232,7 +232,7 @@ async function compare(
     met: value >= wanted,
   })
   return {
-    how: `pgbench -S, scale ${scale}, one thread, against one Postgres by TCP on loopback; ${clients} clients, and one that connects for each query; ${effort.rounds} rounds of ${effort.secondsPerRound} s in rotated order. Nobody asks for a password or TLS, except in the last row, where pgbench's own share of both is in the figure. Then ${idleClients} clients ask once and rest for ${(2 * restMs) / 1000} s.`,
+    how: `pgbench -S, scale ${scale}, one thread, against one Postgres by TCP on loopback; ${clients} clients, and one that connects for each query; ${effort.rounds} rounds of ${effort.secondsPerRound} s in rotated order. Nobody asks for a password or TLS, except in the last row, where pgbench's own share of both is in the figure. Then ${idleClients} clients ask once and idle for ${(2 * idleMs) / 1000} s.`,
     tables: [
       {
         title: 'Transactions a second',

@@ -15,7 +15,7 @@ import type { VmWork } from './vms.ts'
 
 const queryTimeoutMs = 10_000
 /** How long the processes that let clients in have to close connections that no client needs. */
-const restMs = 500
+const closingMs = 500
 /** Databases that are measured, or looked at, together. */
 const atOnce = 4
 
@@ -27,7 +27,7 @@ export async function sleepIdleDatabases(work: VmWork): Promise<void> {
   const idle = await findIdleDatabases(db, work.nodeId)
   if (idle.length === 0) return
   for (const { id } of idle) askForRest(db, id)
-  await pause(restMs)
+  await pause(closingMs)
   await forEach(idle, 'put to sleep', async (database) => {
     const connected = await ask(
       work,

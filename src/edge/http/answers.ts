@@ -187,7 +187,7 @@ export class AnswerReader {
 
   /** 100 lets the body come; 101 changes the protocol; others are for one connection, and are left out. */
   #informational(head: AnswerHead, handler: ResponseHandler): void {
-    if (++this.#informationalCount > limits.answerNoticesMax)
+    if (++this.#informationalCount > limits.informationalMax)
       throw new BadAnswer('there are too many informational responses before the answer')
     if (head.status === 100) handler.onContinue()
     if (head.status !== 101) return

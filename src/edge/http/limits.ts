@@ -56,7 +56,7 @@ export const ingressLimits = {
   silenceSeconds: 900, // an answer of which nothing comes for so long is cut
   answerHeadBytes: 64 * 1024,
   answerHeadersMax: 500,
-  answerNoticesMax: 16, // 1xx before one answer
+  informationalMax: 16, // 1xx before one answer
   chunkLineBytes: 1024, // the size of a chunk, with its extensions
   trailerBytes: 16 * 1024,
   targetIdleSeconds: 4, // a connection to a target that nobody uses; most servers close theirs after five

@@ -14,7 +14,7 @@ import { PostgresRefusal, refusalOf } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
 import { findState } from './sessions/session-state.ts'
 import { leaves } from './sessions/statements.ts'
-import { followAnswers, followRequests, isAsked, isIdle, newTalk, noteSettings } from './sessions/talk.ts'
+import { followAnswers, followRequests, isAsked, isIdle, newProtocol, noteSettings } from './sessions/protocol-state.ts'
 import { followToSync, noteFound, restoreUnnamed } from './sessions/unnamed-statement.ts'
 import { limitWork, type WorkLimit } from './work-limit.ts'
 
@@ -26,9 +26,9 @@ export class Client implements Lessee {
   readonly #pool: Pool
   readonly #cancelKey: ReturnType<Cancels['add']>
   readonly #limit: WorkLimit
-  readonly #talk = newTalk()
-  readonly #requests = followRequests(this.#talk)
-  readonly #answers = followAnswers(this.#talk, () => this.#onReady())
+  readonly #protocol = newProtocol()
+  readonly #requests = followRequests(this.#protocol)
+  readonly #answers = followAnswers(this.#protocol, () => this.#onReady())
   /** It has a backend; it has none; one of the two is changing; it has left. */
   #phase: 'attached' | 'detached' | 'changing' | 'gone' = 'changing'
   #backend: Backend | null = null
@@ -63,9 +63,9 @@ export class Client implements Lessee {
       this.#pool.join(this)
       const given = await this.#acquire()
       if (!given) return
-      noteSettings(this.#talk, given.parameters)
-      if (this.#loggedIn.startup.changesRole) this.#talk.leaves = leaves.stuck // clearing the session would not bring the role back
-      stream.write(welcome(this.#talk.told, this.#cancelKey.told))
+      noteSettings(this.#protocol, given.parameters)
+      if (this.#loggedIn.startup.changesRole) this.#protocol.leaves = leaves.stuck // clearing the session would not bring the role back
+      stream.write(welcome(this.#protocol.told, this.#cancelKey.told))
       stream.on('data', (chunk: Buffer) => this.#onRequest(chunk)).on('drain', () => this.#onDrain())
       this.#attach(given)
     } catch (error) {
@@ -83,7 +83,7 @@ export class Client implements Lessee {
   }
 
   idleSinceMs(): number | null {
-    const { unsure, leaves: left } = this.#talk
+    const { unsure, leaves: left } = this.#protocol
     if (this.#phase !== 'attached' || this.#holds || unsure || left !== leaves.nothing || !this.#isDone()) return null
     if (this.#stalled !== undefined || !this.#answers.atBoundary()) return null // a notification is on its way
     return this.#backend?.used ? this.#idleSinceMs : 0
@@ -105,10 +105,10 @@ export class Client implements Lessee {
   async #look(backend: Backend): Promise<Backend | null> {
     await backend.cancelling // or it would be the question that is cancelled
     const mayAsk = this.#answers.atBoundary() // null: the session is gone with its backend
-    const found = mayAsk ? await findState(backend, this.#talk.unnamed !== null) : null
+    const found = mayAsk ? await findState(backend, this.#protocol.unnamed !== null) : null
     if (this.#hasLeft()) return this.#detach()
     for (const aside of found?.asides ?? []) this.#stream.write(aside)
-    this.#holds = mayAsk && !noteFound(this.#talk, found)
+    this.#holds = mayAsk && !noteFound(this.#protocol, found)
     if (mayAsk && !this.#holds && this.#held.length === 0) return this.#giveBack()
     this.#resume(backend)
     return null
@@ -133,7 +133,7 @@ export class Client implements Lessee {
     if (this.#spoke) this.#loggedIn.admission.onActivity()
     this.#spoke = false
     const stalls = this.#stalled !== undefined
-    const late = this.#limit.look(!this.#isDone() || stalls, this.#idleSinceMs, isAsked(this.#talk) || stalls)
+    const late = this.#limit.look(!this.#isDone() || stalls, this.#idleSinceMs, isAsked(this.#protocol) || stalls)
     if (!late) return
     if (late.ends) return this.end(late.refusal)
     if (this.#answers.atBoundary()) this.#stream.write(errorMessage(late.refusal, 'WARNING'))
@@ -142,7 +142,7 @@ export class Client implements Lessee {
 
   /** Whether it has all its answers, and is in no transaction and in the middle of no message. */
   #isDone(): boolean {
-    return isIdle(this.#talk) && this.#requests.atBoundary()
+    return isIdle(this.#protocol) && this.#requests.atBoundary()
   }
 
   #hasLeft(): boolean {
@@ -207,7 +207,7 @@ export class Client implements Lessee {
   #onReady(): void {
     if (!this.#isDone()) return
     this.#idleSinceMs = performance.now()
-    const { defaults } = this.#talk
+    const { defaults } = this.#protocol
     if (defaults.changed && isOwners(this.admission)) this.#pool.age() // others change nothing with which anybody else begins
     defaults.changed = false
     this.#pool.becameIdle()
@@ -243,12 +243,12 @@ export class Client implements Lessee {
 
   async #reattach(): Promise<void> {
     this.#phase = 'changing'
-    const talk = this.#talk
+    const protocol = this.#protocol
     try {
       const given = await this.#acquire()
       if (!given) return
-      for (const changed of noteSettings(talk, given.parameters)) this.#stream.write(parameterStatus(...changed))
-      const failed = await restoreUnnamed(given, talk, this.#held[0])
+      for (const changed of noteSettings(protocol, given.parameters)) this.#stream.write(parameterStatus(...changed))
+      const failed = await restoreUnnamed(given, protocol, this.#held[0])
       if (this.#hasLeft()) return this.#pool.release(given)
       if (failed) this.#stream.write(failed)
       this.#dropping = failed ? followToSync() : null
@@ -279,7 +279,7 @@ export class Client implements Lessee {
     const given = this.#detach()
     if (!given) return
     const done = this.#isDone()
-    given.stuck ||= this.#talk.leaves === leaves.stuck || !done
+    given.stuck ||= this.#protocol.leaves === leaves.stuck || !done
     if (done) this.#pool.release(given)
     else given.close()
   }
@@ -288,7 +288,7 @@ export class Client implements Lessee {
     if (this.#phase !== 'attached') return
     if (this.idleSinceMs() === 0) return void this.#giveBack() // nothing of its session was in it
     this.#detach()
-    if (this.#talk.fatal) return this.#leave()
+    if (this.#protocol.fatal) return this.#leave()
     this.end(new PostgresRefusal('crash_shutdown', 'the database ended the connection: connect again'))
   }
 

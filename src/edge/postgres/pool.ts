@@ -18,14 +18,14 @@ export type PoolCounts = { clients: number; backends: number; free: number; wait
 
 /** When a pool does what. */
 export type PoolTimes = {
-  restMs: number // those whom nobody waits for give their backend back after so long
+  idleMs: number // those whom nobody waits for give their backend back after so long
   pressMs: number // who has been idle for less is in the middle of something: another backend is opened before it is asked
   patienceMs: number // others wait no longer for a backend to say what it holds
   queueMs: number // whoever gets no backend for so long is refused
 }
 
 const usualTimes: PoolTimes = {
-  restMs: 2_000,
+  idleMs: 2_000,
   pressMs: 200,
   patienceMs: 1_000,
   queueMs: limits.postgresQueueSeconds * 1000,
@@ -136,7 +136,7 @@ export class Pool {
     this.#sweeping = true
     try {
       await this.#takeBack(0, 'renewed') // who worked, or was just given one, when that was asked for
-      await this.#takeBack(this.#times.restMs, 'current')
+      await this.#takeBack(this.#times.idleMs, 'current')
       const nowMs = performance.now()
       for (const backend of [...this.#free]) {
         const restedMs = nowMs - backend.freeSinceMs

@@ -20,13 +20,13 @@ export type WorkLimit = {
 
 /** Begins to follow a client, which is idle. @param workMs null for one that may work for as long as it likes */
 export function limitWork(workMs: number | null): WorkLimit {
-  let idleMs = performance.now()
+  let busySinceMs = performance.now()
   let cancelledMs: number | null = null
   return {
     look(works, idleSinceMs, isAsked) {
       const nowMs = performance.now()
-      if (!works || idleSinceMs > idleMs) [idleMs, cancelledMs] = [works ? idleSinceMs : nowMs, null]
-      if (workMs === null || nowMs - idleMs < workMs) return null
+      if (!works || idleSinceMs > busySinceMs) [busySinceMs, cancelledMs] = [works ? idleSinceMs : nowMs, null]
+      if (workMs === null || nowMs - busySinceMs < workMs) return null
       const ends = !isAsked || cancelledMs !== null
       if (cancelledMs !== null && nowMs - cancelledMs < limits.postgresEndSeconds * 1000) return null // it may end its transaction itself
       cancelledMs ??= nowMs

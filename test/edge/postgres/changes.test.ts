@@ -14,7 +14,7 @@ import { connectRaw } from '../raw-client.ts'
 
 let world: ProxyWorld
 setLogLevel('error') // what cannot be reached here is warned of, as it should be
-const times = { restMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 300 }
+const times = { idleMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 300 }
 beforeEach(async () => {
   world = await openProxyWorld({ plainText: true, iterations: 1, backendsShared: 1, backendsMax: 3, times })
 })

@@ -219,7 +219,7 @@ describe('an unnamed prepared statement', () => {
     const tight = await openProxyWorld({
       backendsShared: 1,
       backendsMax: 2,
-      times: { restMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 5_000 },
+      times: { idleMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 5_000 },
     })
     const [one, other] = [await enter(tight), await enter(tight)]
     await ask(other, 'create table changing (a int); insert into changing values (5)')

@@ -10,7 +10,7 @@ import { ask, connectRaw, rawClient, startup, type Answer, type RawClient } from
 let shared: ProxyWorld
 let plain: ProxyWorld
 beforeAll(async () => {
-  const times = { restMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 10_000 }
+  const times = { idleMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 10_000 }
   shared = await openProxyWorld({ plainText: true, backendsShared: 1, backendsMax: 8, times })
   plain = await openProxyWorld({ plainText: true })
   for (const world of [shared, plain]) {
@@ -122,7 +122,7 @@ test('batches of messages are answered as by the server, whoever has had the con
 }, 60_000)
 
 test('an unnamed statement that an earlier error kept from being replaced is still the one before', async () => {
-  const times = { restMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 10_000 }
+  const times = { idleMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 10_000 }
   const world = await openProxyWorld({ plainText: true, backendsShared: 1, times })
   const [one, rival] = [await enter(world), await enter(world)]
   const run = Buffer.concat([of('B', '\0\0\0\0\0\0\0\0'), of('E', '\0', int32(0)), syncMessage])

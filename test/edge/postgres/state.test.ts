@@ -9,7 +9,7 @@ import { openProxyWorld, type ProxyWorld } from '../proxy-world.ts'
 let world: ProxyWorld
 let plain: TestDatabase
 /** Every client must let go of its backend whenever another wants one, so that all that share do so at every turn. */
-const atOnce = { restMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 30_000 }
+const atOnce = { idleMs: 60_000, pressMs: 0, patienceMs: 1_000, queueMs: 30_000 }
 beforeAll(async () => {
   world = await openProxyWorld({ plainText: true, iterations: 1, backendsShared: 1, backendsMax: 12, times: atOnce })
   plain = await createDatabase(undefined, 'template1')

@@ -48,13 +48,13 @@ export type GuestLine = {
  * anew for the next question: the guest then begins with a new message, whatever it was waiting for.
  */
 export async function openLine(path: string): Promise<GuestLine> {
-  let talk = listenTo(await open(path))
+  let connection = listenTo(await open(path))
   let closed = false
   let queue: Promise<void> = Promise.resolve()
-  const current = async (): Promise<Talk> => {
+  const current = async (): Promise<Connection> => {
     if (closed) throw lineClosed()
-    if (talk.socket.destroyed) talk = listenTo(await open(path))
-    return talk
+    if (connection.socket.destroyed) connection = listenTo(await open(path))
+    return connection
   }
   /** One question at a time: answers do not say which question they belong to. */
   const ask: Ask = (messages, answers, limitMs) => {
@@ -74,16 +74,16 @@ export async function openLine(path: string): Promise<GuestLine> {
   }
   return {
     ...waitedFor(ask),
-    ...notWaitedFor(() => talk.socket),
+    ...notWaitedFor(() => connection.socket),
     close() {
       closed = true
-      talk.socket.destroy()
+      connection.socket.destroy()
     },
   }
 }
 
 /** One connection to the line. */
-type Talk = {
+type Connection = {
   socket: Socket
   /** Waits for this answer. @throws Error when another one comes, or none in time. */
   expect(wanted: string, limitMs: number): Promise<void>
@@ -91,7 +91,7 @@ type Talk = {
   forget(): void
 }
 
-function listenTo(socket: Socket): Talk {
+function listenTo(socket: Socket): Connection {
   const unheard: string[] = []
   let waiting: { resolve: (line: string) => void; reject: (error: Error) => void } | undefined
   socket.on('error', () => socket.destroy()) // 'close' follows

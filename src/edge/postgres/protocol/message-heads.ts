@@ -40,7 +40,7 @@ export function followMessages(watched: Uint8Array, watcher: Watcher, stopAt = -
   let kept: { type: number; bytes: Buffer } | null = null
 
   /** Takes what there is of a content that a chunk before began. @returns where it ends */
-  function goOn(chunk: Buffer, at: number): number {
+  function continueContent(chunk: Buffer, at: number): number {
     const taken = Math.min(left, chunk.length - at)
     if (kept) chunk.copy(kept.bytes, kept.bytes.length - left, at, at + taken)
     left -= taken
@@ -63,7 +63,7 @@ export function followMessages(watched: Uint8Array, watcher: Watcher, stopAt = -
       }
       kept = { type, bytes: Buffer.allocUnsafe(size) }
       left = size
-      return goOn(chunk, at)
+      return continueContent(chunk, at)
     }
     if (size <= there) return at + size
     left = size - there
@@ -73,7 +73,7 @@ export function followMessages(watched: Uint8Array, watcher: Watcher, stopAt = -
   return {
     follow(chunk) {
       const end = chunk.length
-      let at = left > 0 ? goOn(chunk, 0) : 0
+      let at = left > 0 ? continueContent(chunk, 0) : 0
       while (at < end) {
         if (headFilled === 0 && chunk[at] === stopAt) return at
         if (headFilled === 0 && end - at >= headBytes) {

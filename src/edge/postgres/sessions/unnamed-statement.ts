@@ -4,12 +4,12 @@ import { followMessages, type Follower } from '../protocol/message-heads.ts'
 import { errorMessage, fromClient, headBytes } from '../protocol/messages.ts'
 import { PostgresRefusal } from '../refusals.ts'
 import { prepareAgain, type SessionState } from './session-state.ts'
-import type { Talk } from './talk.ts'
+import type { ProtocolState } from './protocol-state.ts'
 
 /** Takes note of what a session was found to hold. @returns whether the client can do without it */
-export function noteFound(talk: Talk, found: Pick<SessionState, 'free' | 'described'> | null): boolean {
-  if (found?.described) talk.described = found.described
-  if (found?.described?.length === 0) talk.unnamed = null
+export function noteFound(protocol: ProtocolState, found: Pick<SessionState, 'free' | 'described'> | null): boolean {
+  if (found?.described) protocol.described = found.described
+  if (found?.described?.length === 0) protocol.unnamed = null
   return found !== null && found.free && found.described !== null
 }
 
@@ -26,7 +26,7 @@ function needsUnnamed(chunk: Buffer | undefined): boolean {
  */
 export async function restoreUnnamed(
   backend: Backend,
-  { unnamed, described }: Talk,
+  { unnamed, described }: ProtocolState,
   says: Buffer | undefined,
 ): Promise<Buffer | null> {
   if (!unnamed || !needsUnnamed(says)) return null

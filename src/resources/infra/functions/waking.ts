@@ -54,7 +54,7 @@ export async function wakeFunction(
         id: functionId,
         limitSeconds,
         first: () => begin(services, functionId),
-        again: (before) => goOn(services, functionId, before),
+        again: (before) => continueWaking(services, functionId, before),
         isDone: (seen) => seen.target !== null,
       })
       if (target) return target
@@ -112,7 +112,7 @@ async function begin(services: Background, functionId: string): Promise<Seen> {
 }
 
 /** One that fails while it is waited for is not waited for any longer. */
-async function goOn(services: Background, functionId: string, before: Seen): Promise<Seen> {
+async function continueWaking(services: Background, functionId: string, before: Seen): Promise<Seen> {
   const seen = await look(services, functionId, before.status !== 'starting')
   if (seen.status === 'error' && before.status === 'starting') throw await whyNot(services, functionId)
   return seen

@@ -1,4 +1,4 @@
-/** What is known of the talk between a client and its backend from the messages that pass: whether it is idle, and what it may have left behind. */
+/** What is known of the protocol between a client and its backend from the messages that pass: whether it is idle, and what it may have left behind. */
 import { limits } from '#src/platform/limits.ts'
 import { errorField, fromClient, fromServer, headBytes, readParameter, transaction } from '../protocol/messages.ts'
 import { followMessages, type Follower } from '../protocol/message-heads.ts'
@@ -6,8 +6,8 @@ import { violation } from '../refusals.ts'
 import { newDefaults, noteCycle, noteTag, tagBytesMax, type Defaults } from './defaults.ts'
 import { leaves, readStatements } from './statements.ts'
 
-/** The state of a talk. */
-export type Talk = {
+/** The state of the protocol between a client and its backend. */
+export type ProtocolState = {
   /** How often ReadyForQuery is still to come. */
   cycles: number
   /** Whether messages were sent that no Sync has ended. */
@@ -36,8 +36,8 @@ export type Talk = {
   told: Map<string, string>
 }
 
-/** A talk that has not begun. */
-export function newTalk(): Talk {
+/** The state before the first message. */
+export function newProtocol(): ProtocolState {
   return {
     cycles: 0,
     unsynced: false,
@@ -56,12 +56,12 @@ export function newTalk(): Talk {
 }
 
 /** Whether nothing is under way: the client has its answers, and is in no transaction. */
-export function isIdle({ cycles, unsynced, status }: Talk): boolean {
+export function isIdle({ cycles, unsynced, status }: ProtocolState): boolean {
   return cycles === 0 && !unsynced && status === transaction.none
 }
 
 /** Whether the server has been asked for something; otherwise it waits for the client. */
-export function isAsked({ cycles, unsynced }: Talk): boolean {
+export function isAsked({ cycles, unsynced }: ProtocolState): boolean {
   return cycles > 0 || unsynced
 }
 
@@ -77,16 +77,19 @@ const unreadableEncodings: ReadonlySet<string> = new Set([
 ])
 
 /** Takes note of a setting that the server reports. Where statements cannot be read any more, the session is nobody else's. */
-export function noteSetting(talk: Talk, name: string, value: string): void {
-  talk.told.set(name, value)
-  if (name === 'standard_conforming_strings' && value !== 'on') talk.leaves = leaves.stuck
-  if (name === 'client_encoding' && unreadableEncodings.has(value)) talk.leaves = leaves.stuck
+export function noteSetting(protocol: ProtocolState, name: string, value: string): void {
+  protocol.told.set(name, value)
+  if (name === 'standard_conforming_strings' && value !== 'on') protocol.leaves = leaves.stuck
+  if (name === 'client_encoding' && unreadableEncodings.has(value)) protocol.leaves = leaves.stuck
 }
 
 /** The same for all that a backend says of its settings. @returns those of which the client was told otherwise */
-export function noteSettings(talk: Talk, settings: ReadonlyMap<string, string>): [name: string, value: string][] {
-  const changed = [...settings].filter(([name, value]) => talk.told.get(name) !== value)
-  for (const [name, value] of changed) noteSetting(talk, name, value)
+export function noteSettings(
+  protocol: ProtocolState,
+  settings: ReadonlyMap<string, string>,
+): [name: string, value: string][] {
+  const changed = [...settings].filter(([name, value]) => protocol.told.get(name) !== value)
+  for (const [name, value] of changed) noteSetting(protocol, name, value)
   return changed
 }
 
@@ -108,7 +111,7 @@ const inExtendedQueries = tableOf([
 const inCopies = tableOf([fromClient.copyData, fromClient.copyDone, fromClient.copyFail])
 
 /** Follows what the client says. It stops at Terminate. */
-export function followRequests(talk: Talk): Follower {
+export function followRequests(protocol: ProtocolState): Follower {
   return followMessages(
     everyType,
     {
@@ -116,30 +119,30 @@ export function followRequests(talk: Talk): Follower {
         const readable = size <= limits.postgresStatementBytes
         if (type === fromClient.query) {
           // Where an earlier message failed, the server skips all until Sync, this too: it is not known which answers come.
-          if (talk.unsynced) talk.leaves = leaves.stuck
-          talk.cycles++
-          nameUnnamed(talk, null)
+          if (protocol.unsynced) protocol.leaves = leaves.stuck
+          protocol.cycles++
+          nameUnnamed(protocol, null)
         } else if (type === fromClient.sync) {
-          talk.cycles++
-          talk.unsynced = false
+          protocol.cycles++
+          protocol.unsynced = false
           return false
         } else if (inExtendedQueries[type] === 1) {
-          talk.unsynced = talk.extended = true
+          protocol.unsynced = protocol.extended = true
           if (type !== fromClient.parse && type !== fromClient.close) return false
-          talk.changes++
+          protocol.changes++
         } else if (type === fromClient.functionCall) {
-          talk.cycles++
-          talk.leaves = leaves.stuck
+          protocol.cycles++
+          protocol.leaves = leaves.stuck
           return false
         } else if (inCopies[type] === 1) return false
         else throw violation(`invalid frontend message type ${type}`)
-        if (!readable) talk.leaves = leaves.stuck
+        if (!readable) protocol.leaves = leaves.stuck
         return readable
       },
       gathered(type, bytes, from, to) {
-        if (type === fromClient.query) note(talk, bytes, from, to)
-        else if (type === fromClient.parse) noteParse(talk, bytes, from, to)
-        else if (bytes[from] === letterS && bytes[from + 1] === 0) nameUnnamed(talk, null)
+        if (type === fromClient.query) note(protocol, bytes, from, to)
+        else if (type === fromClient.parse) noteParse(protocol, bytes, from, to)
+        else if (bytes[from] === letterS && bytes[from + 1] === 0) nameUnnamed(protocol, null)
       },
     },
     fromClient.terminate,
@@ -147,31 +150,31 @@ export function followRequests(talk: Talk): Follower {
 }
 const letterS = 'S'.charCodeAt(0)
 
-function noteParse(talk: Talk, bytes: Buffer, from: number, to: number): void {
+function noteParse(protocol: ProtocolState, bytes: Buffer, from: number, to: number): void {
   const nameEnds = bytes.indexOf(0, from)
   const textEnds = nameEnds < 0 ? -1 : bytes.indexOf(0, nameEnds + 1)
   if (textEnds < 0 || textEnds >= to) return // the server says what is wrong with it
-  note(talk, bytes, nameEnds + 1, textEnds)
+  note(protocol, bytes, nameEnds + 1, textEnds)
   if (nameEnds !== from) return // one with a name is found by asking the server
-  if (to - from > limits.postgresPlanBytes) talk.leaves = Math.max(talk.leaves, leaves.kept)
+  if (to - from > limits.postgresPlanBytes) protocol.leaves = Math.max(protocol.leaves, leaves.kept)
   const whole = Buffer.allocUnsafe(headBytes + to - from)
   whole[0] = fromClient.parse
   whole.writeInt32BE(to - from + 4, 1)
   bytes.copy(whole, headBytes, from, to)
-  nameUnnamed(talk, whole)
+  nameUnnamed(protocol, whole)
 }
 
 /** Takes note of what the unnamed statement is from now on. */
-function nameUnnamed(talk: Talk, parse: Buffer | null): void {
-  talk.unnamed = parse
-  if (!talk.failing) talk.unsure = false
+function nameUnnamed(protocol: ProtocolState, parse: Buffer | null): void {
+  protocol.unnamed = parse
+  if (!protocol.failing) protocol.unsure = false
 }
 
-function note(talk: Talk, bytes: Buffer, from: number, to: number): void {
-  if (talk.leaves === leaves.stuck && talk.defaults.suspected) return // there is nothing more to learn
+function note(protocol: ProtocolState, bytes: Buffer, from: number, to: number): void {
+  if (protocol.leaves === leaves.stuck && protocol.defaults.suspected) return // there is nothing more to learn
   const reading = readStatements(bytes, from, to)
-  talk.leaves = Math.max(talk.leaves, reading.leaves)
-  talk.defaults.suspected ||= reading.changesDefaults
+  protocol.leaves = Math.max(protocol.leaves, reading.leaves)
+  protocol.defaults.suspected ||= reading.changesDefaults
 }
 
 const toldOf = tableOf([
@@ -187,38 +190,38 @@ const toldOf = tableOf([
 const answerBytes = 64 * 1024
 
 /** Follows what the server answers; `ready` is called at each ReadyForQuery. */
-export function followAnswers(talk: Talk, ready: () => void): Follower {
+export function followAnswers(protocol: ProtocolState, ready: () => void): Follower {
   return followMessages(toldOf, {
     begins(type, size) {
-      if (type === fromServer.commandComplete) return talk.defaults.suspected && size <= tagBytesMax
+      if (type === fromServer.commandComplete) return protocol.defaults.suspected && size <= tagBytesMax
       // Sync is not answered while rows are copied in, so it is not known any more when it is idle.
-      if (type === fromServer.copyBoth || (type === fromServer.copyIn && talk.extended))
-        talk.leaves = Math.max(talk.leaves, leaves.kept)
-      if (type === fromServer.error && talk.extended) {
-        talk.failing = true
-        talk.unsure ||= talk.changes > 0
+      if (type === fromServer.copyBoth || (type === fromServer.copyIn && protocol.extended))
+        protocol.leaves = Math.max(protocol.leaves, leaves.kept)
+      if (type === fromServer.error && protocol.extended) {
+        protocol.failing = true
+        protocol.unsure ||= protocol.changes > 0
       }
-      if (type === fromServer.error) talk.defaults.failed = true
+      if (type === fromServer.error) protocol.defaults.failed = true
       return size <= answerBytes
     },
     gathered(type, bytes, from, to) {
-      if (type === fromServer.parseComplete || type === fromServer.closeComplete) talk.changes--
+      if (type === fromServer.parseComplete || type === fromServer.closeComplete) protocol.changes--
       else if (type === fromServer.ready) {
-        talk.failing = false
-        talk.status = bytes[from] ?? 0
-        noteCycle(talk.defaults, talk.status === transaction.none)
-        if (talk.cycles > 0) talk.cycles--
-        if (talk.cycles === 0 && !talk.unsynced) {
-          talk.extended = false
-          talk.changes = 0
+        protocol.failing = false
+        protocol.status = bytes[from] ?? 0
+        noteCycle(protocol.defaults, protocol.status === transaction.none)
+        if (protocol.cycles > 0) protocol.cycles--
+        if (protocol.cycles === 0 && !protocol.unsynced) {
+          protocol.extended = false
+          protocol.changes = 0
         }
         ready()
       } else if (type === fromServer.commandComplete)
-        noteTag(talk.defaults, bytes.toString('latin1', from, to - 1)) // it ends with a zero
-      else if (type === fromServer.parameterStatus) noteSetting(talk, ...readParameter(bytes.subarray(from, to)))
+        noteTag(protocol.defaults, bytes.toString('latin1', from, to - 1)) // it ends with a zero
+      else if (type === fromServer.parameterStatus) noteSetting(protocol, ...readParameter(bytes.subarray(from, to)))
       else if (type === fromServer.error) {
         const severity = errorField(bytes.subarray(from, to), 'V')
-        talk.fatal = severity === 'FATAL' || severity === 'PANIC'
+        protocol.fatal = severity === 'FATAL' || severity === 'PANIC'
       }
     },
   })
