@@ -80,10 +80,14 @@ export function operationsOf(
   })
   const found = own.flatMap(({ text }) => {
     const keys = [...text.matchAll(/'((?:GET|POST|PUT|PATCH|DELETE) \/[^']*)'|^ {2}path: '(\/[^']*)'/gm)]
-    const names = [...text.matchAll(/'(\w+)'|^ {2}(\w+): /gm)].filter(([, name, field]) =>
-      roots.has(name ?? field ?? ''),
+    const names = [...text.matchAll(/'(\w+)'|^ {2}(\w+): /gm)].map(([, name, field]) => name ?? field ?? '')
+    const ofNouns = [...text.matchAll(/\b(?:nounOf|queryOf|listOf)\('(\w)(\w+)'/g)].flatMap(
+      ([, head = '', tail = '']) => [head.toLowerCase() + tail, `${head.toLowerCase()}${tail}s`],
     )
-    return [...keys.map(([, key, path]) => key ?? path ?? ''), ...names.map(([, name, field]) => name ?? field ?? '')]
+    return [
+      ...keys.map(([, key, path]) => key ?? path ?? ''),
+      ...[...names, ...ofNouns].filter((name) => roots.has(name)),
+    ]
   })
   return [...new Set(found)].sort()
 }
