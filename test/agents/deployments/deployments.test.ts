@@ -78,6 +78,7 @@ test('sessions work nowhere, in an environment, or each in a fresh VM', async ()
   expect(await environments({ environment: existing })).toEqual(existing)
   const made = await make({ environment_id: id })
   expect([made['environment'], made['environment_id']]).toEqual([existing, id])
+  expect((await make({ environment: null, environment_id: id }))['environment']).toEqual(existing)
   expect((await call('PATCH', `/deployments/${made.id}`, { environment: 'ephemeral' })).body).toMatchObject({
     environment: { type: 'ephemeral' },
     environment_id: null,

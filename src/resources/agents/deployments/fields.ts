@@ -2,6 +2,7 @@
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { readCron, type Cron } from '#src/platform/jobs/cron.ts'
+import { isGiven } from '#src/platform/pages.ts'
 import { sql, type Tx } from '#src/platform/postgres.ts'
 import { z } from 'zod'
 import { readShape } from '#src/platform/shapes/fields.ts'
@@ -40,10 +41,10 @@ export async function readStartEnvironment(
   scope: Scope,
   { environment: given, environmentId }: EnvironmentGiven,
 ): Promise<StartEnvironment | undefined> {
-  if (given !== undefined && given !== null && environmentId !== undefined && environmentId !== null)
+  if (isGiven(given) && isGiven(environmentId))
     throw new BerthError('invalid_request', 'Give either environment or environment_id, not both.')
   if (given === undefined && environmentId === undefined) return undefined
-  if (given === null || (given === undefined && environmentId === null)) return { type: 'none' }
+  if (!isGiven(given) && !isGiven(environmentId)) return { type: 'none' }
   const named = given ?? { existing: { environmentId: environmentId ?? '' } } // one of the two is given
   const read = readShape(environment, named, 'environment')
   if (read.type === 'none') return read
