@@ -3,6 +3,7 @@ import { GraphQLError } from 'graphql'
 import { isDatabaseAway, databaseAway } from '#src/platform/postgres.ts'
 import { BerthError, publicError, retryAfterOf } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
+import { camelCase } from '#src/platform/texts.ts'
 
 /**
  * The BerthError in a thrown value, however deeply graphql wrapped it. Anything else becomes internal_error and is
@@ -51,11 +52,6 @@ export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
       ...(retryAfterSeconds ? { retryAfterSeconds } : {}),
     },
   })
-}
-
-/** The GraphQL spelling of a place in the input, such as REST's `network_policy.allowed_hosts[0]`. */
-function camelCase(place: string): string {
-  return place.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /**

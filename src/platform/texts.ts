@@ -10,6 +10,11 @@ export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
+/** The graph's spelling of a name, or of each in a place: `memory_mb` is `memoryMb`. */
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
 /** The text without this character at its end, however often it is repeated there. */
 export function withoutEnding(text: string, character: string): string {
   let end = text.length

@@ -203,6 +203,7 @@ describe('starting', () => {
     ['no agent', { agent: undefined }, 400, 'invalid_request'],
     ['a foreign agent', { agent: newId('agent') }, 404, 'not_found'],
     ['no id', { agent: 'agt_x' }, 404, 'not_found'],
+    ['an empty id', { agent: undefined, agent_id: '' }, 404, 'not_found'],
     ['no such version', { agent: 'PIN' }, 404, 'not_found'],
     ['a foreign environment', { environment_id: newId('environment') }, 404, 'not_found'],
     ['a foreign vault', { vault_ids: [newId('vault')] }, 404, 'not_found'],

@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { BerthError } from '../errors.ts'
 import { exact } from '../shapes.ts'
-import { snakeCase } from '../texts.ts'
+import { camelCase, snakeCase } from '../texts.ts'
 
 /** The graph's names of words where they are more than another spelling. */
 type Names = Readonly<Record<string, string>>
@@ -58,7 +58,10 @@ export function oneOf<Of extends Kinds, const Given extends Names = Record<never
   names?: Given,
 ): z.ZodType<Stored<Of>, KindsInput<Of, Given>> {
   const known = new Map(
-    Object.entries(kinds).map(([word, shape]) => [names?.[word] ?? camelCase(word), { word, shape }]),
+    Object.entries(kinds).map(([word, shape]) => [
+      names?.[word] ?? camelCase(word.replaceAll('.', '_')),
+      { word, shape },
+    ]),
   )
   const read = z.looseObject({}).transform((given, context) => {
     const [name = '', fields] = Object.entries(given).find(([, value]) => value !== undefined && value !== null) ?? []
@@ -80,8 +83,4 @@ export function oneOf<Of extends Kinds, const Given extends Names = Record<never
 export function refuseFalse(name: string, given: unknown): void {
   if (given === false)
     throw new BerthError('invalid_request', `${name} can only be true. Omit it instead.`, { field: name })
-}
-
-function camelCase(word: string): string {
-  return word.replace(/[_.]([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

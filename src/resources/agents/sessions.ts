@@ -9,7 +9,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
-import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { isGiven, type Direction, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -91,12 +91,8 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   if (order.agentId && order.agent !== undefined && order.agent !== null)
     throw new BerthError('invalid_request', 'Give either agent or agent_id, not both.')
   return transaction(call.db, async (tx) => {
-    const agent = await resolveAgent(
-      call,
-      tx,
-      scope,
-      order.agent ?? { agent: order.agentId ? { id: order.agentId } : undefined },
-    )
+    const named = order.agent ?? (isGiven(order.agentId) ? { agent: { id: order.agentId } } : {})
+    const agent = await resolveAgent(call, tx, scope, named)
     const environment = await resolveEnvironment(tx, scope, order.environmentId)
     if (resources.length > 0) checkHasVm(environment)
     const vaultIds = await resolveVaults(tx, scope, order.vaultIds)
@@ -174,10 +170,7 @@ export async function updateSession(call: Call, publicId: string, given: Session
       metadata: mergeMetadata(before.metadata, given.metadata),
       budgetNanoUsd: given.budget === undefined ? before.budgetNanoUsd : readBudget(given.budget),
       vaultIds: given.vaultIds === undefined ? before.vaultIds : await resolveVaults(tx, scope, given.vaultIds),
-      agentDefinition: changeDefinition(call.config, before.agentDefinition, {
-        tools: given.agent?.tools,
-        mcpServers: given.agent?.mcpServers,
-      }),
+      agentDefinition: changeDefinition(call.config, before.agentDefinition, given.agent ?? {}),
     }
     if (after.title !== before.title && after.title !== null)
       after.title = (await sessionMasker({ db: tx, sealer: call.sealer }, after)).text(after.title)

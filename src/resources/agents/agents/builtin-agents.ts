@@ -6,11 +6,9 @@ import { modelTable } from '#src/resources/llm/models/table.ts'
 import type { AgentDefinition, ToolConfig } from './rows.ts'
 
 /** The values of `builtin`. */
-export const builtinNames = ['coder', 'reviewer', 'researcher'] as const
-export type BuiltinName = (typeof builtinNames)[number]
+export type BuiltinName = 'coder' | 'reviewer' | 'researcher'
 /** The values of `mode`. */
-export const modeNames = ['chat', 'computer'] as const
-export type ModeName = (typeof modeNames)[number]
+export type ModeName = 'chat' | 'computer'
 
 type OwnAgent = { id: string; needsVm: boolean; description: string; system: string; without: readonly string[] }
 

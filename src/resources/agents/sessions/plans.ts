@@ -72,16 +72,7 @@ export async function resolveAgent(
   const version = named.version ?? latest.version
   const agent = version === latest.version ? latest : await findAgentVersion(tx, latest.id, version)
   if (!agent) throw notFound('version of this agent')
-  const definition = !overrides
-    ? agent.definition
-    : changeDefinition(config, agent.definition, {
-        model: overrides.model,
-        system: overrides.system,
-        tools: overrides.tools,
-        mcpServers: overrides.mcpServers,
-        mcpServices: overrides.mcpServices,
-        skills: overrides.skills,
-      })
+  const definition = overrides ? changeDefinition(config, agent.definition, overrides) : agent.definition
   const skills = await pinSkills(tx, scope, definition.skills)
   return { agentId: agent.id, builtinAgent: null, version: agent.version, definition: { ...definition, skills } }
 }

@@ -127,10 +127,7 @@ export function budgetOf({ budgetNanoUsd }: Pick<Session, 'budgetNanoUsd'>): Sho
     : { type: 'limit', max_list_cost: { amount: dollars(budgetNanoUsd), currency: 'USD' } }
 }
 
-const amount = z.union([
-  z.string().regex(/^\d{1,9}(?:\.\d{1,9})?$/, 'it must be dollars in decimal digits, such as "2.50"'),
-  z.number().min(0).max(1e9).transform(String),
-])
+const amount = z.string().regex(/^\d{1,9}(?:\.\d{1,9})?$/, 'it must be dollars in decimal digits, such as "2.50"')
 const currency: z.ZodType<'USD', string> = z.literal('USD')
 const budgetShape = oneOf({ limit: input({ max_list_cost: input({ amount, currency }) }) })
 
