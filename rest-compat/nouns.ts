@@ -7,7 +7,7 @@ type Changing = 'create' | 'update' | 'delete' | 'archive'
 
 /** What the usual routes need to know about a noun. */
 export type RoutedNoun = {
-  /** Its collection, such as `/v1/vaults`; the field of its list is the last word. */
+  /** Its collection, such as `/v1/vaults`; the field of its list is the last part, as the graph writes it. */
   path: string
   /** Its GraphQL type, such as `Vault`; mutations and payloads are named after it. */
   type: string
@@ -23,7 +23,7 @@ export type RoutedNoun = {
   conflicts?: Partial<Readonly<Record<'create' | 'update' | 'delete', readonly number[]>>>
   /** Keys that an update may omit but not set to null. */
   neverNull?: readonly string[]
-  /** Query parameters of the list that fill its filter. */
+  /** Query parameters of the list that fill its filter; a noun without any needs no filter in the graph. */
   filter?: Route['filter']
   /** The noun's kind in the answer to a deletion by Anthropic's client. */
   deletes?: string
@@ -32,7 +32,8 @@ export type RoutedNoun = {
 /** Its routes. Updates come by POST, as Anthropic's client sends them; a noun with another documented method adds that. */
 export function usualRoutes(noun: RoutedNoun): Routes {
   const { path, type, one, fields, archives, summaries, conflicts = {}, filter, neverNull, deletes } = noun
-  const list = path.slice(path.lastIndexOf('/') + 1)
+  const list = fieldOf(path.slice(path.lastIndexOf('/') + 1))
+  const [declared, narrowed] = filter ? [`, $filter: ${type}Filter`, ', filter: $filter'] : ['', '']
   const field = type[0]?.toLowerCase() + type.slice(1)
   const summary = (verb: Changing): string => summaries[verb] ?? `${capital(verb)}s ${one}`
   const changing = (verb: Changing): string =>
@@ -44,8 +45,8 @@ export function usualRoutes(noun: RoutedNoun): Routes {
       summary: summaries.list,
       list: { shape: 'page', most: limits.agentsListMax, usual: limits.agentsListMax },
       ...(filter ? { filter } : {}),
-      operation: `query list${capital(list)} ($first: Int, $after: String, $filter: ${type}Filter) {
-        body: ${list}(first: $first, after: $after, filter: $filter) { nodes { ${fields} } ${pageInfo} } }`,
+      operation: `query list${capital(list)} ($first: Int, $after: String${declared}) {
+        body: ${list}(first: $first, after: $after${narrowed}) { nodes { ${fields} } ${pageInfo} } }`,
     },
     [`POST ${path}`]: {
       status: 201,
@@ -83,6 +84,11 @@ export function usualRoutes(noun: RoutedNoun): Routes {
       },
     }),
   }
+}
+
+/** The field of a list's path: `webhookEndpoints` of `webhook-endpoints`. */
+function fieldOf(words: string): string {
+  return words.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function capital(word: string): string {

@@ -13,7 +13,7 @@ import { connectionOf, newestFirst, pageArguments, type OrderGiven } from './pag
 type Types = (typeof builder)['$inferSchemaTypes']
 type ObjectFields<Row> = PothosSchemaTypes.ObjectFieldBuilder<Types, Row>
 
-/** What a list says of itself, newest first. */
+/** What a list, newest first, says of itself. */
 type Listed<Filter> = {
   description: string
   /** Its field in `Query` and in `Organization`, where it is not the noun with an s. */
@@ -27,15 +27,16 @@ type Listed<Filter> = {
 /**
  * The type of a noun, with its fields, the query of one, and its lists.
  * @param reads the resource's functions, each of which checks the permission.
+ * @param noun `one`: what the query of one says, where it is more than its errors.
  */
 export function nounOf<Row extends { id: string }, Filter extends object>(
   name: NodeName,
   { get, find, page }: Reads<Row, Filter>,
-  noun: { description: string; list: Listed<Filter>; fields: (t: ObjectFields<Row>) => FieldMap },
+  noun: { description: string; one?: string; list: Listed<Filter>; fields: (t: ObjectFields<Row>) => FieldMap },
 ) {
   const type = nodeOf(name, find)
   builder.objectType(type, { description: noun.description, fields: noun.fields })
-  queryOf(name, type, get)
+  queryOf(name, type, get, noun.one)
   listOf(name, type, page, noun.list)
   return type
 }
@@ -47,19 +48,20 @@ export function queryOf<Row>(
   get: (call: Call, id: string) => Promise<Row>,
   description = `One ${wordsOf(name)}. Errors: NOT_FOUND.`,
 ): void {
-  builder.queryField(
-    (name[0] ?? '').toLowerCase() + name.slice(1),
-    (t) =>
-      t.field({
-        type: type as never,
-        description,
-        args: idArguments,
-        resolve: (_, { id }, call) => get(call, id) as never,
-      }), // Pothos cannot resolve a generic type
+  builder.queryField(fieldOf(name), (t) =>
+    t.field({
+      type: type as never, // Pothos cannot resolve a generic type
+      description,
+      args: idArguments,
+      resolve: (_, { id }, call) => get(call, id) as never, // as above
+    }),
   )
 }
 
-/** The list of a noun in `Query`, and of each organization below it: null there when it may not be read. */
+/**
+ * The list of a noun in `Query`, and of each organization below it: null there when it may not be read.
+ * @returns the type of its pages, for the lists of it that other nouns have.
+ */
 export function listOf<Row, Filter extends object>(
   name: string,
   type: ObjectRef<Types, Row>,
@@ -70,7 +72,7 @@ export function listOf<Row, Filter extends object>(
     inOrganization = `Its ${wordsOf(name)}s, newest first.`,
     filter,
   }: Listed<Filter>,
-): void {
+): ObjectRef<Types, Page<Row>> {
   type Given = PageWindow & OrderGiven & { filter?: Filter | null }
   const connection = connectionOf(name, type)
   const args = {
@@ -95,6 +97,7 @@ export function listOf<Row, Filter extends object>(
       resolve: ({ id }, given, call) => ofOrganization(call, id, given as Given), // as above
     }),
   )
+  return connection
 }
 
 /** The filter of a list of nouns that can be archived: `VaultFilter` of `Vault`. */
@@ -115,6 +118,7 @@ export function organizationOf<Row extends { organizationId: string }>(
   return linkTo(t, 'organization', { type: organizationType, description, id: ({ organizationId }) => organizationId })
 }
 
+/** The field in `Query` of a type's name: `webhookEndpoint`. */
 function fieldOf(name: string): string {
   return (name[0] ?? '').toLowerCase() + name.slice(1)
 }

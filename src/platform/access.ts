@@ -1,6 +1,7 @@
 /**
- * Authorization: who is calling, and what they may do. `allow` is the first line of every resource function; it returns
- * the scope by which tenants' rows are filtered. `owned(scope)` is the one place where that filter is written.
+ * Authorization: who is calling, and what they may do. `allow` is the first line of every resource function, also of those
+ * that `readsOf` makes; it returns the scope by which tenants' rows are filtered. `owned(scope)` is the one place where that
+ * filter is written.
  */
 import { sql, type RawBuilder } from 'kysely'
 import { isAtLeast, lesserRole, permissions, type Permission, type Role } from './access/permissions.ts'

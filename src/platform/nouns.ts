@@ -1,6 +1,7 @@
 /**
  * What every noun has: rows by ids, one row, pages of a list, a row that is locked for a change. `readsOf` makes its
- * functions for callers; what it does not make gets the access condition from the noun's own function.
+ * functions for callers; what it does not make gets the access condition from the noun's own function. Each condition stands
+ * in parentheses, so that one with an `or` does not let other tenants' rows in.
  */
 import type { RawBuilder } from 'kysely'
 import { allow, allowAnywhere, type Reach, type Scope } from './access.ts'
@@ -87,7 +88,7 @@ export function rowsOf<Row extends { id: string }>(
     passed = 0,
   ): Sql => {
     const { within, cut } = pageSql(sql`id`, reading, direction)
-    const where = sql`${rows} where ${chosen} and ${within} ${cut}${passed > 0 ? sql` offset ${passed}` : sql``}`
+    const where = sql`${rows} where (${chosen}) and ${within} ${cut}${passed > 0 ? sql` offset ${passed}` : sql``}`
     const read = needed ? sql.join(['id', ...needed].map((column) => sql.ref(column))) : columns
     const sized = large.filter((column) => !needed || needed.includes(column))
     if (sized.length === 0) return sql`select ${read} from ${where}`
@@ -96,13 +97,13 @@ export function rowsOf<Row extends { id: string }>(
   }
   const read: NounRows<Row>['read'] = async (db, publicId, mine, lock = sql``) => {
     const id = decodeId(kind, publicId)
-    const row = id && (await findOne<Row>(db, sql`${select} where id = ${id} and ${mine} ${lock}`))
+    const row = id && (await findOne<Row>(db, sql`${select} where id = ${id} and (${mine}) ${lock}`))
     if (!row) throw notFound(name)
     return row
   }
   return {
     async find(db, ids, mine) {
-      const chosen = sql`id = any(${ids}::uuid[]) and ${mine}`
+      const chosen = sql`id = any(${ids}::uuid[]) and (${mine})`
       if (large.length === 0) return findAll(db, sql`${select} where ${chosen}`)
       const sized = sql<Row>`select ${columns}, ${sizeOf(large)} as size_bytes from ${rows} where ${chosen}`
       return (await readWithinBytes(db, sized, limits.pageBytes)).loaded
@@ -168,7 +169,7 @@ export function readsOf<Row extends { id: string }, Filter extends object = obje
     find: async (call, ids) => rows.find(call.db, ids, whose(allowAnywhere(call.caller, may))),
     page: async (call, window, filter, direction) => {
       const scope = allow(call.caller, may)
-      return rows.page(call.db, window, sql`${whose(scope)} and ${listed(filter ?? {})}`, direction)
+      return rows.page(call.db, window, sql`(${whose(scope)}) and (${listed(filter ?? {})})`, direction)
     },
   }
 }

@@ -10,20 +10,27 @@ const retryAfterSeconds = 60
 const rememberedMs = 60_000
 const rememberedMax = 10_000
 
-/** What is counted: the rows, their name, the limit, and the advice when it is reached. */
+/**
+ * What is counted: the rows, their name, the limit, and the advice when it is reached, where it is not to delete some.
+ * @property rows a condition with its table: sql`agents where organization_id = …`.
+ */
 export type Counted = { rows: RawBuilder<unknown>; nouns: string; most: number; advice?: string }
 
-/** All rows of a table that are the organization's; `nouns` where they have another name. */
-export type CountedTable = { table: keyof Tables; nouns?: string; most: number; advice?: string }
+/** The tables whose rows say which organization they are of. */
+type OrganizationsTable = {
+  [Name in keyof Tables]: Tables[Name] extends { organizationId: string } ? Name : never
+}[keyof Tables]
+
+/** All rows of a table that are the organization's, deleted and archived ones too; `nouns` where they are not called as it is. */
+export type CountedTable = Omit<Counted, 'rows' | 'nouns'> & { table: OrganizationsTable; nouns?: string }
 
 /**
  * Refuses one more than the limit. Creations in one organization are serialized here until their transactions end, so
  * the count is exact.
- * @param rows a condition with its table: sql`agents where organization_id = …`.
  * @throws BerthError rate_limited.
  */
 export async function checkCount(tx: Tx, organizationId: string, given: Counted | CountedTable): Promise<void> {
-  const counted = rowsOf(organizationId, given)
+  const counted = countedOf(organizationId, given)
   await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
   if ((await countUpTo(tx, counted)) >= counted.most) throw tooMany(counted)
 }
@@ -35,7 +42,7 @@ const remembered = createBoundedMap<string, { count: number; untilMs: number }>(
  * minute and adds what it admitted since, so several processes may exceed the limit within a minute.
  */
 export async function checkRoughCount(db: Db, organizationId: string, given: Counted | CountedTable): Promise<void> {
-  const counted = rowsOf(organizationId, given)
+  const counted = countedOf(organizationId, given)
   const key = `${counted.nouns} ${organizationId}`
   let known = remembered.get(key)
   if (!known || performance.now() > known.untilMs)
@@ -47,9 +54,10 @@ export async function checkRoughCount(db: Db, organizationId: string, given: Cou
   known.count++
 }
 
-function rowsOf(organizationId: string, counted: Counted | CountedTable): Counted {
-  if ('rows' in counted) return counted
-  const { table, nouns = table.replaceAll('_', ' '), ...rest } = counted
+/** The rows of a table, and what they are called. */
+function countedOf(organizationId: string, given: Counted | CountedTable): Counted {
+  if ('rows' in given) return given
+  const { table, nouns = table.replaceAll('_', ' '), ...rest } = given
   return { rows: sql`${sql.table(table)} where organization_id = ${organizationId}`, nouns, ...rest }
 }
 
