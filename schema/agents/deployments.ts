@@ -1,5 +1,4 @@
 /** Deployments in GraphQL. The records of their runs are in deployments/runs.ts. */
-import { organizationOf } from '../nouns.ts'
 import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
@@ -7,6 +6,7 @@ import { callIn, listOfOrganizations, organizationType } from '../identity/organ
 import { userType } from '../identity/users.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf, nodesThere } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'

@@ -1,20 +1,27 @@
 /** Files of the agents service in GraphQL. Their bytes pass over REST, or as uploads. */
-import { organizationOf } from '../nouns.ts'
-import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { deletionOf, mutationOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
-import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
+import { timesIfAny } from '../nodes.ts'
+import { nounOf, organizationOf } from '../nouns.ts'
 import { always } from '../words.ts'
-import { createFile, deleteFile, findFiles, getFile, pageFiles } from '#src/resources/agents/files.ts'
+import { createFile, deleteFile, fileReads } from '#src/resources/agents/files.ts'
+
+const fileFilter = builder.inputType('FileFilter', {
+  description: 'Narrows a list of files.',
+  fields: (t) => ({
+    ids: t.idList({ description: 'Only these: at most 100. Those that are not there are left out.' }),
+  }),
+})
 
 /** A file. */
-export const fileType = nodeOf('File', findFiles)
-
-builder.objectType(fileType, {
+export const fileType = nounOf('File', fileReads, {
   description:
     'A person’s file for agents: for messages, and for the VMs of sessions. Its bytes are at `GET /agents/v1/files/{id}/content`.',
+  list: {
+    description: 'The caller’s files, newest first.',
+    inOrganization: 'The caller’s files in it, newest first. Not available to API keys.',
+    filter: fileFilter,
+  },
   fields: (t) => ({
     type: t.string(always('file')),
     filename: t.exposeString('filename', { description: 'Its name, without a path.' }),
@@ -27,57 +34,9 @@ builder.objectType(fileType, {
     }),
     ...organizationOf(t, 'The organization that it counts for.'),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its upload began.' }),
-    expiresAt: t.expose('expiresAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When it is deleted by itself; null for never.',
-    }),
+    ...timesIfAny(t, { expiresAt: 'When it is deleted by itself; null for never.' }),
   }),
 })
-
-const fileConnection = connectionOf('File', fileType)
-const fileFilter = builder.inputType('FileFilter', {
-  description: 'Narrows a list of files.',
-  fields: (t) => ({
-    ids: t.idList({ description: 'Only these: at most 100. Those that are not there are left out.' }),
-  }),
-})
-const fileArguments = {
-  ...pageArguments,
-  ...builder.args((t) => ({
-    filter: t.field({ type: fileFilter, description: 'Narrows the list.' }),
-    order: t.field(newestFirst),
-  })),
-}
-
-builder.queryFields((t) => ({
-  file: t.field({
-    type: fileType,
-    description: 'One file. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => getFile(call, id),
-  }),
-  files: t.field({
-    type: fileConnection,
-    description: 'The caller’s files, newest first.',
-    args: fileArguments,
-    resolve: (_, { filter, order, ...window }, call) => pageFiles(call, window, filter, order),
-  }),
-}))
-
-type FilesGiven = Parameters<typeof pageFiles>[1] & OrderGiven & { filter?: Parameters<typeof pageFiles>[2] }
-const filesOf = listOfOrganizations((call, { filter, order, ...window }: FilesGiven) =>
-  pageFiles(call, window, filter, order),
-)
-builder.objectField(organizationType, 'files', (t) =>
-  t.field({
-    type: fileConnection,
-    nullable: true,
-    description: 'The caller’s files in it, newest first. Not available to API keys.',
-    args: fileArguments,
-    resolve: ({ id }, given, call) => filesOf(call, id, given),
-  }),
-)
 
 mutationOf(
   'createFile',

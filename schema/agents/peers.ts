@@ -1,5 +1,4 @@
 /** Peer exchanges in GraphQL: what one agent asked of another. */
-import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -7,6 +6,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { rowsOfEach } from '../rows-of-each.ts'
@@ -16,7 +16,7 @@ import { sessionType } from './sessions.ts'
 import { agentToolResult, agentToolUse } from './sessions/said-events.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { PageWindow } from '#src/platform/pages.ts'
-import { findFiles } from '#src/resources/agents/files.ts'
+import { fileReads } from '#src/resources/agents/files.ts'
 import type { StoredFile } from '#src/resources/agents/files/rows.ts'
 import {
   findPeerExchanges,
@@ -66,7 +66,7 @@ const peerAttachment = builder.objectRef<StoredFile>('PeerAttachment').implement
     file: t.field({ type: fileType, description: 'The same among the files of its owner.', resolve: (file) => file }),
   }),
 })
-const attachmentOf = rowsOfEach(findFiles, ({ id }) => id)
+const attachmentOf = rowsOfEach(fileReads.find, ({ id }) => id)
 
 /** An exchange. */
 export const peerExchangeType = nodeOf(

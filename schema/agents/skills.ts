@@ -1,11 +1,10 @@
 /** Skills and their versions in GraphQL. Their files pass over REST, or as uploads. */
-import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
-import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf, times } from '../nodes.ts'
+import { nounOf, organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'
@@ -16,22 +15,14 @@ import {
   createSkillVersion,
   deleteSkill,
   deleteSkillVersion,
-  findSkills,
   findSkillVersions,
-  getSkill,
   getSkillVersion,
-  pageSkills,
   pageSkillVersions,
   pageSkillVersionsOfEach,
+  skillReads,
   skillSources,
 } from '#src/resources/agents/skills.ts'
 import type { SkillFile } from '#src/resources/agents/skills/rows.ts'
-
-/** A skill. */
-export const skillType = nodeOf('Skill', findSkills)
-
-/** A version of a skill. */
-export const skillVersionType = nodeOf('SkillVersion', findSkillVersions)
 
 const source = enumOf('SkillSourceType', 'Where a skill comes from.', {
   custom: 'A person made it.',
@@ -45,8 +36,24 @@ const sourceType = builder.objectRef<{ type: 'custom' }>('SkillSource').implemen
   }),
 })
 
-builder.objectType(skillType, {
+const skillFilter = builder.inputType('SkillFilter', {
+  description: 'Narrows a list of skills.',
+  fields: (t) => ({
+    source: t.field({ type: source, description: 'Only those from there.' }),
+  }),
+})
+
+/** A version of a skill. */
+export const skillVersionType = nodeOf('SkillVersion', findSkillVersions)
+
+/** A skill. */
+export const skillType = nounOf('Skill', skillReads, {
   description: 'A folder of instructions and files that a person’s agents may have, in versions that never change.',
+  list: {
+    description: 'The caller’s skills, newest first.',
+    inOrganization: 'The caller’s skills in it, newest first. Not available to API keys.',
+    filter: skillFilter,
+  },
   fields: (t) => ({
     type: t.string(always('skill')),
     name: t.exposeString('name', {
@@ -64,7 +71,7 @@ builder.objectType(skillType, {
       id: ({ latestVersionId }) => latestVersionId,
     }),
     ...organizationOf(t, 'The organization that it counts for.'),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    ...times(t, 'createdAt'),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When its versions last changed.' }),
   }),
 })
@@ -98,25 +105,11 @@ builder.objectType(skillVersionType, {
       description: 'The size of the zip.',
       resolve: ({ archiveBytes }) => archiveBytes,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    ...times(t, 'createdAt'),
   }),
 })
 
-const skillConnection = connectionOf('Skill', skillType)
 const versionConnection = connectionOf('SkillVersion', skillVersionType)
-const skillFilter = builder.inputType('SkillFilter', {
-  description: 'Narrows a list of skills.',
-  fields: (t) => ({
-    source: t.field({ type: source, description: 'Only those from there.' }),
-  }),
-})
-const skillArguments = {
-  ...pageArguments,
-  ...builder.args((t) => ({
-    filter: t.field({ type: skillFilter, description: 'Narrows the list.' }),
-    order: t.field(newestFirst),
-  })),
-}
 const versionArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
@@ -127,18 +120,6 @@ const skillIfGiven = { description: 'Its skill. If given, a version of another s
 const ofSkill = builder.args((t) => ({ skillId: t.id({ required: true, description: 'The skill’s id.' }) }))
 
 builder.queryFields((t) => ({
-  skill: t.field({
-    type: skillType,
-    description: 'One skill. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => getSkill(call, id),
-  }),
-  skills: t.field({
-    type: skillConnection,
-    description: 'The caller’s skills, newest first.',
-    args: skillArguments,
-    resolve: (_, { filter, order, ...window }, call) => pageSkills(call, window, filter, order),
-  }),
   skillVersion: t.field({
     type: skillVersionType,
     description: 'One version of a skill. Errors: NOT_FOUND.',
@@ -153,19 +134,6 @@ builder.queryFields((t) => ({
   }),
 }))
 
-type SkillsGiven = PageWindow & OrderGiven & { filter?: Parameters<typeof pageSkills>[2] }
-const skillsOf = listOfOrganizations((call, { filter, order, ...window }: SkillsGiven) =>
-  pageSkills(call, window, filter, order),
-)
-builder.objectField(organizationType, 'skills', (t) =>
-  t.field({
-    type: skillConnection,
-    nullable: true,
-    description: 'The caller’s skills in it, newest first. Not available to API keys.',
-    args: skillArguments,
-    resolve: ({ id }, given, call) => skillsOf(call, id, given),
-  }),
-)
 const versionsOf = pagesOfEach((call, ids, { order, ...window }: PageWindow & OrderGiven) =>
   pageSkillVersionsOfEach(call, ids, window, order),
 )

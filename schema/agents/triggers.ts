@@ -1,14 +1,12 @@
 /** Triggers in GraphQL. */
-import { organizationOf } from '../nouns.ts'
 import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
-import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
-import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
+import { linkTo, nodeOf, times, timesIfAny } from '../nodes.ts'
+import { listOf, organizationOf, queryOf } from '../nouns.ts'
+import { pageArguments } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'
 import { agentType } from './agents.ts'
@@ -21,10 +19,8 @@ import { authorAssociations, type TriggerFilters } from '#src/resources/agents/t
 import {
   createTrigger,
   deleteTrigger,
-  findTriggers,
-  getTrigger,
-  pageTriggers,
   pageTriggersOfEach,
+  triggerReads,
   updateTrigger,
 } from '#src/resources/agents/triggers.ts'
 
@@ -90,7 +86,7 @@ const filtersInput = builder.inputType('TriggerFiltersInput', {
 })
 
 /** A trigger. */
-export const triggerType = nodeOf('Trigger', findTriggers)
+export const triggerType = nodeOf('Trigger', triggerReads.find)
 
 builder.objectType(triggerType, {
   description: 'Events of a repository at the code host that start sessions on behalf of its owner.',
@@ -130,13 +126,8 @@ builder.objectType(triggerType, {
       description: 'Pass it as `after` to `triggerFireEvents` to follow what is decided from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
-    lastFiredAt: t.expose('lastFiredAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When it last started a session.',
-    }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+    ...timesIfAny(t, { lastFiredAt: 'When it last started a session.' }),
+    ...times(t, 'createdAt', 'updatedAt'),
   }),
 })
 
@@ -147,43 +138,12 @@ const triggerFilter = builder.inputType('TriggerFilter', {
     deploymentId: t.id({ description: 'Only those that name this deployment.' }),
   }),
 })
-const triggerConnection = connectionOf('Trigger', triggerType)
-const triggerArguments = {
-  ...pageArguments,
-  ...builder.args((t) => ({
-    filter: t.field({ type: triggerFilter, description: 'Narrows the list.' }),
-    order: t.field(newestFirst),
-  })),
-}
-
-builder.queryFields((t) => ({
-  trigger: t.field({
-    type: triggerType,
-    description: 'One trigger. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => getTrigger(call, id),
-  }),
-  triggers: t.field({
-    type: triggerConnection,
-    description: 'The caller’s triggers, newest first.',
-    args: triggerArguments,
-    resolve: (_, { filter, order, ...window }, call) => pageTriggers(call, window, filter, order),
-  }),
-}))
-
-type TriggersGiven = Parameters<typeof pageTriggers>[1] & OrderGiven & { filter?: Parameters<typeof pageTriggers>[2] }
-const triggersOf = listOfOrganizations((call, { filter, order, ...window }: TriggersGiven) =>
-  pageTriggers(call, window, filter, order),
-)
-builder.objectField(organizationType, 'triggers', (t) =>
-  t.field({
-    type: triggerConnection,
-    nullable: true,
-    description: 'The caller’s triggers in it, newest first. Not available to API keys.',
-    args: triggerArguments,
-    resolve: ({ id }, given, call) => triggersOf(call, id, given),
-  }),
-)
+queryOf('Trigger', triggerType, triggerReads.get)
+const triggerConnection = listOf('Trigger', triggerType, triggerReads.page, {
+  description: 'The caller’s triggers, newest first.',
+  inOrganization: 'The caller’s triggers in it, newest first. Not available to API keys.',
+  filter: triggerFilter,
+})
 
 const triggersOfAgent = pagesOfEach((call, ids, window: PageWindow) => pageTriggersOfEach(call, 'agent', ids, window))
 builder.objectField(agentType, 'triggers', (t) =>

@@ -1,26 +1,21 @@
 /** Webhook endpoints in GraphQL; schema/infra/webhooks/ has the log of what they were told, and its events. */
-import { organizationOf } from '../nouns.ts'
 import type { InputFieldBuilder } from '@pothos/core'
 import { webhookLimits } from '#src/resources/infra/webhooks/limits.ts'
-import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
-import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
-import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
+import { linkTo, times, timesIfAny } from '../nodes.ts'
+import { nounOf, organizationOf } from '../nouns.ts'
 import { momentAt, now } from '#src/platform/clock.ts'
 import { webhookEventTypes } from '#src/resources/infra/webhooks/event-types.ts'
 import type { DisabledReason } from '#src/resources/infra/webhooks/rows.ts'
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
-  findWebhookEndpoints,
-  getWebhookEndpoint,
-  pageWebhookEndpoints,
   rotateWebhookSecret,
   updateWebhookEndpoint,
+  webhookEndpointReads,
   type EndpointWithSecret,
 } from '#src/resources/infra/webhooks.ts'
 
@@ -36,10 +31,13 @@ const disabledReason = enumOf('WebhookDisabledReason', 'Why a webhook endpoint i
 } satisfies Record<DisabledReason, string>)
 
 /** A webhook endpoint. */
-export const endpointType = nodeOf('WebhookEndpoint', findWebhookEndpoints)
-
-builder.objectType(endpointType, {
+export const endpointType = nounOf('WebhookEndpoint', webhookEndpointReads, {
   description: 'An address of your own that is told of what happens in the organization, by signed requests.',
+  one: 'One webhook endpoint. Requires the admin role. Errors: NOT_FOUND.',
+  list: {
+    description: 'The organization’s webhook endpoints, newest first. Requires the admin role.',
+    inOrganization: 'Its webhook endpoints, newest first; for admins.',
+  },
   fields: (t) => ({
     ...organizationOf(t),
     ...linkTo(t, 'createdBy', {
@@ -63,7 +61,7 @@ builder.objectType(endpointType, {
       description: 'Why it is disabled; null while it is enabled.',
       resolve: (endpoint) => endpoint.disabledReason,
     }),
-    disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
+    ...timesIfAny(t, { disabledAt: 'When it was disabled.' }),
     failuresInARow: t.int({
       description: `How many attempts have failed since the last that succeeded; ${webhookLimits.failuresMax} disable it.`,
       resolve: (endpoint) => endpoint.failures,
@@ -72,10 +70,8 @@ builder.objectType(endpointType, {
       nullable: true,
       description: 'Why the latest failed attempt failed, as a sentence.',
     }),
-    heldUntil: t.expose('heldUntil', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Until when it is left alone, because the latest attempt failed; null when that succeeded.',
+    ...timesIfAny(t, {
+      heldUntil: 'Until when it is left alone, because the latest attempt failed; null when that succeeded.',
     }),
     previousSecretUntil: t.field({
       type: 'DateTime',
@@ -87,47 +83,9 @@ builder.objectType(endpointType, {
       description: 'Pass it as `after` to `webhookDeliveryEvents` to follow what happens from here on.',
       resolve: (endpoint) => String(endpoint.eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+    ...times(t, 'createdAt', 'updatedAt'),
   }),
 })
-
-const endpointConnection = connectionOf('WebhookEndpoint', endpointType)
-const endpointArguments = {
-  ...pageArguments,
-  ...builder.args((t) => ({
-    order: t.field(newestFirst),
-  })),
-}
-
-builder.queryFields((t) => ({
-  webhookEndpoint: t.field({
-    type: endpointType,
-    description: 'One webhook endpoint. Requires the admin role. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => getWebhookEndpoint(call, id),
-  }),
-  webhookEndpoints: t.field({
-    type: endpointConnection,
-    description: 'The organization’s webhook endpoints, newest first. Requires the admin role.',
-    args: endpointArguments,
-    resolve: (_, { order, ...window }, call) => pageWebhookEndpoints(call, window, order),
-  }),
-}))
-
-type EndpointsGiven = Parameters<typeof pageWebhookEndpoints>[1] & OrderGiven
-const endpointsOf = listOfOrganizations((call, { order, ...window }: EndpointsGiven) =>
-  pageWebhookEndpoints(call, window, order),
-)
-builder.objectField(organizationType, 'webhookEndpoints', (t) =>
-  t.field({
-    type: endpointConnection,
-    nullable: true,
-    description: 'Its webhook endpoints, newest first; for admins.',
-    args: endpointArguments,
-    resolve: ({ id }, given, call) => endpointsOf(call, id, given),
-  }),
-)
 
 const urlRule =
   'An https:// address of at most 2048 characters that leads to public hosts; http:// and private hosts only where the operator allows them.'

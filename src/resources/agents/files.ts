@@ -1,11 +1,11 @@
 /** Files of the agents service: a person's, for messages, and for the VMs of their sessions. */
 import type { Readable } from 'node:stream'
 import { objectStore } from '#src/drivers/objects.ts'
-import { allow, allowAnywhere } from '#src/platform/access.ts'
+import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
-import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { readsOf } from '#src/platform/nouns.ts'
 import { change, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { useFinishedUpload } from '#src/resources/infra/uploads.ts'
@@ -15,6 +15,19 @@ import { fileKey, fileRows, readFile, theirFiles, type StoredFile } from './file
 
 /** Which files a list shows. */
 export type FileFilter = { ids?: readonly string[] | null }
+
+/** How callers read files; `page` refuses too many ids with invalid_request. */
+export const fileReads = readsOf<StoredFile, FileFilter>(fileRows, {
+  may: 'files:read',
+  whose: theirFiles,
+  listed: ({ ids }) => {
+    const named = ids ? [...new Set(ids)] : null
+    if (named && named.length > agentFileLimits.idsMax)
+      throw new BerthError('invalid_request', `ids may name at most ${agentFileLimits.idsMax} files.`, { field: 'ids' })
+    const known = named?.flatMap((id) => decodeId('file', id) ?? []) ?? null
+    return sql`(${known}::uuid[] is null or id = any(${known}::uuid[]))`
+  },
+})
 
 /** What a file is made from: an upload's `binaryUrl`. */
 export type FileInput = {
@@ -37,36 +50,6 @@ export async function createFile(call: Call, input: FileInput): Promise<StoredFi
     await store(await objectStore(call).read(key))
     return facts
   })
-}
-
-/** The file of this id. @throws BerthError not_found. */
-export async function getFile(call: Call, publicId: string): Promise<StoredFile> {
-  return readFile(call.db, allow(call.caller, 'files:read'), publicId)
-}
-
-/** The caller's files of these stored ids. */
-export async function findFiles(call: Call, ids: readonly string[]): Promise<StoredFile[]> {
-  return fileRows.find(call.db, ids, theirFiles(allowAnywhere(call.caller, 'files:read')))
-}
-
-/** The caller's files, newest first. @throws BerthError invalid_request. */
-export async function pageFiles(
-  call: Call,
-  window: PageWindow,
-  filter?: FileFilter | null,
-  direction?: Direction,
-): Promise<Page<StoredFile>> {
-  const scope = allow(call.caller, 'files:read')
-  const named = filter?.ids ? [...new Set(filter.ids)] : null
-  if (named && named.length > agentFileLimits.idsMax)
-    throw new BerthError('invalid_request', `ids may name at most ${agentFileLimits.idsMax} files.`, { field: 'ids' })
-  const ids = named?.flatMap((id) => decodeId('file', id) ?? []) ?? null
-  return fileRows.page(
-    call.db,
-    window,
-    sql`${theirFiles(scope)} and (${ids}::uuid[] is null or id = any(${ids}::uuid[]))`,
-    direction,
-  )
 }
 
 /** A file and its bytes. @throws BerthError not_found. */

@@ -1,5 +1,4 @@
 /** Skills: folders of instructions and files that a person keeps for agents, in versions that never change. */
-import { type ParentId } from '#src/platform/nouns.ts'
 import { buffer } from 'node:stream/consumers'
 import type { Readable } from 'node:stream'
 import { objectStore } from '#src/drivers/objects.ts'
@@ -8,6 +7,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
+import { readsOf, type ParentId } from '#src/platform/nouns.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -31,6 +31,13 @@ export const skillSources = ['custom', 'anthropic'] as const
 
 /** Which skills a list shows. */
 export type SkillFilter = { source?: (typeof skillSources)[number] | null }
+
+/** How callers read skills; all are people's own. */
+export const skillReads = readsOf<Skill, SkillFilter>(skillRows, {
+  may: 'skills:read',
+  whose: ownedByCaller,
+  listed: ({ source }) => sql`${(source ?? 'custom') === 'custom'}`,
+})
 
 /** How a skill arrives: at most so many bytes, read by `receive`. It is looked for when the caller may bring it. */
 export type Arrival = () => Promise<{ bytesMax: number; receive: () => Promise<SentSkill> }>
@@ -98,32 +105,6 @@ export function arrivalOfUpload(call: Call, binaryUrl: string, displayName: stri
     })
     return { bytesMax: sizeBytes, receive }
   }
-}
-
-/** The skill of this id. @throws BerthError not_found. */
-export async function getSkill(call: Call, publicId: string): Promise<Skill> {
-  return readSkill(call.db, allow(call.caller, 'skills:read'), publicId)
-}
-
-/** The caller's skills of these stored ids. */
-export async function findSkills(call: Call, ids: readonly string[]): Promise<Skill[]> {
-  return skillRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'skills:read')))
-}
-
-/** The caller's skills, newest first. @throws BerthError invalid_request. */
-export async function pageSkills(
-  call: Call,
-  window: PageWindow,
-  filter?: SkillFilter | null,
-  direction?: Direction,
-): Promise<Page<Skill>> {
-  const scope = allow(call.caller, 'skills:read')
-  return skillRows.page(
-    call.db,
-    window,
-    sql`${ownedByCaller(scope)} and ${(filter?.source ?? 'custom') === 'custom'}`,
-    direction,
-  )
 }
 
 /** One version. @throws BerthError not_found. */

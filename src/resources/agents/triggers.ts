@@ -3,7 +3,8 @@ import { changesNothing } from '#src/platform/shapes/changes.ts'
 import { allow, allowAnywhere, ownedByCaller, userTokenRequired, type Scope } from '#src/platform/access.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
-import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { readsOf } from '#src/platform/nouns.ts'
+import type { PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -18,6 +19,14 @@ import { triggerRows, triggerTopic, type Trigger } from './triggers/rows.ts'
 
 /** Conditions of a list of triggers. */
 export type TriggerFilter = { agentId?: string | null; deploymentId?: string | null }
+
+/** How callers read triggers. */
+export const triggerReads = readsOf<Trigger, TriggerFilter>(triggerRows, {
+  may: 'triggers:read',
+  whose: ownedByCaller,
+  listed: ({ agentId, deploymentId }) =>
+    sql`${belongsTo('agent', agentId)} and ${belongsTo('deployment', deploymentId)}`,
+})
 
 /**
  * Creates a trigger for a repository that the caller's connected account may write to.
@@ -45,16 +54,6 @@ export async function createTrigger(call: Call, input: TriggerInput): Promise<Tr
   })
 }
 
-/** The trigger of this id. @throws BerthError not_found. */
-export async function getTrigger(call: Call, publicId: string): Promise<Trigger> {
-  return triggerRows.read(call.db, publicId, ownedByCaller(allow(call.caller, 'triggers:read')))
-}
-
-/** The triggers of these stored ids that are the caller's. */
-export async function findTriggers(call: Call, ids: readonly string[]): Promise<Trigger[]> {
-  return triggerRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'triggers:read')))
-}
-
 /** The caller's triggers that started these sessions, by stored ids; each with the session. */
 export async function findTriggersOfSessions(
   call: Call,
@@ -65,18 +64,6 @@ export async function findTriggersOfSessions(
     call.db,
     sql`select t.*, f.session_id from trigger_fires f join (select * from triggers where ${ownedByCaller(reach)}) t on t.id = f.trigger_id where f.session_id = any(${sessionIds}::uuid[])`,
   )
-}
-
-/** The caller's triggers, newest first. @throws BerthError invalid_request. */
-export async function pageTriggers(
-  call: Call,
-  window: PageWindow,
-  filter?: TriggerFilter | null,
-  direction?: Direction,
-): Promise<Page<Trigger>> {
-  const scope = allow(call.caller, 'triggers:read')
-  const chosen = sql`${ownedByCaller(scope)} and ${belongsTo('agent', filter?.agentId)} and ${belongsTo('deployment', filter?.deploymentId)}`
-  return triggerRows.page(call.db, window, chosen, direction)
 }
 
 /** The caller's triggers of each of these agents or deployments, by stored ids, newest first. @throws BerthError invalid_request. */

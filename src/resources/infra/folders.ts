@@ -1,10 +1,11 @@
 /** Workspace folders: disks mounted at /home/user/workspace that outlive their VM. */
-import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts'
-import { BerthError, notFound } from '#src/platform/errors.ts'
+import type { RawBuilder } from 'kysely'
+import { allow, owned, type Reach, type Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
-import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { readsOf, rowsOf } from '#src/platform/nouns.ts'
+import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
@@ -20,52 +21,24 @@ export type Folder = Pick<
 /** Removes a deleted folder's disk from its node. */
 export const removeFolderDisk = job<{ folderId: string }>('folders-remove-disk')
 
-/** The condition for folders that callers see: the data of databases are none. */
-const listed = sql`deleted_at is null and purpose is null`
-
-const columns = sql`f.id, f.organization_id, f.user_id, f.name, f.node_id, f.size_mb, f.created_at,
-  (select v.id from vms v where v.folder_id = f.id and v.status <> 'deleted') as vm_id`
-
-/** The organization's folders, newest first. @throws BerthError invalid_request. */
-export async function pageFolders(
-  call: Call,
-  window: PageWindow,
-  direction: Direction = 'desc',
-): Promise<Page<Folder>> {
-  const scope = allow(call.caller, 'folders:read')
-  const chosen = sql`${owned(scope)} and ${listed}`
-  return readPage(
-    'folder',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`f.id`, reading, direction)
-      return findAll<Folder>(call.db, sql`select ${columns} from folders f where ${chosen} and ${within} ${cut}`)
-    },
-    () => countRows(call.db, sql`folders where ${chosen}`),
-  )
+/** The condition for an organization's folders that callers see: the data of databases are none. */
+function theirFolders(scope: Scope | Reach): RawBuilder<boolean> {
+  return sql<boolean>`${owned(scope)} and deleted_at is null and purpose is null`
 }
 
-/** The folders of these stored ids, of the caller's organizations. */
-export async function findFolders(call: Call, ids: readonly string[]): Promise<Folder[]> {
-  const reach = allowAnywhere(call.caller, 'folders:read')
-  return findAll<Folder>(
-    call.db,
-    sql`select ${columns} from folders f where f.id = any(${ids}::uuid[]) and ${owned(reach)} and ${listed}`,
-  )
-}
+const columns = sql`id, organization_id, user_id, name, node_id, size_mb, created_at,
+  (select v.id from vms v where v.folder_id = folders.id and v.status <> 'deleted') as vm_id`
+
+const folders = rowsOf<Folder>('folder', 'folders', 'folder', columns)
+
+/** How callers read folders. */
+export const folderReads = readsOf(folders, { may: 'folders:read', whose: theirFolders })
 
 /** Deletes a folder and its disk. @throws BerthError not_found; invalid_transition while a VM uses it. */
 export async function deleteFolder(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'folders:write')
-  const id = decodeId('folder', publicId)
   await transaction(call.db, async (tx) => {
-    const folder =
-      id &&
-      (await findOne<Folder>(
-        tx,
-        sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and ${listed} for update`,
-      ))
-    if (!folder) throw notFound('folder')
+    const folder = await folders.read(tx, publicId, theirFolders(scope), sql`for update`)
     if (folder.vmId)
       throw new BerthError('invalid_transition', 'A VM has this folder mounted. Delete the VM first; the folder stays.')
     await change(tx, sql`update folders set deleted_at = now() where id = ${folder.id}`)
@@ -83,7 +56,7 @@ export async function readFolder(tx: Tx, scope: Scope, publicId: string): Promis
     id &&
     (await findOne<Folder>(
       tx,
-      sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and ${listed} for update`,
+      sql`select ${columns} from folders where id = ${id} and ${theirFolders(scope)} for update`,
     ))
   if (!folder) throw new BerthError('invalid_request', 'folder_id names no folder of yours.')
   if (folder.vmId)

@@ -1,13 +1,13 @@
 /** Outbound webhooks: the endpoints that an organization has told of what happens. */
 import { changesNothing } from '#src/platform/shapes/changes.ts'
-import { allow, allowAnywhere, owned } from '#src/platform/access.ts'
+import { allow, owned } from '#src/platform/access.ts'
 import { fromNow } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
-import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { readsOf } from '#src/platform/nouns.ts'
 import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { newWebhookSecret } from '#src/platform/secrets/webhook-signatures.ts'
@@ -28,6 +28,9 @@ export type EndpointInput = {
   eventTypes?: readonly WebhookEventType[] | null
   enabled?: boolean | null
 }
+
+/** How callers read endpoints. */
+export const webhookEndpointReads = readsOf(endpointRows, { may: 'webhooks:read', whose: owned })
 
 /** An endpoint with its secret, which is shown only when it is made. */
 export type EndpointWithSecret = { endpoint: WebhookEndpoint; secret: string }
@@ -52,25 +55,6 @@ export async function createWebhookEndpoint(call: Call, input: EndpointInput): P
     )
     return { endpoint, secret }
   })
-}
-
-/** The endpoint of this id. @throws BerthError not_found. */
-export async function getWebhookEndpoint(call: Call, publicId: string): Promise<WebhookEndpoint> {
-  return endpointRows.read(call.db, publicId, owned(allow(call.caller, 'webhooks:read')))
-}
-
-/** The endpoints of these stored ids that are the caller's organizations'. */
-export async function findWebhookEndpoints(call: Call, ids: readonly string[]): Promise<WebhookEndpoint[]> {
-  return endpointRows.find(call.db, ids, owned(allowAnywhere(call.caller, 'webhooks:read')))
-}
-
-/** The organization's endpoints, newest first. @throws BerthError invalid_request. */
-export async function pageWebhookEndpoints(
-  call: Call,
-  window: PageWindow,
-  direction?: Direction,
-): Promise<Page<WebhookEndpoint>> {
-  return endpointRows.page(call.db, window, owned(allow(call.caller, 'webhooks:read')), direction)
 }
 
 /**
