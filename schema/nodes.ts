@@ -1,5 +1,6 @@
 /**
- * Nodes: every noun that can be loaded by its id alone, through `node` and `nodes` and through the objects beside ids.
+ * Nodes: every noun that can be loaded by its id alone, through `node` and `nodes` and through the objects beside ids; and the
+ * fields that many of them have.
  */
 import type { FieldMap } from '@pothos/core'
 import { builder, type Context } from './builder.ts'
@@ -96,7 +97,7 @@ export function times<Row>(
   )
 }
 
-/** The fields of moments that there need not be, each with what is said of it. */
+/** The fields of moments that need not be there, each with what is said of it. */
 export function timesIfAny<Row>(
   t: PothosSchemaTypes.ObjectFieldBuilder<Types, Row>,
   descriptions: { readonly [Name in keyof Row]?: string },

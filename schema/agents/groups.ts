@@ -1,5 +1,4 @@
 /** Groups in GraphQL. Their messages, runs and events are in groups/. */
-import { organizationOf } from '../nouns.ts'
 import { groupLimits } from '#src/resources/agents/groups/limits.ts'
 import { idArguments, organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
@@ -8,6 +7,7 @@ import { callIn, listOfOrganizations, organizationType } from '../identity/organ
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { rowsOfEach } from '../rows-of-each.ts'

@@ -1,10 +1,10 @@
 /** Connectors in GraphQL: the catalog, people's connections, and what happens to them. */
-import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { always } from '../words.ts'
 import { mcpTool } from './mcp-tools.ts'

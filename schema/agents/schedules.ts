@@ -1,5 +1,4 @@
 /** Schedules in GraphQL. Their runs are in schedules/runs.ts. */
-import { organizationOf } from '../nouns.ts'
 import { scheduleLimits } from '#src/resources/agents/schedules/limits.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
@@ -8,6 +7,7 @@ import { callIn, listOfOrganizations, organizationType } from '../identity/organ
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { always } from '../words.ts'

@@ -1,10 +1,10 @@
 /** Schedules of backups in GraphQL. */
-import { organizationOf } from '../nouns.ts'
 import type { InputFieldBuilder } from '@pothos/core'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import {

@@ -1,10 +1,10 @@
 /** Databases in GraphQL: the type, queries and subscriptions. Mutations are in database-changes.ts. */
-import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { rowsOfEach } from '../rows-of-each.ts'

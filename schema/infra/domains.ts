@@ -1,10 +1,10 @@
 /** Custom domains in GraphQL; schema/infra/domain-changes.ts has what changes them. */
-import { organizationOf } from '../nouns.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { connectionOf, newestFirst, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'

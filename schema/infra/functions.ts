@@ -1,9 +1,9 @@
 /** Functions in GraphQL: the types and queries. Mutations are in functions/changes.ts, logs and events in functions/logs.ts. */
-import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { readInTurn } from '../large-reads.ts'

@@ -1,10 +1,10 @@
 /** VMs in GraphQL: the type, queries and subscriptions. Mutations are in vm-changes.ts. */
-import { organizationOf } from '../nouns.ts'
 import { idArguments } from '../arguments.ts'
 import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { encodeId } from '#src/platform/ids.ts'

@@ -1,11 +1,11 @@
 /** The usage and cost of requests to models, in GraphQL. */
-import { organizationOf } from '../nouns.ts'
 import { findInTurn } from '../large-reads.ts'
 import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
+import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { RequestRoute, RequestStatus } from '#src/resources/llm/billing.ts'

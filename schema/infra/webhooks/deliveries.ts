@@ -1,5 +1,4 @@
 /** The log of webhooks in GraphQL: events, deliveries, attempts; replays and tests. */
-import { organizationOf } from '../../nouns.ts'
 import DataLoader from 'dataloader'
 import { idArguments } from '#schema/arguments.ts'
 import { builder, type Context } from '#schema/builder.ts'
@@ -8,6 +7,7 @@ import { heartbeat, withHeartbeats } from '#schema/heartbeats.ts'
 import { listOfOrganizations, organizationType } from '#schema/identity/organizations.ts'
 import { actionOn } from '#schema/mutations.ts'
 import { linkTo, nodeOf } from '#schema/nodes.ts'
+import { organizationOf } from '#schema/nouns.ts'
 import { pagesOfEach } from '#schema/pages-of-each.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '#schema/pages.ts'
 import { endpointType, webhookEventType } from '#schema/infra/webhooks.ts'
