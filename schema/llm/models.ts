@@ -86,7 +86,7 @@ builder.objectType(modelType, {
         'The context window: the maximum tokens of a request and its answer together; of a model for embeddings those of one text.',
     }),
     maxInputTokens: t.int({
-      description: 'The same as `contextWindow`.',
+      description: 'The maximum tokens of a request.',
       ...forRest,
       resolve: ({ contextWindow }) => contextWindow,
     }),
