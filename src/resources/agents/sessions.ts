@@ -88,7 +88,7 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   checkOutcomes({ outcomes: [] }, definedBy(initialEvents))
   const resources = readResourceOrders(order.resources)
   if (hasNamedFiles(initialEvents) || resources.some(({ type }) => type === 'file')) allow(call.caller, 'files:read')
-  if (order.agentId && order.agent !== undefined && order.agent !== null)
+  if (order.agentId && isGiven(order.agent))
     throw new BerthError('invalid_request', 'Give either agent or agent_id, not both.')
   return transaction(call.db, async (tx) => {
     const named = order.agent ?? (isGiven(order.agentId) ? { agent: { id: order.agentId } } : {})

@@ -59,7 +59,7 @@ async function readOwnConfig(
   scope: Scope,
   given: EnvironmentConfigInput | null | undefined,
 ): Promise<(StartEnvironment & { type: 'ephemeral' })['config']> {
-  if (given === undefined || given === null) return null
+  if (!isGiven(given)) return null
   const config = await readEphemeralConfig(tx, scope, given)
   if (config.type === 'self_hosted')
     throw new BerthError(
