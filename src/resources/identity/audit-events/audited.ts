@@ -1,0 +1,45 @@
+/** The types of the objects whose changes by callers are audit events. The database's triggers write them: migration 0068. */
+
+/** Each as the graph names it. A secret of builds has no type of its own there: its name is its id. */
+export const auditedTypes = [
+  'Agent',
+  'ApiKey',
+  'Authorization',
+  'Backup',
+  'BackupSchedule',
+  'BrowserSession',
+  'Build',
+  'BuildSecret',
+  'CodeHostAccount',
+  'ConnectedService',
+  'Database',
+  'DatabaseRestore',
+  'Deployment',
+  'DeploymentRun',
+  'Domain',
+  'Environment',
+  'File',
+  'Folder',
+  'Function',
+  'Group',
+  'Invitation',
+  'Member',
+  'Memory',
+  'Organization',
+  'PeerExchange',
+  'Project',
+  'Proxy',
+  'Schedule',
+  'Session',
+  'Skill',
+  'SkillVersion',
+  'Template',
+  'Trigger',
+  'Vault',
+  'VaultCredential',
+  'Vm',
+  'WebhookEndpoint',
+] as const
+
+/** The name of such a type. */
+export type AuditedType = (typeof auditedTypes)[number]
