@@ -12,7 +12,7 @@ import { PacedSocket } from './ssh/paced-socket.ts'
 import { guardConnection } from './ssh/guard.ts'
 
 /** Where the guest's proxy settings point; templates set the same. */
-const proxyPort = 3128
+export const proxyPort = 3128
 /** A dead guest is detected after keepalive × (missed + 1): 9 s. */
 const keepaliveMs = 3000
 const keepalivesMissed = 2
