@@ -91,10 +91,10 @@ export function registrationOf({ redirectUrl, name, websiteUrl }: SignInSelf) {
 export function identityOf(
   { clientId, clientSecret }: Pick<ClientIdentity, 'clientId' | 'clientSecret'>,
   metadata: AuthorizationServerMetadata | null,
-  told: Record<string, unknown> = {},
+  details: Record<string, unknown> = {},
 ): ClientIdentity {
   const information = {
-    ...told,
+    ...details,
     client_id: clientId,
     ...(clientSecret === null ? {} : { client_secret: clientSecret }),
   }

@@ -85,7 +85,9 @@ async function keepTokens(
     const row = await findOne<Pick<Row<'vault_credentials'>, 'tokenGeneration'>>(
       tx,
       sql`
-      update vault_credentials set sealed_secrets = ${sealSecrets(services.sealer, id, next)}, auth = ${JSON.stringify(shown)}::jsonb, token_generation = token_generation + 1, updated_at = now()
+      update vault_credentials
+      set sealed_secrets = ${sealSecrets(services.sealer, id, next)}, auth = ${JSON.stringify(shown)}::jsonb,
+        token_generation = token_generation + 1, updated_at = now()
       where id = ${id} and token_generation = ${tokenGeneration} and archived_at is null returning token_generation`,
     )
     if (row) await addVaultEvent(tx, vaultId, 'vault_credential.refreshed', id)
@@ -108,7 +110,10 @@ async function noteFailure(
     const noted = refused
       ? await change(
           tx,
-          sql`update vault_credentials set refused_generation = ${tokenGeneration} where id = ${id} and token_generation = ${tokenGeneration} and refused_generation is distinct from ${tokenGeneration}`,
+          sql`
+            update vault_credentials
+            set refused_generation = ${tokenGeneration}
+            where id = ${id} and token_generation = ${tokenGeneration} and refused_generation is distinct from ${tokenGeneration}`,
         )
       : 1
     if (noted > 0) await addVaultEvent(tx, vaultId, 'vault_credential.refresh_failed', id)
