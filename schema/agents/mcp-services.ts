@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { organizationOf } from '../nouns.ts'
+import { nameFilter, organizationOf } from '../nouns.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { always } from '../words.ts'
 import { mcpTool } from './mcp-tools.ts'
@@ -150,8 +150,11 @@ builder.queryFields((t) => ({
   mcpServices: t.field({
     type: connectionOf('McpService', mcpServiceType),
     description: 'The connectors of this installation, in the order of its catalog.',
-    args: pageArguments,
-    resolve: (_, window, call) => pageServices(call, window),
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: nameFilter('McpService'), description: 'Narrows the list.' }),
+    },
+    resolve: (_, { filter, ...window }, call) => pageServices(call, window, filter),
   }),
   mcpServiceTools: t.field({
     type: serviceTools,

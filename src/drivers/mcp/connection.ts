@@ -99,7 +99,7 @@ export async function withMcp<Result>(
         try {
           return await readTools((params) => connecting.ask('tools/list', params))
         } catch (error) {
-          if (error instanceof McpServerError && (error.code === methodNotFound || connecting.saidNoTools))
+          if (error instanceof McpServerError && (error.code === methodNotFound || connecting.declaresNoTools))
             return { tools: [], leftOut: null }
           throw error
         }
@@ -127,7 +127,7 @@ export async function endMcpSession(target: Omit<McpTarget, 'limitMs'>, session:
 
 /** One piece of work: over one link, or another once the server no longer knows the session of the first. */
 class Connecting {
-  saidNoTools = false
+  declaresNoTools = false
   readonly #target: McpTarget
   readonly #answers: McpAnswers
   readonly #links: Link[] = []
@@ -143,7 +143,7 @@ class Connecting {
     const make = async (): Promise<McpServerSession | null> => {
       const link = await this.#open(null)
       own.push(link)
-      this.saidNoTools = (await link.initialize()).saidNoTools
+      this.declaresNoTools = (await link.initialize()).declaresNoTools
       return link.session
     }
     const { keeper } = this.#target
@@ -217,7 +217,7 @@ class Link {
   }
 
   /** Begins with the server, which may make a session. @returns whether it says that it has no tools. */
-  async initialize(): Promise<{ saidNoTools: boolean }> {
+  async initialize(): Promise<{ declaresNoTools: boolean }> {
     const [offered] = SUPPORTED_PROTOCOL_VERSIONS
     const answer = await this.ask('initialize', {
       protocolVersion: offered,
@@ -237,7 +237,7 @@ class Link {
         ? { id: sessionId, protocolVersion: named }
         : null
     await this.#client.notification({ method: 'notifications/initialized' }).catch(() => undefined) // what is wrong shows in the next request
-    return { saidNoTools: (fieldsOf(capabilities)?.['tools'] ?? null) === null }
+    return { declaresNoTools: (fieldsOf(capabilities)?.['tools'] ?? null) === null }
   }
 
   /** The result of a request. */

@@ -9,6 +9,7 @@ import { readPageBy, type Cursors, type Page, type PageWindow } from '#src/platf
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import { isWithText, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 import { serviceCatalog } from './mcp-services/catalog.ts'
 import { putDisabledTools, readDisabledTools } from './mcp-services/choices.ts'
 import { spendRequest } from './mcp-services/connecting.ts'
@@ -21,9 +22,13 @@ import { listServiceTools, notConnectedSentence } from './mcp-services/tools.ts'
 export type McpServiceTools = { tools: McpTool[]; disabledTools: readonly string[]; leftOut: string | null }
 
 /** The services of the catalog, in its order, for the caller. @throws BerthError invalid_request. */
-export async function pageServices(call: Call, window: PageWindow): Promise<Page<McpService>> {
+export async function pageServices(
+  call: Call,
+  window: PageWindow,
+  filter?: TextFilter | null,
+): Promise<Page<McpService>> {
   const owner = connectorOwner(allow(call.caller, 'connectors:read'))
-  const entries = [...serviceCatalog(call.config).values()]
+  const entries = [...serviceCatalog(call.config).values()].filter(({ name }) => isWithText(filter ?? {}, name))
   const byPlace: Cursors<McpService, number> = {
     keyOf(cursor) {
       const place = entries.findIndex(({ id }) => id === cursor)

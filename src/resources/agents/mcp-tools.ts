@@ -54,7 +54,10 @@ async function vaultsOf(call: Call, { organizationId, userId, vmId }: Scope): Pr
   const vaults = await findAll<Pick<Row<'vaults'>, 'id'>>(
     call.db,
     sql`
-    select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${limits.sessionVaultsMax}`,
+    select id
+    from vaults
+    where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null
+    order by id desc limit ${limits.sessionVaultsMax}`,
   )
   return vaults.map(({ id }) => id)
 }

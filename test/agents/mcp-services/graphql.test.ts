@@ -106,7 +106,15 @@ test('pages of the catalog go both ways, and errors have their codes', async () 
   const ids = all.nodes.map(({ id }) => id)
   expect((await page(`first: 2, after: "${ids[1]}"`)).nodes.map(({ id }) => id)).toEqual(ids.slice(2, 4))
   expect((await page(`last: 2, before: "${ids[4]}"`)).nodes.map(({ id }) => id)).toEqual(ids.slice(2, 4))
+  const named = await page('first: 100, filter: { text: "DES" }')
+  expect(named.nodes.map(({ id }) => id)).toContain('desk')
+  expect([named.totalCount, named.nodes.length]).toEqual([named.nodes.length, named.nodes.length])
+  expect(named.totalCount).toBeLessThan(all.totalCount)
+  expect((await page('filter: { text: "no such connector" }')).totalCount).toBe(0)
   const codeOf = async (query: string) => (await ask(query)).errors?.[0]?.extensions.code
+  expect(await codeOf(`{ mcpServices(filter: { text: "${'x'.repeat(256)}" }) { nodes { id } } }`)).toBe(
+    'INVALID_REQUEST',
+  )
   expect(await codeOf('{ mcpServices(after: "nowhere") { nodes { id } } }')).toBe('INVALID_REQUEST')
   expect(await codeOf('{ mcpService(id: "nowhere") { id } }')).toBe('NOT_FOUND')
   expect(await codeOf('{ mcpServiceTools(id: "desk") { disabledTools } }')).toBe('PROVIDER_NOT_CONNECTED')

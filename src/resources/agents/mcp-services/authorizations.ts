@@ -44,7 +44,9 @@ export async function beginAuthorization(
     tx,
     sql`
     insert into mcp_authorizations (digest, person_id, service_id, return_url, issuer, sealed_order, expires_at)
-    values (${digest}, ${id}, ${begun.serviceId}, ${begun.returnUrl}, ${begun.order.place.issuer}, ${sealer.seal(JSON.stringify(begun.order), placeOf(digest))}, now() + ${connectorLimits.stateSeconds}::int * interval '1 second')
+    values (${digest}, ${id}, ${begun.serviceId}, ${begun.returnUrl}, ${begun.order.place.issuer},
+      ${sealer.seal(JSON.stringify(begun.order), placeOf(digest))},
+      now() + ${connectorLimits.stateSeconds}::int * interval '1 second')
     returning expires_at`,
   )
   return expiresAt
@@ -61,7 +63,11 @@ export async function takeAuthorization(
         db,
         sql`
         delete from mcp_authorizations a using mcp_people p
-        where a.digest = ${sha256(state)} and a.expires_at > now() and p.id = a.person_id and p.organization_id = ${organizationId} and p.owner_user_id = ${userId}
+        where a.digest = ${sha256(state)}
+          and a.expires_at > now()
+          and p.id = a.person_id
+          and p.organization_id = ${organizationId}
+          and p.owner_user_id = ${userId}
         returning a.*`,
       )
     : undefined

@@ -47,7 +47,12 @@ export async function clientAt(
   const self = selfOf(config, entry)
   const known = await findOne<Registered>(
     db,
-    sql`select * from mcp_clients where issuer = ${place.issuer} and redirect_url = ${self.redirectUrl} and (expires_at is null or expires_at > now() + interval '1 hour')
+    sql`
+      select *
+      from mcp_clients
+      where issuer = ${place.issuer}
+        and redirect_url = ${self.redirectUrl}
+        and (expires_at is null or expires_at > now() + interval '1 hour')
       and created_at > now() - ${connectorLimits.registrationDays}::int * interval '1 day'`,
   )
   if (known) return openClient(sealer, known)

@@ -35,7 +35,9 @@ export async function addConnectionEvent(
     next: sql`update mcp_people set event_position = event_position + 1 where id = ${personId} returning event_position as position`,
     old: sql`delete from mcp_connection_events where person_id = ${personId}`,
     kept: connectorLimits.eventsKept,
-    insert: sql`insert into mcp_connection_events (person_id, position, type, service_id, connection_id) select ${personId}, position, ${type}, ${serviceId}, ${connectionId}`,
+    insert: sql`
+      insert into mcp_connection_events (person_id, position, type, service_id, connection_id)
+      select ${personId}, position, ${type}, ${serviceId}, ${connectionId}`,
   })
 }
 

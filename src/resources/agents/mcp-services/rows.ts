@@ -67,10 +67,14 @@ export async function putConnection(
   const connection = await getOne<McpConnection>(
     tx,
     sql`
-    insert into mcp_connections (id, person_id, organization_id, owner_user_id, service_id, server_url, issuer, token_endpoint, revocation_endpoint, client_id, client_auth, resource, scope, sealed_tokens, expires_at)
-    values (${id}, ${personId}, ${owner.organizationId}, ${owner.userId}, ${given.serviceId}, ${given.serverUrl}, ${given.issuer}, ${given.tokenEndpoint}, ${given.revocationEndpoint}, ${given.clientId}, ${given.clientAuth}, ${given.resource}, ${given.scope}, ${sealSecrets(sealer, id, given.secrets)}, ${given.expiresAt})
+    insert into mcp_connections (id, person_id, organization_id, owner_user_id, service_id, server_url, issuer, token_endpoint,
+      revocation_endpoint, client_id, client_auth, resource, scope, sealed_tokens, expires_at)
+    values (${id}, ${personId}, ${owner.organizationId}, ${owner.userId}, ${given.serviceId}, ${given.serverUrl}, ${given.issuer},
+      ${given.tokenEndpoint}, ${given.revocationEndpoint}, ${given.clientId}, ${given.clientAuth}, ${given.resource},
+      ${given.scope}, ${sealSecrets(sealer, id, given.secrets)}, ${given.expiresAt})
     on conflict (person_id, service_id) do update set server_url = excluded.server_url, issuer = excluded.issuer, token_endpoint = excluded.token_endpoint,
-      revocation_endpoint = excluded.revocation_endpoint, client_id = excluded.client_id, client_auth = excluded.client_auth, resource = excluded.resource, scope = excluded.scope,
+      revocation_endpoint = excluded.revocation_endpoint, client_id = excluded.client_id, client_auth = excluded.client_auth,
+      resource = excluded.resource, scope = excluded.scope,
       missing_scope = null, sealed_tokens = excluded.sealed_tokens, expires_at = excluded.expires_at, token_generation = mcp_connections.token_generation + 1,
       connected_at = now(), updated_at = now()
     returning *`,
@@ -94,7 +98,9 @@ export async function replaceTokens(
   const row = await findOne<Pick<McpConnection, 'tokenGeneration'>>(
     db,
     sql`
-    update mcp_connections set sealed_tokens = ${sealSecrets(sealer, id, secrets)}, expires_at = ${expiresAt}, token_generation = token_generation + 1, updated_at = now()
+    update mcp_connections
+    set sealed_tokens = ${sealSecrets(sealer, id, secrets)}, expires_at = ${expiresAt}, token_generation = token_generation + 1,
+      updated_at = now()
     where id = ${id} and token_generation = ${tokenGeneration} returning token_generation`,
   )
   return row?.tokenGeneration ?? null
@@ -105,9 +111,12 @@ export async function noteRefusal(tx: Tx, { id, tokenGeneration, ...connection }
   const person = await lockPerson(tx, { organizationId: connection.organizationId, userId: connection.ownerUserId })
   const noted = await change(
     tx,
-    sql`update mcp_connections set refused_generation = ${tokenGeneration}, updated_at = now() where id = ${id} and token_generation = ${tokenGeneration} and refused_generation is distinct from ${tokenGeneration}`,
+    sql`
+      update mcp_connections
+      set refused_generation = ${tokenGeneration}, updated_at = now()
+      where id = ${id} and token_generation = ${tokenGeneration} and refused_generation is distinct from ${tokenGeneration}`,
   )
-  if (noted > 0) await tellReconnect(tx, person.id, connection.serviceId, id)
+  if (noted > 0) await noteReconnectNeeded(tx, person.id, connection.serviceId, id)
 }
 
 /** Records which scopes the service asks for besides those that it gave, and tells the person. */
@@ -119,9 +128,12 @@ export async function noteMissingScope(
   const person = await lockPerson(tx, { organizationId: connection.organizationId, userId: connection.ownerUserId })
   const noted = await change(
     tx,
-    sql`update mcp_connections set missing_scope = ${scope}, updated_at = now() where id = ${id} and token_generation = ${tokenGeneration} and missing_scope is distinct from ${scope}`,
+    sql`
+      update mcp_connections
+      set missing_scope = ${scope}, updated_at = now()
+      where id = ${id} and token_generation = ${tokenGeneration} and missing_scope is distinct from ${scope}`,
   )
-  if (noted > 0) await tellReconnect(tx, person.id, connection.serviceId, id)
+  if (noted > 0) await noteReconnectNeeded(tx, person.id, connection.serviceId, id)
 }
 
 /** Removes a person's connection to a service. @returns what was removed. */
@@ -158,6 +170,6 @@ function placeOf(id: string): string {
   return `mcp_connections.sealed_tokens:${id}`
 }
 
-function tellReconnect(tx: Tx, personId: string, serviceId: string, connectionId: string): Promise<void> {
+function noteReconnectNeeded(tx: Tx, personId: string, serviceId: string, connectionId: string): Promise<void> {
   return addConnectionEvent(tx, { personId, serviceId, connectionId }, 'mcp_service.reconnect_needed')
 }

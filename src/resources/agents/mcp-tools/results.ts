@@ -42,13 +42,13 @@ export async function mcpToolResult(given: unknown): Promise<ToolResult> {
     ...listed.map(blockOf),
     ...(isFlag(isError) ? [] : [textBlock('[The result has an isError that is neither true nor false.]')]),
   ])
-  const said = structuredContent ?? otherFields(fields)
+  const other = structuredContent ?? otherFields(fields)
   const text =
     blocks.length > 0
       ? blocks.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n')
-      : said === null
+      : other === null
         ? '(no content)'
-        : await shownJson(said)
+        : await shownJson(other)
   const result = isError === true ? failed(text) : answered(text)
   return blocks.some(({ type }) => type !== 'text') ? { ...result, content: blocks } : result
 }
@@ -96,8 +96,8 @@ function blockOf(given: unknown): ResultBlock {
 function unknownText({ type, ...rest }: McpContent): string {
   const name = shown(type)
   const kind = name === '' ? 'without a type' : `of the type ${name}`
-  const said = isLargeJson(rest, unknownCharacters) ? '' : `: ${JSON.stringify(rest)}`
-  return `[Content ${kind}, which cannot be shown here${said}]`
+  const content = isLargeJson(rest, unknownCharacters) ? '' : `: ${JSON.stringify(rest)}`
+  return `[Content ${kind}, which cannot be shown here${content}]`
 }
 
 /** A link in words: what it leads to, and where. */

@@ -41,7 +41,7 @@ export type ToolSource = {
   /** Where the server's session is kept; null: it ends with each request. */
   keeper: McpOrder['keeper'] | null
   /** An outcome in terms of what its person can do about it. */
-  told: <Result>(outcome: McpOutcome<Result>) => Promise<McpOutcome<Result>>
+  explained: <Result>(outcome: McpOutcome<Result>) => Promise<McpOutcome<Result>>
   /** Why it cannot be asked; null when it can. */
   missing: Failed | null
 }
@@ -73,7 +73,7 @@ function serversOf(
     const bearer = async (): Promise<Bearer | null> =>
       userId === null ? null : vaultBearer(services, { organizationId, userId }, vaultIds, url)
     const keeper = keeperOf(services, sessionId, url)
-    const told = async <Result>(outcome: McpOutcome<Result>): Promise<McpOutcome<Result>> =>
+    const explained = async <Result>(outcome: McpOutcome<Result>): Promise<McpOutcome<Result>> =>
       outcome.status === 'auth_required' && outcome.missingScope === null && outcome.notRenewed
         ? { status: 'unreachable', error: renewedLater[outcome.notRenewed] }
         : outcome
@@ -83,8 +83,8 @@ function serversOf(
       bearer,
       keeper,
       disabled: new Set<string>(),
-      list: async (signal) => told(await listServerTools(services, { url, bearer, ...asked(keeper, signal) })),
-      told,
+      list: async (signal) => explained(await listServerTools(services, { url, bearer, ...asked(keeper, signal) })),
+      explained,
       missing: null,
     }
   })
@@ -117,7 +117,7 @@ async function connectorsOf(
       disabled: new Set([...(disabledOf.get(service.id) ?? []), ...service.disabledTools]),
       list: (signal) =>
         listServiceTools(services, owner, service, asked(keeperOf(services, sessionId, service.url), signal)),
-      told: (outcome) => serviceOutcome(services, service, outcome),
+      explained: (outcome) => serviceOutcome(services, service, outcome),
       missing: service.connected
         ? null
         : { status: 'auth_required', error: notConnectedSentence(service), missingScope: null },
@@ -144,7 +144,7 @@ function goneSource(id: string): ToolSource {
     bearer: async () => null,
     disabled: new Set(),
     list: async () => missing,
-    told: async (outcome) => outcome,
+    explained: async (outcome) => outcome,
     missing,
   }
 }

@@ -105,7 +105,7 @@ export async function callMcpTool(
     },
   )
   signal.throwIfAborted()
-  const outcome = await source.told(asked)
+  const outcome = await source.explained(asked)
   if (outcome.status === 'ok') return { result: await readResult(outcome.result, masker), errors: [] }
   return {
     result: failed(`${outcome.error} The call may have been made.`),
