@@ -1,8 +1,7 @@
-/** This process's metrics for Prometheus, and the private server that exposes them. Labels are route templates and codes, never ids. */
-import { createServer, type Server } from 'node:http'
-import { Counter, Gauge, Histogram, collectDefaultMetrics, register } from 'prom-client'
+/** This process's metrics for Prometheus. Labels are route templates and codes, never ids. */
+import type { Server } from 'node:http'
+import { Counter, Gauge, Histogram, collectDefaultMetrics } from 'prom-client'
 import type { Database } from './postgres.ts'
-import { log } from './log.ts'
 
 collectDefaultMetrics()
 
@@ -122,62 +121,3 @@ export const connectionsRefused = new Counter({
   name: 'berth_connections_refused_total',
   help: 'Connections refused because there were too many, from one address or together.',
 })
-
-const portsTried = 50
-
-/** Answers a question at a private path, by its query: yes with 200, no with 403. */
-export type PrivateGate = { path: string; isAllowed: (query: URLSearchParams) => boolean }
-
-/**
- * Serves /metrics to this machine only, on the wanted port or the next free one.
- * @param gate a question that is answered there too.
- * @returns the port, and a function to close it.
- * @throws Error when none of 50 ports is free.
- */
-export async function serveMetrics(
-  wantedPort: number,
-  gate?: PrivateGate,
-): Promise<{ port: number; close: () => void }> {
-  const server = createServer((request, response) => {
-    const [path = '', query = ''] = (request.url ?? '').split('?', 2)
-    if (gate && request.method === 'GET' && path === gate.path) {
-      response.writeHead(gate.isAllowed(new URLSearchParams(query)) ? 200 : 403).end()
-      return
-    }
-    if (request.method !== 'GET' || request.url !== '/metrics') {
-      response.writeHead(404).end('The metrics are at /metrics.\n')
-      return
-    }
-    register.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': register.contentType }).end(text),
-      (error: Error) => {
-        log.error({ err: error }, 'the metrics could not be collected')
-        response.writeHead(500).end()
-      },
-    )
-  })
-  server.requestTimeout = 5_000
-  for (let port = wantedPort; port < wantedPort + portsTried; port++) {
-    if (await listens(server, port))
-      return {
-        port,
-        close: () => {
-          server.close()
-          server.closeAllConnections()
-        },
-      }
-  }
-  throw new Error(`no port from ${wantedPort} to ${wantedPort + portsTried - 1} is free for /metrics`)
-}
-
-/** Whether the server could take this port; false when it is busy. */
-function listens(server: Server, port: number): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException): void =>
-      error.code === 'EADDRINUSE' ? resolve(false) : reject(error)
-    server.once('error', failed).listen(port, '127.0.0.1', () => {
-      server.off('error', failed)
-      resolve(true)
-    })
-  })
-}

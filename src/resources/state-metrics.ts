@@ -1,10 +1,14 @@
 /** Metrics about the whole installation, read from the database: every process reports the same values. */
 import { diskRoom } from '#src/drivers/disk-room.ts'
 import { readQueues } from '#src/platform/jobs.ts'
+import { reportLastBackup } from '#src/platform/metrics/last-backup.ts'
+import { reportOwnPostgres } from '#src/platform/metrics/own-postgres.ts'
 import { readAllRooms } from '#src/platform/metrics/rooms.ts'
 import { addMetricSource, type Sample } from '#src/platform/metrics/sources.ts'
 import { findAll, getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import { readBackupLateness } from './infra/backup-schedules/lateness.ts'
+import { countCertificates, readCertificateExpiry } from './infra/certificates/expiry.ts'
 import { readPromises } from './infra/organization-room.ts'
 
 const bytesPerMb = 1024 * 1024
@@ -45,12 +49,27 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
       berth_domain_check_late_seconds: { help: 'For how long the check of a domain has been due; 0 when none is.' },
       berth_backups: { help: 'Backups of databases that are pending or running.', labels: ['status'] },
       berth_backup_verification_failed: { help: 'Backups whose last restore for a test failed.' },
+      berth_backup_oldest_age_seconds: {
+        help: 'How long ago the last good backup was made, of the database with a schedule for which it is longest.',
+      },
+      berth_backup_schedules_failing: { help: 'Schedules of backups whose last moment made no good one.' },
+      berth_certificates: { help: 'Certificates of domains by status.', labels: ['status'] },
+      berth_certificate_left_seconds: { help: 'How long the first certificate of a domain to end is still good.' },
+      berth_certificate_renewal_late_seconds: {
+        help: 'For how long the renewal of a certificate has been due; 0 when none is.',
+      },
       berth_uploads_under_way: { help: 'PUTs to uploads that are in progress.' },
       berth_uploads_reserved_bytes: { help: 'What those PUTs may store.' },
     },
     () => readState(db),
   )
+  reportOwnPostgres(db)
+  reportLastBackup(config.dataDir)
   reportRooms({ config, db })
+  reportDisks(config)
+}
+
+function reportDisks(config: Background['config']): void {
   addMetricSource(
     'disks',
     {
@@ -100,6 +119,28 @@ function reportRooms({ config, db }: Pick<Background, 'config' | 'db'>): void {
 
 type Counted = { label: string; count: number }
 
+/** What has no status of its own. */
+function readRest(db: Db) {
+  return getOne<{
+    domainLateSeconds: number
+    buildAgeSeconds: number
+    provisioning: number
+    unverified: number
+    writers: number
+    reservedBytes: number
+  }>(
+    db,
+    sql`
+    select
+      coalesce((select extract(epoch from now() - min(queued_at)) from build_jobs where status = 'queued'), 0)::float8 as build_age_seconds,
+      greatest(0, (select extract(epoch from now() - min(next_check_at)) from domains where next_check_at is not null))::float8 as domain_late_seconds,
+      (select count(*) from environments where status = 'provisioning') as provisioning,
+      (select count(*) from database_backups where status = 'completed' and verification_error is not null) as unverified,
+      count(*) as writers, coalesce(sum(reserved_bytes), 0)::bigint as reserved_bytes
+    from uploads where writer is not null and writing_until > now()`,
+  )
+}
+
 async function readState(db: Db) {
   // Sequentially: a scrape takes one connection, not all.
   const vms = await findAll<Counted>(
@@ -114,30 +155,20 @@ async function readState(db: Db) {
   const queues = await readQueues(db)
   const builds = await findAll<Counted>(
     db,
-    sql`select status as label, count(*) from build_jobs where status = 'queued' group by status union all select status, count(*) from build_jobs where status = 'running' group by status`,
+    sql`
+      select status as label, count(*) from build_jobs where status = 'queued' group by status
+      union all select status, count(*) from build_jobs where status = 'running' group by status`,
   )
   const sessions = await findAll<Counted>(db, sql`select status as label, count(*) from sessions group by status`)
   const backups = await findAll<Counted>(
     db,
     sql`select status as label, count(*) from database_backups where status in ('pending', 'running') group by status`,
   )
+  const schedules = await readBackupLateness(db)
+  const certificates = await countCertificates(db)
+  const { leftSeconds, renewalLateSeconds } = await readCertificateExpiry(db)
   const domains = await findAll<Counted>(db, sql`select status as label, count(*) from domains group by status`)
-  const rest = await getOne<{
-    domainLateSeconds: number
-    buildAgeSeconds: number
-    provisioning: number
-    unverified: number
-    writers: number
-    reservedBytes: number
-  }>(
-    db,
-    sql`
-    select coalesce((select extract(epoch from now() - min(queued_at)) from build_jobs where status = 'queued'), 0)::float8 as build_age_seconds,
-      greatest(0, coalesce((select extract(epoch from now() - min(next_check_at)) from domains where next_check_at is not null), 0))::float8 as domain_late_seconds,
-      (select count(*) from environments where status = 'provisioning') as provisioning,
-      (select count(*) from database_backups where status = 'completed' and verification_error is not null) as unverified, count(*) as writers, coalesce(sum(reserved_bytes), 0)::bigint as reserved_bytes
-    from uploads where writer is not null and writing_until > now()`,
-  )
+  const rest = await readRest(db)
   const byStatus = (rows: readonly Counted[]): Sample[] =>
     rows.map(({ label, count }) => ({ labels: { status: label }, value: count }))
   const byNode = (value: (node: (typeof nodes)[number]) => number | null): Sample[] =>
@@ -165,6 +196,11 @@ async function readState(db: Db) {
     berth_domain_check_late_seconds: [{ value: rest.domainLateSeconds }],
     berth_backups: byStatus(backups),
     berth_backup_verification_failed: [{ value: rest.unverified }],
+    berth_backup_oldest_age_seconds: [{ value: schedules.oldestSeconds }],
+    berth_backup_schedules_failing: [{ value: schedules.failing }],
+    berth_certificates: byStatus(certificates),
+    berth_certificate_left_seconds: leftSeconds === null ? [] : [{ value: leftSeconds }],
+    berth_certificate_renewal_late_seconds: [{ value: renewalLateSeconds }],
     berth_uploads_under_way: [{ value: rest.writers }],
     berth_uploads_reserved_bytes: [{ value: rest.reservedBytes }],
   }

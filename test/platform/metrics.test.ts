@@ -4,12 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { register } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { reportGivenCertificate } from '#src/edge/postgres/logins/certificates.ts'
+import { nowMs, shiftClock } from '#src/platform/clock.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { recordBackup, reportLastBackup } from '#src/platform/metrics/last-backup.ts'
 import { addMetricSource } from '#src/platform/metrics/sources.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { readBackupLateness } from '#src/resources/infra/backup-schedules/lateness.ts'
+import { readCertificateExpiry } from '#src/resources/infra/certificates/expiry.ts'
 import { reportMachines } from '#workers/infra/machine-metrics.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { submit } from '../support/builds.ts'
 import { startCommand, type Command } from '../support/command.ts'
+import { databaseUuid, makeDatabase } from '../support/databases.ts'
 import { idsOf, makeKey, makeSilentNode, makeVmRow } from '../support/makers.ts'
 import { freePort } from '../support/ports.ts'
 import { startTestPostgres, type TestPostgres } from '../support/postgres.ts'
@@ -94,17 +101,29 @@ describe('the processes', () => {
       for (const folder of ['data', 'cache'])
         expect(told.get(`berth_disk_free_bytes{folder="${folder}"}`)).toBeGreaterThan(0)
       expect(told.get('berth_database_connections{state="open"}')).toBeGreaterThan(0)
+      for (const name of ['bytes', 'connections', 'connections_max'])
+        expect(told.get(`berth_own_postgres_${name}`)).toBeGreaterThan(0)
       for (const name of [
+        'berth_backup_schedules_failing',
+        'berth_certificate_renewal_late_seconds',
         'berth_uploads_under_way',
         'berth_environments_provisioning',
         'berth_database_connections{state="waiting"}',
       ])
         expect([name, told.get(name)]).toEqual([name, 0])
-      for (const source of ['database', 'disks'])
+      for (const source of ['database', 'disks', 'own_postgres', 'last_backup'])
         expect(told.get(`berth_metrics_source_up{source="${source}"}`)).toBe(1)
       expect(told.has('berth_http_connections')).toBe(true)
     },
   )
+
+  test.each(['web', 'worker'] as const)('the %s answers probes beside its metrics', async (who) => {
+    const probe = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${ports[who]}${path}`)
+    expect((await probe('/livez')).status).toBe(200)
+    expect((await probe('/healthz')).status).toBe(200)
+    await until('it is ready', async () => (await probe('/readyz')).status === 200)
+    expect(await (await probe('/readyz?verbose')).text()).toMatch(/^\[\+\]database ok$[^]*^readyz check passed$/m)
+  })
 
   test('no label names a tenant', async () => {
     const { organizationId, userId } = idsOf(token)
@@ -130,6 +149,10 @@ describe('the processes', () => {
         ).toEqual([])
         expect(told.get('berth_disk_free_bytes{folder="data"}')).toBeGreaterThan(0)
         expect(told.has('process_cpu_seconds_total')).toBe(true)
+        const probe = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${ports[who]}${path}`)
+        const ready = await probe('/readyz')
+        expect([who, ready.status, ready.headers.get('retry-after')]).toEqual([who, 503, '1'])
+        expect((await probe('/livez')).status).toBe(200)
       }
     } finally {
       await postgres.restartPostgres()
@@ -223,5 +246,90 @@ describe('counters and sources', () => {
       expect(one.get('berth_metrics_source_up{source="hanging"}')).toBe(0)
     }
     expect(reads).toBe(1)
+  })
+
+  test('a schedule fails when its last moment was refused, or its newest backup failed; the age is of the last good one', async () => {
+    const { db } = berth.services
+    const owner = await berth.token('carol', 'kept')
+    const { id } = await makeDatabase(berth, owner, await makeSilentNode(db))
+    const of = { organization: idsOf(owner).organizationId, database: databaseUuid(id), schedule: newUuid() }
+    const addBackup = (status: string, hoursAgo: number): Promise<unknown> =>
+      sql`insert into database_backups (id, organization_id, database_id, schedule_id, scheduled_at, status, triggered_by, sha256, completed_at, event_position)
+        values (${newUuid()}, ${of.organization}, ${of.database}, ${of.schedule}, now() - ${hoursAgo} * interval '1 hour', ${status}, 'schedule',
+          ${status === 'completed' ? 'a'.repeat(64) : null}, ${status === 'completed' ? sql`now() - ${hoursAgo} * interval '1 hour'` : null}, 1)`.execute(
+        db,
+      )
+    const read = async (): Promise<[hours: number, failing: number]> => {
+      const { oldestSeconds, failing } = await readBackupLateness(db)
+      return [Math.round(oldestSeconds / 3600), failing]
+    }
+    expect(await read()).toEqual([0, 0])
+    await sql`insert into backup_schedules (id, organization_id, database_id, cron, timezone, next_run_at, created_at)
+      values (${of.schedule}, ${of.organization}, ${of.database}, '0 3 * * *', 'UTC', now() + interval '1 hour', now() - interval '90 hours')`.execute(
+      db,
+    )
+    expect(await read()).toEqual([90, 0])
+    await addBackup('completed', 48)
+    expect(await read()).toEqual([48, 0])
+    await addBackup('failed', 24)
+    expect(await read()).toEqual([48, 1])
+    await addBackup('completed', 2)
+    await addBackup('running', 1)
+    expect(await read()).toEqual([2, 0])
+    await sql`update backup_schedules set last_error = 'Its database is gone.'`.execute(db)
+    expect(await read()).toEqual([2, 1])
+    await sql`update backup_schedules set enabled = false, next_run_at = null`.execute(db)
+    expect(await read()).toEqual([0, 0])
+  })
+
+  test('the certificate that ends first counts, and its renewal is late from a third of its life on', async () => {
+    const { db } = berth.services
+    const { organizationId } = idsOf(await berth.token('dave', 'named'))
+    const add = (host: string, daysAgo: number, daysLeft: number): Promise<unknown> =>
+      sql`insert into certificates (id, organization_id, domain_id, host, status, issuer, not_before, not_after)
+        values (${newUuid()}, ${organizationId}, ${newUuid()}, ${host}, 'issued', 'https://acme.example/dir',
+          now() - ${daysAgo} * interval '1 day', now() + ${daysLeft} * interval '1 day')`.execute(db)
+    const days = (seconds: number | null): number | null => (seconds === null ? null : Math.round(seconds / 86_400))
+    const read = async (): Promise<(number | null)[]> => {
+      const { leftSeconds, renewalLateSeconds } = await readCertificateExpiry(db)
+      return [days(leftSeconds), days(renewalLateSeconds)]
+    }
+    expect(await read()).toEqual([null, 0])
+    await add('fresh.example', 10, 80)
+    expect(await read()).toEqual([80, 0])
+    await add('late.example', 70, 20)
+    expect(await read()).toEqual([20, 10])
+    await add('over.example', 92, -2)
+    expect(await read()).toEqual([-2, 32])
+    await sql`insert into domains (id, organization_id, name, status, verification_token, lost_at, next_check_at)
+      select domain_id, organization_id, host, 'active', ${'0'.repeat(32)}, now(), now() from certificates where host = 'over.example'`.execute(
+      db,
+    )
+    expect(await read()).toEqual([20, 10]) // whose DNS leads elsewhere is not renewed, and nobody waits for it
+  })
+
+  test('the last backup of the installation is told by its age and size, once there is one', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-last-backup-'))
+    try {
+      reportLastBackup(dataDir)
+      expect((await told()).has('berth_installation_backup_age_seconds')).toBe(false)
+      recordBackup(dataDir, 4096)
+      shiftClock(7_200_000)
+      reportLastBackup(dataDir) // reads anew
+      const figuresNow = await told()
+      expect(Math.round((figuresNow.get('berth_installation_backup_age_seconds') ?? 0) / 3600)).toBe(2)
+      expect(figuresNow.get('berth_installation_backup_bytes')).toBe(4096)
+    } finally {
+      shiftClock(0)
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  })
+
+  test('a given certificate is told by how long it is good', async () => {
+    const inAnHour = async () => ({ endsAt: nowMs() + 3_600_000 })
+    reportGivenCertificate(null)
+    expect((await told()).has('berth_given_certificate_left_seconds')).toBe(false)
+    reportGivenCertificate(inAnHour)
+    expect(Math.round((await told()).get('berth_given_certificate_left_seconds') ?? 0)).toBe(3600)
   })
 })

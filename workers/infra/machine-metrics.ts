@@ -3,8 +3,11 @@ import type { Compute } from '#src/drivers/compute/machine.ts'
 import type { Config } from '#src/platform/config.ts'
 import { addMetricSource } from '#src/platform/metrics/sources.ts'
 
-/** Adds them to the metrics of this process. */
-export function reportMachines(compute: Compute, { vmPoolSize }: Pick<Config, 'vmPoolSize'>): void {
+/** Adds them to the metrics of this process. A worker without VMs has the gauges, without values. */
+export function reportMachines(
+  compute: Pick<Compute, 'residents' | 'warm'> | null,
+  { vmPoolSize }: Pick<Config, 'vmPoolSize'>,
+): void {
   addMetricSource(
     'machines',
     {
@@ -16,6 +19,7 @@ export function reportMachines(compute: Compute, { vmPoolSize }: Pick<Config, 'v
       berth_warm_machines_wanted: { help: 'How many warm machines there should be (BERTH_VM_POOL).' },
     },
     async () => {
+      if (!compute) return { berth_machines: [], berth_warm_machines: [], berth_warm_machines_wanted: [] }
       const residents = await compute.residents()
       const running = residents.filter(({ live }) => live).length
       return {

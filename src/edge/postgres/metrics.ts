@@ -8,7 +8,7 @@ export const loginsTaken = new Counter({
   help: 'Clients of databases that were let in.',
 })
 /** Connections that were refused or ended with an error of the proxy's own, by SQLSTATE. */
-export const refusalsTold = new Counter({
+export const refusalsSent = new Counter({
   name: 'berth_postgres_refusals_total',
   help: 'What clients of databases were refused by the proxy, by SQLSTATE.',
   labelNames: ['sqlstate'],

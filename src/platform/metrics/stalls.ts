@@ -5,7 +5,7 @@
 import { Gauge, Histogram } from 'prom-client'
 
 const lookEveryMs = 10
-const toldFromSeconds = 0.02
+const observedFromSeconds = 0.02
 
 const stalls = new Histogram({
   name: 'berth_event_loop_stall_seconds',
@@ -34,7 +34,7 @@ function look(): void {
   lookedAtMs = nowMs
   worked = process.threadCpuUsage()
   longestSeconds = Math.max(longestSeconds, heldSeconds)
-  if (heldSeconds >= toldFromSeconds) stalls.observe(heldSeconds)
+  if (heldSeconds >= observedFromSeconds) stalls.observe(heldSeconds)
 }
 
 /** Watches this process's event loop, for /metrics. */

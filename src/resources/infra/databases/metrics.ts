@@ -36,7 +36,11 @@ export async function findMetrics(call: Call, databaseIds: readonly string[]): P
   const reach = allowAnywhere(call.caller, 'databases:read')
   return findAll<DatabaseMetrics>(
     call.db,
-    sql`select m.* from database_metrics m join databases on databases.id = m.database_id where database_id = any(${databaseIds}::uuid[]) and ${owned(reach)} and ${notDeleted}`,
+    sql`
+      select m.*
+      from database_metrics m
+      join databases on databases.id = m.database_id
+      where database_id = any(${databaseIds}::uuid[]) and ${owned(reach)} and ${notDeleted}`,
   )
 }
 
@@ -89,7 +93,8 @@ export async function findUnmeasured(db: Db, nodeId: string): Promise<Database[]
     sql`
     select d.* from databases d join vms v on v.id = d.vm_id left join database_metrics m on m.database_id = d.id
     where v.node_id = ${nodeId} and v.status = 'running' and d.status = 'active'
-      and (m.measured_at is null or m.measured_at < now() - ${limits.databaseMetricsSeconds} * interval '1 second') order by m.measured_at nulls first limit ${batchMax}`,
+      and (m.measured_at is null or m.measured_at < now() - ${limits.databaseMetricsSeconds} * interval '1 second')
+      order by m.measured_at nulls first limit ${batchMax}`,
   )
 }
 
@@ -112,10 +117,14 @@ export async function storeMetrics(db: Db, databaseId: string, measured: Measure
     await change(
       tx,
       sql`
-      insert into database_metrics (database_id, connections, size_bytes, transactions, rolled_back, rows_read, rows_written, blocks_hit, blocks_read, deadlocks)
-      values (${databaseId}, ${connections}, ${sizeBytes}, ${transactions}, ${rolledBack}, ${rowsRead}, ${rowsWritten}, ${blocksHit}, ${blocksRead}, ${deadlocks})
-      on conflict (database_id) do update set connections = excluded.connections, size_bytes = excluded.size_bytes, transactions = excluded.transactions, rolled_back = excluded.rolled_back,
-        rows_read = excluded.rows_read, rows_written = excluded.rows_written, blocks_hit = excluded.blocks_hit, blocks_read = excluded.blocks_read, deadlocks = excluded.deadlocks, measured_at = now()`,
+      insert into database_metrics (database_id, connections, size_bytes, transactions, rolled_back, rows_read, rows_written,
+        blocks_hit, blocks_read, deadlocks)
+      values (${databaseId}, ${connections}, ${sizeBytes}, ${transactions}, ${rolledBack}, ${rowsRead}, ${rowsWritten},
+        ${blocksHit}, ${blocksRead}, ${deadlocks})
+      on conflict (database_id) do update set connections = excluded.connections, size_bytes = excluded.size_bytes,
+        transactions = excluded.transactions, rolled_back = excluded.rolled_back,
+        rows_read = excluded.rows_read, rows_written = excluded.rows_written, blocks_hit = excluded.blocks_hit,
+        blocks_read = excluded.blocks_read, deadlocks = excluded.deadlocks, measured_at = now()`,
     )
     publish(tx, measuredTopic, databaseId)
   })
