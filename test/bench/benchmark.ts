@@ -1,4 +1,5 @@
 /** A benchmark measures Berth beside a peer or a lower bound in one run, and returns tables. */
+import { shown } from './rounds.ts'
 
 /** How long and how often to measure. `quick` is for trying a benchmark out: its numbers mean nothing. */
 export type Effort = { quick: boolean; rounds: number; secondsPerRound: number }
@@ -8,6 +9,11 @@ export type Table = { title: string; columns: readonly string[]; rows: readonly 
 
 /** A goal and its result; `met` is null where it could not be measured. */
 export type Goal = { what: string; wanted: string; measured: string; met: boolean | null }
+
+/** The goal that a value is not above this. */
+export function atMost(what: string, value: number, most: number, unit = 'ms'): Goal {
+  return { what, wanted: `≤ ${most} ${unit}`, measured: `${shown(value)} ${unit}`, met: value <= most }
+}
 
 /** What a benchmark found: how it measured, in sentences, then tables and goals. */
 export type Findings = { how: string; tables: readonly Table[]; goals: readonly Goal[] }

@@ -4,15 +4,14 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { issueToken } from '#src/identity/issuer.ts'
-import { encodeId, newUuid } from '#src/platform/ids.ts'
-import { sql } from '#src/platform/postgres.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
 import { appendBuildLog, createNumbering } from '#src/resources/infra/builds/logs.ts'
-import { claimBuild, type BuildClaim } from '#src/resources/infra/builds/runs.ts'
-import { idsOf, makeSilentNode } from '../support/makers.ts'
+import type { BuildClaim } from '#src/resources/infra/builds/runs.ts'
 import { until } from '../support/until.ts'
 import type { Benchmark, Findings } from './benchmark.ts'
 import { median, quantile, ratioOf, shown, shownRatio } from './rounds.ts'
+import { makeRunningBuild } from './builds/running-build.ts'
 import { inWorld, startProcess, type World } from './world.ts'
 
 const linesPerRound = 30
@@ -37,7 +36,8 @@ export const buildLogs: Benchmark = {
   measure: (effort, say) =>
     inWorld({}, async (world): Promise<Findings> => {
       const token = await world.token()
-      const log = await makeRunningBuild(world, token)
+      const build = await makeRunningBuild(world.database.db, token)
+      const log: Log = { ...build, sentAt: new Map(), last: '0', next: createNumbering() }
       await startProcess(world, 'web')
       const rows: string[][] = []
       const goals: Findings['goals'][number][] = []
@@ -85,18 +85,6 @@ export const buildLogs: Benchmark = {
         goals,
       }
     }),
-}
-
-async function makeRunningBuild({ database: { db } }: World, token: string): Promise<Log> {
-  const [id, node] = [newUuid(), await makeSilentNode(db)]
-  await sql`
-    insert into build_jobs (id, organization_id, status, sealed_spec, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, node_id, started_at)
-    values (${id}, ${idsOf(token).organizationId}, 'running', '', '00000000-0000-7000-8000-000000000001', 2, 2048, 60, 'artifact', 'build', ${node}, now())`.execute(
-    db,
-  )
-  const claimed = await claimBuild(db, id, { nodeId: node, workerNumber: 0 })
-  if (!claimed) throw new Error('the build could not be taken up')
-  return { id, claim: claimed.claim, sentAt: new Map(), last: '0', next: createNumbering() }
 }
 
 async function measureReaders(

@@ -41,6 +41,11 @@ export function shown(value: number): string {
   return value.toPrecision(3)
 }
 
+/** A table's row of measurements: how many, their p50 and their p99. */
+export function rowOf(what: string, values: readonly number[]): string[] {
+  return [what, String(values.length), shown(median(values)), shown(quantile(values, 0.99))]
+}
+
 /** A ratio as a table shows it. */
 export function shownRatio(value: number): string {
   return Number.isFinite(value) ? `${value.toFixed(2)}×` : '–'

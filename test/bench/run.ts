@@ -9,6 +9,10 @@ import { describeMachine, render, writeSection } from './results.ts'
 import { buildLogs } from './build-logs.ts'
 import { builds } from './builds.ts'
 import { chats } from './chats.ts'
+import { programs } from './clients/programs.ts'
+import { longPages } from './console/long.ts'
+import { consolePages } from './console/pages.ts'
+import { terminals } from './console/terminals.ts'
 import { databases } from './databases.ts'
 import { jobs } from './jobs.ts'
 import { functions } from './edge/functions.ts'
@@ -45,6 +49,10 @@ const benchmarks: readonly Benchmark[] = [
   databases,
   builds,
   chats,
+  consolePages,
+  longPages,
+  terminals,
+  programs,
   chatFormats,
   postgres,
   strangers,

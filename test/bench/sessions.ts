@@ -163,7 +163,7 @@ async function measurePosts(world: World, token: string, rounds: number): Promis
   const smallest = new Pool(smallestUrl, { connections: 1, pipelining: 1 })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const content = [{ type: 'text', text: 'x'.repeat(200) }]
-  const message = [{ type: 'user.message', data: { content } }]
+  const message = [{ type: 'user.message' as const, data: { content } }]
   const body = JSON.stringify({ events: [{ type: 'user.message', content }] })
   const time = async (into: number[] | undefined, send: () => Promise<unknown>): Promise<void> => {
     const heard = new Promise<number>((resolve) => (hear = resolve))

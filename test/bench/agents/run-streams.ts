@@ -116,11 +116,11 @@ async function measureFirst(world: World, upstream: WordUpstream, count: number)
       if (words.length > 0) firstMs ||= performance.now()
     })
     await reader.ended
-    const { arrivedMs, firstMs: saidMs } = upstream.last
+    const { arrivedMs, firstMs: textMs } = upstream.last
     if (message === 0) continue // the first compiles what is run
     found.before.push(arrivedMs - sentMs)
-    found.after.push(firstMs - saidMs)
-    found.all.push(arrivedMs - sentMs + (firstMs - saidMs))
+    found.after.push(firstMs - textMs)
+    found.all.push(arrivedMs - sentMs + (firstMs - textMs))
   }
   return found
 }
@@ -155,10 +155,10 @@ async function follow(world: World, token: string, run: TestRun, found: Many): P
       if (id !== undefined && text !== undefined && id !== text) [next, found.again] = [0, found.again + 1] // the worker asked again
       text = id ?? text
       for (const word of words) {
-        const [index, saidMs] = word.split('@').map(Number)
+        const [index, textMs] = word.split('@').map(Number)
         if (index !== next) found[(index ?? 0) < next ? 'repeated' : 'lost']++
         next = (index ?? 0) + 1
-        found.times.push(performance.now() - (saidMs ?? 0))
+        found.times.push(performance.now() - (textMs ?? 0))
       }
     })
     const isOver = await Promise.race([reader.ended, pause(reconnectEveryMs).then(() => false)])

@@ -143,7 +143,7 @@ async function makeSchedules(world: World, each: number): Promise<Asked> {
       )
       for (let more = 1; more < each; more++) {
         const agentId = more % 2 === 0 ? like.agentId : await copyAgent(tx, like.agentId)
-        await insertSchedule(tx, { ...like, agentId, userId: like.ownerUserId })
+        await insertSchedule(tx, { ...like, name: null, agentId, userId: like.ownerUserId })
       }
     })
   }
