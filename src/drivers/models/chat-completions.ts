@@ -213,8 +213,8 @@ class ChatReader implements AnswerReader {
   #end(): void {
     this.#closeBlock()
     this.#calls.close()
-    const said = this.#finish?.toLowerCase().split(':', 1)[0] ?? ''
-    const reason = finishReasons[said] ?? 'stop'
+    const reported = this.#finish?.toLowerCase().split(':', 1)[0] ?? ''
+    const reason = finishReasons[reported] ?? 'stop'
     const hasStopped = reason === 'stop' || reason === 'tool_calls' // some say the one, and mean the other
     this.#events.end(hasStopped ? (this.#events.hasCalls ? 'tool_calls' : 'stop') : reason, this.#stopText)
   }
@@ -226,15 +226,15 @@ const countsBeside = /\bgemini\b/i
 function usageFrom(usage: Values, { upstreamModel }: UpstreamTarget): { [Name in keyof Usage]?: number | undefined } {
   const input = objectOf(usage['prompt_tokens_details'])
   const inputTokens = countOf(usage['prompt_tokens'])
-  const said = countOf(usage['completion_tokens'])
+  const reported = countOf(usage['completion_tokens'])
   const thought = countOf(objectOf(usage['completion_tokens_details'])?.['reasoning_tokens'])
-  const beside = countOf(Number(usage['total_tokens']) - (inputTokens ?? NaN) - (said ?? NaN)) ?? 0
+  const beside = countOf(Number(usage['total_tokens']) - (inputTokens ?? NaN) - (reported ?? NaN)) ?? 0
   // xAI counts thinking beside the other output and names its number, which with the total says so; Gemini names none. What else
   // a provider may have in its total is not known to be output, so it is not charged.
   const isBeside = beside > 0 && (thought === undefined ? countsBeside.test(upstreamModel) : thought === beside)
   return {
     inputTokens,
-    outputTokens: said !== undefined && isBeside ? said + beside : said,
+    outputTokens: reported !== undefined && isBeside ? reported + beside : reported,
     cacheReadTokens:
       countOf(input?.['cached_tokens']) ??
       countOf(usage['prompt_cache_hit_tokens']) ??
