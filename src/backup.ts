@@ -17,16 +17,17 @@ import { runBackupCommand } from './backup/command.ts'
 import { nowMs, timestamp } from './platform/clock.ts'
 import { readFile } from './platform/command-line.ts'
 import { readConfig, type Config } from './platform/config.ts'
+import { recordBackup } from './platform/metrics/last-backup.ts'
 import { loadSealer, type Sealer } from './platform/secrets.ts'
 import { showProgress } from './start/progress.ts'
 
 const usage = `npm run backup -- [file]
 
 Writes the database, the keys, uploads, folders and templates of this installation into one file, readable for you
-alone. The default name is berth-<moment>.tar.zst in this folder. The disks of VMs are not in it; their folders are.`
+alone. The default name is berth-<moment>.tar.zst, in this folder or in one that you name. The disks of VMs are not in it; their folders are.`
 
 async function main(words: readonly string[]): Promise<void> {
-  const path = resolve(readFile(words, usage) ?? `berth-${timestamp(nowMs()).slice(0, 19).replaceAll(':', '')}.tar.zst`)
+  const path = placeOf(resolve(readFile(words, usage) ?? '.'))
   const config = readConfig()
   if (!existsSync(join(config.dataDir, 'postgres')) && !config.databaseUrl)
     throw new BackupError(
@@ -44,9 +45,11 @@ async function main(words: readonly string[]): Promise<void> {
     })
     await addFiles(archive, { config, sealer }, staging, (share, sentence) => show(0.4 + share * 0.59, sentence))
     const { entries } = await archive.finish()
+    const { size } = statSync(path)
+    recordBackup(config.dataDir, size)
     show(1, 'Done')
     process.stdout.write(
-      `${path}: ${entries} files, ${Math.ceil(statSync(path).size / 1024 / 1024)} MiB.\n${warnings(config)
+      `${path}: ${entries} files, ${Math.ceil(size / 1024 / 1024)} MiB.\n${warnings(config)
         .map((line) => `${line}\n`)
         .join('')}`,
     )
@@ -56,6 +59,12 @@ async function main(words: readonly string[]): Promise<void> {
   } finally {
     rmSync(staging, { recursive: true, force: true })
   }
+}
+
+/** The file: in a folder it has the default name. */
+function placeOf(named: string): string {
+  if (!statSync(named, { throwIfNoEntry: false })?.isDirectory()) return named
+  return join(named, `berth-${timestamp(nowMs()).slice(0, 19).replaceAll(':', '')}.tar.zst`)
 }
 
 /** Creates the staging folder, on the disk of the data. What an earlier run left there is removed. */

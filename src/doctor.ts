@@ -4,13 +4,14 @@
  */
 import './start/node-version.ts'
 import { fileURLToPath } from 'node:url'
-import { readFlags, tellError } from './platform/command-line.ts'
+import { readFlags, reportError } from './platform/command-line.ts'
 import { ConfigError, readConfig, type Config } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { checkAcme } from './start/acme-checks.ts'
 import { checkHost, type Check } from './start/checks.ts'
 import { checkEdge } from './start/edge-checks.ts'
 import { checkConnectors } from './start/connector-checks.ts'
+import { checkMail } from './start/mail-checks.ts'
 import { checkModels } from './start/model-checks.ts'
 import { findRun } from './start/run-file.ts'
 import { environmentOf } from './start/running-settings.ts'
@@ -41,6 +42,7 @@ async function main(): Promise<number> {
     for (const check of checkConnectors(config)) show(check)
     show(await checkAcme(config))
     show(checkWebhooks(config))
+    show(await checkMail(config))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems) show({ verdict: 'fails', what: `settings: ${problem}` })
@@ -68,4 +70,4 @@ function settingsToCheck(show: (check: Check) => void): Config {
   return environment ? readConfig(environment) : here
 }
 
-process.exit(await main().catch(tellError))
+process.exit(await main().catch(reportError))

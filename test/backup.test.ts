@@ -169,6 +169,8 @@ test(
       expect([code, said]).toEqual([0, expect.stringContaining('It contains the key to every secret in it')])
       expect(statSync(place('live.tar.zst')).mode & 0o777).toBe(0o600)
       expect(readdirSync(place('first')).filter((name) => name.startsWith('.backup'))).toEqual([])
+      const last = JSON.parse(readFileSync(join(place('first'), 'last-backup.json'), 'utf8')) as { bytes: number }
+      expect(last.bytes).toBe(statSync(place('live.tar.zst')).size)
     } finally {
       await stop(berth)
     }

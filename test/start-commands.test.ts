@@ -8,6 +8,7 @@ import { createDatabase } from './support/postgres.ts'
 
 const commands = [
   'src/start.ts',
+  'src/stop.ts',
   'src/doctor.ts',
   'src/backup.ts',
   'src/restore.ts',
@@ -27,13 +28,13 @@ describe('every command', () => {
 
   test.each(commands)('%s shows its usage for --help and does nothing', async (path) => {
     const { ended, lines } = startCommand([path, '--help'], settings)
-    expect([await ended, lines.join('\n')]).toEqual([0, expect.stringMatching(/npm (?:start|run)/)])
+    expect([await ended, lines.join('\n')]).toEqual([0, expect.stringMatching(/npm (?:start|stop|run)/)])
     expect(lines.join('\n')).not.toMatch(/\bat .*:\d+:\d+|Berth cannot start/)
   })
 
   test.each(commands)('%s refuses unknown arguments, and shows its usage', async (path) => {
     const { ended, lines } = startCommand([path, '--no-such-word'], settings)
-    expect([await ended, lines.join('\n')]).toEqual([2, expect.stringMatching(/npm (?:start|run)/)])
+    expect([await ended, lines.join('\n')]).toEqual([2, expect.stringMatching(/npm (?:start|stop|run)/)])
     expect(lines.join('\n')).not.toMatch(/\bat .*:\d+:\d+/)
   })
 })

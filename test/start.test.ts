@@ -144,17 +144,12 @@ test('several web processes share the port: each answers, and while one is dead 
   expect(berth.lines.filter((line) => /web drained/.test(line))).toHaveLength(3)
 })
 
-test('web and Postgres come back within 5 s when they are killed', async () => {
+test('web and Postgres come back when they are killed', async () => {
   const berth = start()
   await berth.line(/Berth is ready/)
   const before = currentRun()
   signal(before.processes.web!.pid, 'SIGKILL')
-  expect(
-    await pollUntil(() => currentRun().processes.web!.pid !== before.processes.web!.pid, {
-      limitMs: 5_000,
-      everyMs: 20,
-    }),
-  ).toBe(true)
+  await until('web runs again', () => currentRun().processes.web!.pid !== before.processes.web!.pid)
   signal(before.processes.postgres!.pid, 'SIGKILL')
   const answers = async () => {
     const client = new pg.Client(before.databaseUrl)
@@ -175,7 +170,7 @@ test('web and Postgres come back within 5 s when they are killed', async () => {
       })
     }
   }
-  expect(await pollUntil(answers, { limitMs: 5_000, everyMs: 50 })).toBe(true)
+  await until('Postgres answers again', answers)
   expect(isRunning(before.processes.worker!)).toBe(true)
 })
 

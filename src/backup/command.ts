@@ -1,5 +1,5 @@
 /** Shared code of the commands backup and restore: a sentence for errors that a person can fix, a stack for bugs. */
-import { tellError, UsageError } from '#src/platform/command-line.ts'
+import { reportError, UsageError } from '#src/platform/command-line.ts'
 import { ConfigError } from '#src/platform/config.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { isDatabaseAway } from '#src/platform/postgres.ts'
@@ -12,7 +12,7 @@ export async function runBackupCommand(made: string, work: () => Promise<void>):
   try {
     await work()
   } catch (error) {
-    process.exitCode = tellError(isPlain(error) ? error : new Error(sentence(made, error)))
+    process.exitCode = reportError(isPlain(error) ? error : new Error(sentence(made, error)))
   }
 }
 

@@ -15,6 +15,7 @@ import { folderDiskPlace, foldersFolder, keptTemplatesFolder, machinesFolder } f
 import { nodeClient } from '#src/drivers/node.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { lastBackupFile } from '#src/platform/metrics/last-backup.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import { BackupError } from './backup-error.ts'
@@ -23,7 +24,10 @@ import { BackupError } from './backup-error.ts'
 export type DataFile = { name: string; path: string; mode: number }
 
 /** Files that are created again when missing, or that only matter on this host at this moment. `compiled` is Node's, of earlier versions. */
-const leftOut = ['compiled', 'postgres', 'postgres-passwords.json', 'run', 'run.json', join('objects', 'incoming')]
+const leftOut = [
+  ...['compiled', 'postgres', 'postgres-passwords.json', 'run', 'run.json', lastBackupFile],
+  join('objects', 'incoming'),
+]
 const ownWork = /^\.(?:postgres-|backup-|restore)/
 /** The time limit for copying a folder's disk of 10 GiB on a slow host. */
 const copySilenceMs = 10 * 60_000

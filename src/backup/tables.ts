@@ -128,6 +128,8 @@ export async function readJobs(client: pg.Client, folder: string): Promise<Waiti
   )
   await pipeline(createReadStream(join(folder, jobsName)), client.query(copyFrom('copy waiting_jobs from stdin')))
   const { rows } = await client.query<WaitingJob>(`
-    select name, data, start_after_seconds as "startAfterSeconds", retry_limit as "retryLimit", retry_delay_seconds as "retryDelaySeconds", expire_in_seconds as "expireInSeconds" from waiting_jobs`)
+    select name, data, start_after_seconds as "startAfterSeconds", retry_limit as "retryLimit",
+      retry_delay_seconds as "retryDelaySeconds", expire_in_seconds as "expireInSeconds"
+    from waiting_jobs`)
   return rows
 }

@@ -16,7 +16,7 @@ const exampleLabel = 'web-4c9qk2xp'
 export function announcement(
   config: Config,
   { withoutVms, withoutDatabases, withoutProxies }: Without,
-  signInCode: string | null,
+  { signInCode, howToStop }: { signInCode: string | null; howToStop: string },
 ): string {
   const { publicUrl, host, postgresPort, webMetricsPort, workerMetricsPort, edgeMetricsPort, cacheDir } = config
   const speed =
@@ -41,7 +41,7 @@ export function announcement(
         ]),
     '  Get a token:       npm run -s token -- --user alice --org acme --role owner',
     '',
-    `Berth is ready at ${publicUrl} (Ctrl-C stops it)`,
+    `Berth is ready at ${publicUrl} (${howToStop})`,
   ].join('\n')
 }
 

@@ -9,6 +9,7 @@ import { waitForDatabase } from './external-database.ts'
 import { whyNoPostgresPort } from './instance.ts'
 import { markProcess } from '#src/platform/locks/process-marks.ts'
 import { readProcfile } from './procfile.ts'
+import type { Screen } from './progress.ts'
 import { postgresProgram, procfileProgram, runRelease } from './programs.ts'
 import { removeRunFile, writeRunFile, type RunFile } from './run-file.ts'
 import { StartError } from './start-error.ts'
@@ -20,8 +21,14 @@ const readyLimitMs = 10 * 60_000
 const readyPollMs = 50
 const nameWidth = 8
 
-/** The options of `npm start`: the Procfile, whether to prepare the host for VMs, and where output goes. */
-export type BerthOptions = { procfile: string; withVms: boolean; say: (line: string) => void }
+/** The options of `npm start`: the Procfile, whether to prepare the host for VMs, where output goes, and what a person is told of how to stop it. */
+export type BerthOptions = {
+  procfile: string
+  withVms: boolean
+  say: (line: string) => void
+  screen: Screen
+  howToStop: string
+}
 
 /** Everything that one `npm start` keeps running. */
 export class Berth {
@@ -65,7 +72,7 @@ export class Berth {
         throw new StartError('The database could not be migrated; the lines above say why.')
       const withoutVms =
         this.#options.withVms && this.#config.runsVms
-          ? await prepareVms(this.#config, process.stdout)
+          ? await prepareVms(this.#config, this.#options.screen)
           : this.#options.withVms
             ? 'BERTH_VMS is off.'
             : '--without-vms was given.'
@@ -148,7 +155,7 @@ export class Berth {
     if (this.#stopping) return
     this.#options.say(
       ready
-        ? announcement(this.#config, without, this.#signInCode)
+        ? announcement(this.#config, without, { signInCode: this.#signInCode, howToStop: this.#options.howToStop })
         : `Berth has not answered after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`,
     )
   }

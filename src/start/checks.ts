@@ -4,6 +4,7 @@ import { freemem, totalmem } from 'node:os'
 import { dirname } from 'node:path'
 import pg from 'pg'
 import { isRoot, othersMayEnter } from '../platform/settings/places.ts'
+import { currentBuild } from '../console/places.ts'
 import type { Config } from '../platform/config.ts'
 import { missingMigrations } from '../platform/migrate.ts'
 import { answersReady, takesConnections } from './announcement.ts'
@@ -35,6 +36,7 @@ export async function checkHost(config: Config): Promise<Check[]> {
     checkFolder('data folder', config.dataDir, 'BERTH_DATA_DIR', dataFreeBytesMin),
     checkFolder('cache folder', config.cacheDir, 'BERTH_CACHE_DIR', cacheFreeBytesMin),
     checkMemory(),
+    checkConsole(config),
     ...(await checkPostgres(config, run)),
     await checkPort(config, run),
     await checkPostgresPort(config, run),
@@ -67,6 +69,17 @@ function checkFolder(what: string, folder: string, setting: string, freeBytesMin
     freeBytes < freeBytesMin ? `less than ${inGigabytes(freeBytesMin)}` : null,
     `Make room there, or set ${setting} to a folder on a larger disk.`,
   )
+}
+
+/** It is built at the first start; the API does not need it. */
+function checkConsole({ cacheDir }: Config): Check {
+  return existsSync(currentBuild(cacheDir))
+    ? { verdict: 'works', what: 'console' }
+    : {
+        verdict: 'neither',
+        what: 'console: not built yet; the next start does it',
+        remedy: 'If it stays so, npm run console says why.',
+      }
 }
 
 function checkMemory(): Check {

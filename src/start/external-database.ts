@@ -18,13 +18,13 @@ const usualPort = 5432
 export async function waitForDatabase(url: string, say: (line: string) => void): Promise<void> {
   const where = placeOf(url)
   let reason = null as string | null // TypeScript would narrow a plain null: it is assigned in a closure
-  let saidAtMs = performance.now()
+  let loggedAtMs = performance.now()
   say(`Connecting to the database of DATABASE_URL at ${where}.`)
   await pollUntil(
     async () => {
       reason = await whyNoConnection(url)
-      if (reason !== null && performance.now() - saidAtMs >= sayEveryMs) {
-        saidAtMs = performance.now()
+      if (reason !== null && performance.now() - loggedAtMs >= sayEveryMs) {
+        loggedAtMs = performance.now()
         say(`The database at ${where} does not answer yet (${reason}); trying for ${waitLimitMs / 1000} s in all.`)
       }
       return reason === null

@@ -34,5 +34,5 @@ if [ "${major%%.*}" -lt "$wanted" ]; then
   exit 1
 fi
 # Compiled code is kept between starts, which makes them a third shorter, also that of a process that comes back after a crash.
-export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE-$PWD/node_modules/.cache/node-compile}"
+export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE-$checkout/node_modules/.cache/node-compile}"
 exec node "$@"

@@ -1,4 +1,5 @@
-/** Prepares this host for VMs: packages and templates. What is still missing is reported, and Berth starts without VMs. */
+/** This host's VMs at a start and after an end: packages and templates are prepared, what is still missing is reported; and VMs are shut down. */
+import type { Compute } from '../drivers/compute/machine.ts'
 import { isDebianFamily, missingRequirements } from '../drivers/vm-requirements.ts'
 import { isRoot } from '../platform/settings/places.ts'
 import type { Config } from '../platform/config.ts'
@@ -28,25 +29,46 @@ export async function prepareVms(config: Config, screen: Screen, withDatabases =
   return left ? left.sentence : buildTemplates(config, screen, withDatabases)
 }
 
-async function buildTemplates(
-  { cacheDir, dataDir, runDir, vmUids }: Config,
-  screen: Screen,
-  withDatabases: boolean,
-): Promise<string | null> {
+/** So many are shut down at a time: each has ten seconds. */
+const endedAtOnce = 8
+
+/**
+ * Shuts down the VMs that run on the data folder, which nothing else may use meanwhile: each guest powers off, and is killed when
+ * it takes longer than ten seconds. What the pool has warm ends too.
+ * @returns how many VMs ran.
+ */
+export async function endVms(config: Config): Promise<number> {
+  const compute = await openCompute(config)
   try {
-    const { createCompute } = await import('../drivers/compute/compute.ts') // loaded lazily, because it imports the SSH library
-    const compute = createCompute({
-      cacheDir,
-      dataDir,
-      runDir,
-      vmUids,
-      log,
-      poolSize: 0, // the worker keeps the pool; here only the templates are built
-      onEgress: (_id, connection) => connection.destroy(),
-      onExit: () => {
-        /* no machine runs for long while templates are built */
-      },
-    })
+    const machines = await compute.adopt()
+    for (let at = 0; at < machines.length; at += endedAtOnce)
+      await Promise.all(machines.slice(at, at + endedAtOnce).map(({ id }) => compute.stop(id)))
+    return machines.length
+  } finally {
+    await compute.close()
+  }
+}
+
+/** The machines of this host, without a pool and without a network. */
+async function openCompute({ cacheDir, dataDir, runDir, vmUids }: Config): Promise<Compute> {
+  const { createCompute } = await import('../drivers/compute/compute.ts') // loaded lazily, because it imports the SSH library
+  return createCompute({
+    cacheDir,
+    dataDir,
+    runDir,
+    vmUids,
+    log,
+    poolSize: 0, // the worker keeps the pool
+    onEgress: (_id, connection) => connection.destroy(),
+    onExit: () => {
+      /* no worker would be told */
+    },
+  })
+}
+
+async function buildTemplates(config: Config, screen: Screen, withDatabases: boolean): Promise<string | null> {
+  try {
+    const compute = await openCompute(config)
     try {
       await compute.prepare(showProgress('VM templates', screen))
       if (withDatabases) await compute.prepareLater('postgres', showProgress('Database template', screen))
