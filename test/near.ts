@@ -9,20 +9,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { listFiles, readSources, root } from './architecture/sources.ts'
 import { columnOf, nearTests, type NearTests } from './near/columns.ts'
-
-/** Tests that have a row, by name, for each operation. */
-const contractTests = [
-  'test/contract/hostile.test.ts',
-  'test/contract/agents-hostile.test.ts',
-  'test/contract/openapi.test.ts',
-  'test/contract/persons-own.test.ts',
-  'test/contract/tenants.test.ts',
-  'test/contract/thrice.test.ts',
-  'test/contract/unknown-keys.test.ts',
-  'test/contract/vm-tokens.test.ts',
-]
-/** Slow, and about files rather than what they do: `npm run lint` and `npx biome check` say the same. */
-const lintTest = 'test/architecture/tools.test.ts'
+import { runsOf } from './near/runs.ts'
 
 process.chdir(root)
 process.exit(await testNear(process.argv.slice(2)))
@@ -31,14 +18,8 @@ async function testNear(nouns: readonly string[]): Promise<number> {
   const changed = nouns.length > 0 ? filesOf(nouns) : changedFiles()
   const near = nearTests(changed, listFiles(['test'], '.test.ts'))
   report(changed.length, near)
-  const withoutVms = near.files.filter((path) => !path.endsWith('.vm.test.ts') && !contractTests.includes(path))
-  const codes = [
-    await runNode(['node_modules/typescript/bin/tsc', '--noEmit']),
-    await runTests(['test/architecture', ...withoutVms, '--exclude', lintTest]),
-    near.operations.length === 0
-      ? 0
-      : await runTests([...contractTests, '--testNamePattern', patternOf(near.operations)]),
-  ]
+  const codes = [await runNode(['node_modules/typescript/bin/tsc', '--noEmit'])]
+  for (const words of runsOf(near)) codes.push(await runTests(words))
   return codes.find((code) => code !== 0) ?? 0
 }
 
@@ -47,7 +28,10 @@ function report(count: number, { columns, files, operations, unknown }: NearTest
   say(`${count} changed files; nouns: ${columns.map(({ area, name }) => `${area}/${name}`).join(', ') || 'none'}`)
   say(`${files.length - withVms.length} test files, and the contract tests of ${operations.length} operations`)
   if (withVms.length > 0) say(`Not run, because they start VMs: npm test -- ${withVms.join(' ')}`)
-  if (unknown.length > 0) say(`No tests are known for ${unknown.join(', ')}: run npm run test:fast`)
+  const ofContract = unknown.filter((path) => path.startsWith('test/contract/'))
+  const others = unknown.filter((path) => !ofContract.includes(path))
+  if (ofContract.length > 0) say(`Contract tests read ${ofContract.join(', ')}: run npm test -- contract`)
+  if (others.length > 0) say(`No tests are known for ${others.join(', ')}: run npm run test:fast`)
 }
 
 /** Files that differ from where this branch left `main`, and new ones. */
@@ -64,12 +48,6 @@ function filesOf(nouns: readonly string[]): string[] {
   const found = all.filter((path) => nouns.includes(columnOf(path)?.name ?? ''))
   if (found.length === 0) throw new Error(`No noun is called ${nouns.join(' or ')}. See src/resources for their names.`)
   return found
-}
-
-/** A whole name of an operation, wherever it stands in the name of a test. */
-function patternOf(operations: readonly string[]): string {
-  const escaped = operations.map((one) => one.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-  return `(?:^|[ :])(?:${escaped.join('|')})(?:$|[ ,:/])`
 }
 
 async function runTests(words: readonly string[]): Promise<number> {

@@ -14,13 +14,26 @@ const floors: Readonly<Record<string, { on: readonly string[]; mayImport: readon
   'rest-compat': { on: ['rest-compat/'], mayImport: ['platform', 'schema'] },
   identity: { on: ['src/identity/'], mayImport: ['platform', 'drivers', 'resources', 'start'] },
   edge: { on: ['src/edge/'], mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'] },
+  console: { on: ['src/console/'], mayImport: ['platform'] },
+  guide: { on: ['src/guide/'], mayImport: ['platform'] },
+  mcp: { on: ['src/mcp/'], mayImport: ['platform', 'guide'] },
+  client: { on: ['src/client/'], mayImport: [] },
+  cli: { on: ['cli/'], mayImport: ['client'] },
   gateway: {
     on: ['src/gateway/'],
-    mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'],
+    mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity', 'console', 'guide', 'mcp'],
   },
   start: {
-    on: ['src/start/', 'src/start.ts', 'src/doctor.ts', 'src/backup/', 'src/backup.ts', 'src/restore.ts'],
-    mayImport: ['platform', 'drivers', 'resources'],
+    on: [
+      'src/start/',
+      'src/start.ts',
+      'src/stop.ts',
+      'src/doctor.ts',
+      'src/backup/',
+      'src/backup.ts',
+      'src/restore.ts',
+    ],
+    mayImport: ['platform', 'drivers', 'resources', 'console'],
   },
 }
 
@@ -50,6 +63,10 @@ const exceptions: Readonly<Record<string, { reaches: readonly string[]; because:
   'rest-compat/agents/skills.ts': { ...fileStreams, reaches: ['resources'] },
   'rest-compat/agents/hooks.ts': pushes,
   'rest-compat/agents/connector-pages.ts': browsers,
+  'rest-compat/identity/audit-events.ts': {
+    reaches: ['resources'],
+    because: 'lines pass as they are read, and a GraphQL answer is in memory as a whole',
+  },
   'rest-compat/infra/code-host/pushes.ts': pushes,
   'rest-compat/infra/database-backups/downloads.ts': {
     reaches: ['resources'],
@@ -110,10 +127,25 @@ describe('the floors', () => {
     expect(needed.sort()).toEqual(Object.keys(exceptions).sort())
   })
 
-  test('the library of the Model Context Protocol is used by the module that owns connections to tool servers only', () => {
+  test('the library of the Model Context Protocol is used where tool servers are asked, and where Berth is one, only', () => {
     const users = sources.filter(({ text }) => text.includes('@modelcontextprotocol/')).map(({ path }) => path)
     expect(users.length).toBeGreaterThan(3)
-    expect(users.filter((path) => !path.startsWith('src/drivers/mcp/'))).toEqual([])
+    expect(users.filter((path) => !path.startsWith('src/drivers/mcp/')).sort()).toEqual([
+      'src/gateway/mcp/serving.ts',
+      'src/mcp/server.ts',
+    ])
+  })
+
+  test('the client runs anywhere, and the command line on Node alone: of packages they import these only', () => {
+    const packagesOf = (folder: string): string[] =>
+      sources
+        .filter(({ path }) => path.startsWith(folder))
+        .flatMap(({ text }) =>
+          [...text.matchAll(/(?:\bfrom |\bimport\(|^import )'([^'.][^']*)'/gm)].map(([, name = '']) => name),
+        )
+    expect([...new Set(packagesOf('src/client/'))]).toEqual(['graphql-ws/client'])
+    const ofCli = new Set(packagesOf('cli/').filter((name) => !name.startsWith('node:')))
+    expect([...ofCli].sort()).toEqual(['@bomb.sh/tab', 'commander', 'ws', 'yaml'])
   })
 
   test('answers of the DNS are read by the thread for them only, and by what the operator runs by hand', () => {

@@ -22,9 +22,9 @@ const mutations = current(Object.values(schema.getMutationType()?.getFields() ??
 /** What mutations do; `create` and `delete` and so on are opposites, and there is one verb for each deed. */
 const verbs = [
   'create delete undelete add remove archive update set replace rotate revoke',
-  'start stop pause resume wake run cancel kill exec sync refresh deploy roll restore replay',
+  'open close start stop pause resume wake run cancel kill exec sync refresh deploy roll restore replay',
   'enable disable link unlink connect disconnect activate check validate try',
-  'send answer mark select complete move write',
+  'send answer accept mark select complete move rename write',
 ]
   .join(' ')
   .split(' ')
@@ -148,7 +148,7 @@ test('what is answered as a word of a closed set, and never as text, is an enum 
 test('a map of texts is a TextMap, and processors are a `vcpuCount`, for whoever gives them, too', () => {
   const given = allGiven()
   expect(given.filter(({ field }) => field.name === 'env' && getNamedType(field.type).name !== 'TextMap')).toEqual([])
-  const processors = [...given, ...objectFields()].filter(({ field }) => field.name.startsWith('vcpu'))
+  const processors = [...given, ...objectFields()].filter(({ field }) => /^vcpu(?!Hours$)/.test(field.name))
   expect(new Set(processors.map(({ field }) => field.name))).toEqual(new Set(['vcpuCount']))
 })
 

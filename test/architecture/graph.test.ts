@@ -21,6 +21,9 @@ const objectFields = types
 
 /** Ids without the object beside them, and why. */
 const aloneIds: Readonly<Record<string, string>> = {
+  'AuditActor.authorizationId': 'only its person may see it, and it may have ended: its program is named beside it',
+  'Authorization.clientId': 'a program is no noun: it stands in its authorization',
+  'AuditEvent.requestId': 'a request is no noun: its answer has named it',
   'Domain.serviceId': 'a link is no noun: it stands in its domain',
   'Session.deploymentId': 'always null: there are no deployments',
   'GroupApproval.approvalId': 'an approval is no noun: it is of the tool use beside it',

@@ -15,8 +15,19 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/platform/rate-limits': ['rate_buckets'],
   'src/platform/metrics/rooms': ['stored_bytes', 'stored_changes'],
   'src/resources/identity/api-keys': ['api_keys'],
+  'src/resources/identity/authorizations': [
+    'authorization_requests',
+    'authorization_tokens',
+    'authorizations',
+    'oauth_clients',
+  ],
+  'src/resources/identity/browser-sessions': ['browser_sessions'],
+  'src/resources/identity/identities': ['identities'],
+  'src/resources/identity/invitations': ['invitations'],
   'src/resources/identity/joining': ['organizations', 'users'],
   'src/resources/identity/memberships': ['memberships'],
+  'src/resources/identity/audit-events': ['audit_events'], // its rows are made by triggers
+  'src/resources/identity/organization-events': ['organization_events'], // its rows are made by triggers
   'src/resources/identity/signing-keys': ['signing_keys'],
   'src/resources/infra/backup-schedules': ['backup_schedules'],
   'src/resources/infra/builds': [
@@ -57,6 +68,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'src/resources/infra/proxies': ['proxies'],
   'src/resources/infra/routes': ['routes'],
   'src/resources/infra/templates': ['templates'],
+  'src/resources/infra/terminals': ['terminal_tickets', 'terminals'],
+  'src/resources/infra/tunnels': ['tunnel_tickets'],
   'src/resources/infra/uploads': ['uploads'],
   'src/resources/infra/usage': ['usage_sessions'],
   'src/resources/infra/webhooks': ['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_events'],

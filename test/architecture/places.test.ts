@@ -14,7 +14,9 @@ const textsWith = (pattern: RegExp): string[] =>
   product.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
 
 test('process.env is read by config.ts only', () => {
+  // The command line is a program of its own.
   expect(filesWith(/\bprocess\s*\.\s*env\b|\bprocess\s*\[|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/)).toEqual([
+    'cli/main.ts',
     'src/platform/config.ts',
   ])
 })
@@ -28,8 +30,10 @@ test('the wall clock is read by clock.ts only', () => {
 
 test('ids and digests are made where they belong', () => {
   expect(filesWith(/\brandomUUID\b|\bMath\s*\.\s*random\b/)).toEqual([])
-  // A folder is named by a short digest, before there are secrets.
+  // The command line is no part of the server; a folder is named by a short digest, before there are secrets.
   expect(filesWith(/\bcreateHash\b|\bcreateHmac\b/)).toEqual([
+    'cli/apply/code.ts',
+    'cli/commands/db/dump.ts',
     'src/platform/secrets.ts',
     'src/platform/settings/places.ts',
   ])
@@ -38,6 +42,10 @@ test('ids and digests are made where they belong', () => {
 
 /** Who takes random bytes, and what for. */
 const randomness: Readonly<Record<string, string>> = {
+  'cli/keys.ts': 'keys of idempotency',
+  'cli/ssh/keys.ts': 'the check of a private key’s file',
+  'src/client/chance.ts': 'keys of idempotency, and pauses that are not all equally long',
+  'src/console/pages.ts': 'the nonce of each page',
   'src/drivers/compute/guest/line.ts': 'fresh entropy for a restored guest',
   'src/drivers/compute/ssh/keys.ts': 'a guest’s own keys and machine id',
   'src/drivers/compute/loopback-addresses.ts': 'an address of a VM’s own on loopback',
@@ -49,6 +57,7 @@ const randomness: Readonly<Record<string, string>> = {
   'src/platform/secrets.ts': 'nonces and the sealing key',
   'src/resources/infra/certificates/claims.ts': 'attempts at certificates that are not made together',
   'src/resources/identity/api-keys.ts': 'the letters of a key id',
+  'src/resources/identity/authorizations/devices.ts': 'the letters of a code that a person enters',
 }
 test('random bytes are taken only where the list above says', () => {
   const taking = filesWith(/\brandomBytes\b|\brandomFill(?:Sync)?\b|\brandomInt\b|\bgetRandomValues\b/)

@@ -11,6 +11,7 @@ import {
   printSchema,
 } from 'graphql'
 import { expect, test } from 'vitest'
+import { describeFiles } from '#schema/apply/json-schema.ts'
 import { schema } from '#schema/schema.ts'
 import { listFiles, root } from './sources.ts'
 
@@ -71,6 +72,7 @@ test('names follow GraphQL: types in PascalCase, fields and arguments in camelCa
 /** Subscriptions whose events are kept nowhere, and why. */
 const notKept: Readonly<Record<string, string>> = {
   databaseMetricsChanged: 'a measurement takes the place of the one before it, and the last one comes first',
+  vmMetricsChanged: 'a reading takes the place of the one before it, and is stored nowhere',
   chatCompletionEvents: 'an answer of a model belongs to whoever asked: what nobody heard is not stored',
 }
 test('every subscription takes a cursor and answers a union with heartbeats', () => {
@@ -114,11 +116,16 @@ test('no description refers to the one before it', () => {
 test('every noun of the schema is loaded', () => {
   const loaded = readFileSync(`${root}/schema/schema.ts`, 'utf8')
   const nouns = listFiles(['schema'], '.ts')
-    .filter((path) => path.split('/').length === 3 && !path.startsWith('schema/old-names/'))
+    .filter((path) => path.split('/').length === 3 && !/^schema\/(?:old-names|apply)\//.test(path))
     .map((path) => path.replace('schema/', './'))
   expect(nouns.filter((path) => !loaded.includes(`import '${path}'`))).toEqual([])
 })
 
 test('schema.graphql is what the code says; if not, run: npm run schema', () => {
   expect(readFileSync(`${root}/schema/schema.graphql`, 'utf8')).toBe(`${printSchema(schema)}\n`)
+})
+
+test('berth.schema.json is made of the schema; if not, run: npm run schema', () => {
+  const made = `${JSON.stringify(describeFiles(schema), null, 2)}\n`
+  expect(readFileSync(`${root}/cli/apply/berth.schema.json`, 'utf8')).toBe(made)
 })

@@ -12,7 +12,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/
 /** One file: its path below the checkout, its text, and the text with comments and insides of strings as spaces. */
 export type Source = { path: string; text: string; code: string }
 
-const skipped = new Set(['node_modules', '.git', '.berth'])
+const skipped = new Set(['node_modules', '.git', '.berth', 'generated'])
 
 /** Every file below these folders whose name ends so, sorted. */
 export function listFiles(folders: readonly string[], ending: string): string[] {
@@ -24,8 +24,8 @@ export function listFiles(folders: readonly string[], ending: string): string[] 
     .sort()
 }
 
-/** The code that runs in production. */
-export const productFolders = ['src', 'schema', 'rest-compat', 'workers'] as const
+/** The code that runs in production, the console's excepted. */
+export const productFolders = ['src', 'schema', 'rest-compat', 'workers', 'cli'] as const
 
 /** Reads the TypeScript files of these folders. */
 export function readSources(folders: readonly string[]): Source[] {

@@ -5,7 +5,7 @@ import { blankOut, listFiles, productFolders, readSources, type Source } from '.
 
 const product = readSources(productFolders)
 const all = [...product, ...readSources(['test'])]
-const linesMax = { product: 300, tests: 500, function: 70 }
+const linesMax = { product: 300, tests: 500, function: 70, sqlWidth: 160 }
 const folderFilesMax = 30
 
 /** It is written by `npm run tables`, a line or more for each table. */
@@ -44,6 +44,17 @@ test('no test fails because a machine is slow: none expects that less than so mu
 test('no test expects anything of resident memory, which the allocator and its history decide', () => {
   const tests = all.filter(({ path }) => path.startsWith('test/') && !path.startsWith('test/bench/'))
   expect(places(tests, /\.rss\b|VmRSS/g, ({ text, path }) => (path === ownPath ? '' : text))).toEqual([])
+})
+
+test(`SQL is written a clause a line: none of its lines has more than ${linesMax.sqlWidth} characters`, () => {
+  const clause =
+    /sql(?:<[^`]*>)?`|^\s*(?:with|select|insert into|update|delete from|set|values|from|(?:left |cross )?join|where|and|or|order by|on conflict|returning) /
+  const long = product.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .flatMap((line, at) => (line.length > linesMax.sqlWidth && clause.test(line) ? [`${path}:${at + 1}`] : [])),
+  )
+  expect(long).toEqual([])
 })
 
 describe('files', () => {
@@ -117,6 +128,11 @@ describe('code', () => {
     // A comment inside the braces, or at the end of the line, says why nothing is done.
     const silent = /catch\s*(?:\([^)]*\)\s*)?\{\s*\}|\.catch\(\(\w*\)\s*=>\s*(?:\{\s*\}|undefined|null)\)(?!.*\/\/ )/g
     expect(places(product, silent, ({ text }) => text)).toEqual([])
+  })
+
+  test('is named in the field’s words: notify, report or write, continue, release', () => {
+    const named = all.filter(({ path }) => path !== generatedTables && path !== ownPath)
+    expect(places(named, /\b(?:tells?|told|said)[A-Z]|[a-z](?:Tell|Told|Said)\b|\b(?:letGo|goOn)\b/g)).toEqual([])
   })
 
   test('spells cancelled with two l', () => {

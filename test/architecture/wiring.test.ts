@@ -18,7 +18,7 @@ const listenersOf: readonly (readonly [hook: string, ...listeners: string[]])[] 
   ['deploymentScheduling', 'setScheduleOf'],
   ['projectDeleting', 'detachVms'],
   ['codeHostLinkRemoving', 'leaveCodeHostLink'],
-  ['vmDeleting', 'removeProxiesOfVm', 'unlinkDomainsOfVm'],
+  ['vmDeleting', 'endTerminalsOf', 'removeProxiesOfVm', 'unlinkDomainsOfVm'],
   ['hostedVmStepped', 'noteVmOfDatabase', 'noteVmOfFunction'],
   ['functionDeleting', 'unlinkDomainsOfFunction', 'unlinkDatabasesOfFunction'],
 ]

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { schema } from '#schema/schema.ts'
 import { listFiles, productFolders, readSources } from '../architecture/sources.ts'
-import { columnOf, nearTests, rootFields } from './columns.ts'
+import { agentsRows } from '../contract/matrix/agents.ts'
+import { gatewayRows, graphqlRows, restRows } from '../contract/matrix.ts'
+import { columnOf, mounts, nearTests, patternOf, rootFields } from './columns.ts'
 
 const tests = listFiles(['test'], '.test.ts')
 const paths = readSources(productFolders).map(({ path }) => path)
@@ -14,8 +16,12 @@ test('a file of a noun leads to the tests and the operations of that noun, from 
   for (const path of ['src/resources/agents/vaults.ts', 'schema/agents/vaults.ts', 'rest-compat/agents/vaults.ts'])
     expect(near([path]), path).toMatchObject({
       columns: [{ area: 'agents', name: 'vaults' }],
-      files: expect.arrayContaining(['test/agents/vaults.test.ts', 'test/agents/vault-secrets.test.ts']),
-      operations: expect.arrayContaining(['/v1/vaults', 'createVault', 'vaults']),
+      files: expect.arrayContaining([
+        'test/agents/vaults.test.ts',
+        'test/agents/vaults-by-client.test.ts',
+        'test/agents/vault-secrets.test.ts',
+      ]),
+      operations: expect.arrayContaining(['/agents/v1/vaults', 'createVault', 'vaults']),
       unknown: [],
     })
 })
@@ -29,15 +35,31 @@ test('a file of a floor without nouns leads to the tests of the same path', () =
   })
 })
 
+test('a list, a migration and what is generated are known: the architecture’s tests look at them', () => {
+  const listed = ['limits.ts', 'migrations/0001_first.sql', 'tables.sql', 'postgres/tables.ts']
+  const changed = [...listed.map((name) => `src/platform/${name}`), 'schema/schema.graphql', 'schema/node-ids.ts']
+  expect(near(changed).unknown).toEqual([])
+})
+
 describe('taken together, the columns', () => {
   const all = near(paths.filter((path) => columnOf(path)))
 
   test('have every route', () => {
     const isNamed = (key: string): boolean =>
       all.operations.some((one) => key === one || key.split(' ')[1]?.startsWith(one))
-    const keys = surfaces.flatMap(({ routes, handlers }) => [...Object.keys(routes), ...Object.keys(handlers)])
+    const keys = surfaces.flatMap(({ mount, routes, handlers }) =>
+      [...Object.keys(routes), ...Object.keys(handlers)].map((key) => key.replace(' ', ` ${mount}`)),
+    )
     expect(keys.length).toBeGreaterThan(150)
     expect(keys.filter((key) => !isNamed(key))).toEqual([])
+  })
+
+  test('have the names of every contract test of an operation', () => {
+    const rows = [restRows, agentsRows, gatewayRows, graphqlRows].flatMap((table) => Object.keys(table))
+    const pattern = new RegExp(patternOf(all.operations))
+    expect(rows.length).toBeGreaterThan(400)
+    const left = rows.filter((row) => !pattern.test(`GraphQL ${row} answers ten callers as its row says`))
+    expect(left).toEqual(['query node', 'query nodes']) // of all nouns
   })
 
   test('have every root field', () => {
@@ -50,4 +72,8 @@ describe('taken together, the columns', () => {
     expect(rootFields().size).toBeGreaterThan(200)
     expect(missing).toEqual([])
   })
+})
+
+test('the areas are mounted where the surfaces are', () => {
+  for (const { name, mount } of surfaces) expect(mounts[name] ?? [''], name).toContain(mount)
 })

@@ -41,9 +41,12 @@ export async function makeSessionRow(db: Db, token: string, ofAgent?: string): P
   return id
 }
 
+/** An event of any type, also of one that the service does not know. */
+type AnyEvent = Omit<NewEvent, 'type'> & { type: string }
+
 /** Appends events as the service or a client would. */
-export function append(db: Db, sessionId: string, ...events: NewEvent[]): Promise<SessionEvent[]> {
-  return transaction(db, (tx) => appendEvents(tx, sessionId, events))
+export function append(db: Db, sessionId: string, ...events: AnyEvent[]): Promise<SessionEvent[]> {
+  return transaction(db, (tx) => appendEvents(tx, sessionId, events as NewEvent[])) // as the type says
 }
 
 /** Takes queued events as a step would. */

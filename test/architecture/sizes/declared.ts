@@ -11,6 +11,7 @@ import { functionLimits } from '#src/platform/limits/functions.ts'
 import { memoryLimits } from '#src/platform/limits/memories.ts'
 import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
+import { clientLimits } from '#src/resources/identity/authorizations/limits.ts'
 
 const sealing = 64 // bytes that sealing adds, at most
 const perUtf16 = 3 // bytes of UTF-8 for a character of JavaScript
@@ -104,6 +105,7 @@ export const sizes: Readonly<Record<string, Readonly<Record<string, Size>>>> = {
   memory_vectors: { signs: bytes(memoryLimits.vectorSigns / 8), vector: bytes(8 * memoryLimits.vectorNumbers) },
   migrations: { name: 'installation' },
   nodes: { name: 'installation', agent_url: 'installation', unavailable_reason: 'sentence', templates: 'word' },
+  oauth_clients: { redirect_uris: chars(clientLimits.redirectUrisMax * clientLimits.redirectUriLength) },
   peer_exchanges: { error: 'sentence' },
   proxies: { host: chars(253), path: chars(1024) },
   rate_buckets: { bucket: 'id' },
@@ -118,6 +120,7 @@ export const sizes: Readonly<Record<string, Readonly<Record<string, Size>>>> = {
   skill_versions: { name: chars(skillLimits.nameLength) },
   stored_changes: { room: 'word' },
   templates: { description: 'sentence' },
+  terminal_tickets: { rights: 'id' },
   trigger_deliveries: { event: 'word', action: chars(triggerLimits.textLength) },
   trigger_fires: {
     delivery: chars(100),
@@ -134,6 +137,7 @@ export const sizes: Readonly<Record<string, Readonly<Record<string, Size>>>> = {
     events: chars(triggerLimits.eventsMax * 64),
     filters: chars(4 * triggerLimits.patternsMax * triggerLimits.patternLength),
   },
+  tunnel_tickets: { rights: 'id' },
   uploads: { writer: 'id' },
   users: { email: 'installation' },
   vault_events: { type: 'word' },

@@ -8,6 +8,7 @@ const titles: Readonly<Record<string, string>> = {
   'src/resources/agents/files/limits.ts': 'Agent files',
   'src/resources/agents/sessions/resources/limits.ts': 'Session resources',
   'src/resources/infra/databases/limits.ts': 'Database roles',
+  'src/resources/infra/databases/tables/limits.ts': 'Tables of databases',
   'src/resources/infra/vms/limits.ts': 'Idle vms',
 }
 const mebibyte = 1024 * 1024
@@ -29,6 +30,11 @@ const pages: Readonly<Record<string, { title: string; areas: readonly string[] }
       'Requests a minute',
       'Answers',
       'Streams',
+      'Organization events',
+      'Browser sessions',
+      'Authorizations',
+      'Invitations',
+      'Audit events',
       'Signed requests',
       'Webhooks',
       'Rooms',
@@ -36,7 +42,19 @@ const pages: Readonly<Record<string, { title: string; areas: readonly string[] }
   },
   vms: {
     title: 'VMs, functions and builds',
-    areas: ['VMs', 'Idle vms', 'Files', 'Functions', 'Builds', 'Uploads', 'Code host', 'Pushes'],
+    areas: [
+      'VMs',
+      'Idle vms',
+      'Vm looks',
+      'Terminals',
+      'Tunnels',
+      'Files',
+      'Functions',
+      'Builds',
+      'Uploads',
+      'Code host',
+      'Pushes',
+    ],
   },
   databases: {
     title: 'databases',
@@ -47,6 +65,7 @@ const pages: Readonly<Record<string, { title: string; areas: readonly string[] }
       'Database roles',
       'The wire proxy of databases',
       'POST /sql',
+      'Tables of databases',
     ],
   },
   edge: {

@@ -16,6 +16,11 @@ import { scheduleLimits } from '#src/resources/agents/schedules/limits.ts'
 import { sessionResourceLimits } from '#src/resources/agents/sessions/resources/limits.ts'
 import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 import { triggerLimits } from '#src/resources/agents/triggers/limits.ts'
+import { authorizationLimits, clientLimits } from '#src/resources/identity/authorizations/limits.ts'
+import { browserSessionLimits } from '#src/resources/identity/browser-sessions/limits.ts'
+import { invitationLimits } from '#src/resources/identity/invitations/limits.ts'
+import { organizationEventLimits } from '#src/resources/identity/organization-events/limits.ts'
+import { terminalLimits } from '#src/platform/limits/terminals.ts'
 import { webhookLimits } from '#src/resources/infra/webhooks/limits.ts'
 
 const most = (rows: number): string => rows.toLocaleString('en')
@@ -30,7 +35,12 @@ export const rowsOf: Readonly<Record<string, string>> = {
   agent_versions: each(limits.agentVersionsMax, 'agent'),
   agents: most(limits.agentsMax),
   api_keys: `${most(limits.apiKeysMax)} in use; ended ones ${stay}`,
+  audit_events: '1 for each object that a call changes, for `BERTH_AUDIT_DAYS`',
+  authorization_requests: `of the installation: ${most(authorizationLimits.requestsMax)}`,
+  authorization_tokens: `${each(authorizationLimits.accessTokensMax, 'authorization')} at once, and ${most(authorizationLimits.refreshTokensKept)} that were exchanged`,
+  authorizations: each(authorizationLimits.authorizationsPerPerson, 'person'),
   backup_schedules: most(limits.backupSchedulesMax),
+  browser_sessions: each(browserSessionLimits.perPerson, 'person'),
   build_caches: most(limits.buildCachesMax),
   build_events: 'some for each build',
   build_jobs: `${most(limits.buildsPerMinute)} a minute, and they stay`,
@@ -78,6 +88,8 @@ export const rowsOf: Readonly<Record<string, string>> = {
   mcp_authorizations: each(connectorLimits.statesPerPersonMax, 'person'),
   mcp_choices: each(connectorLimits.servicesMax, 'person'),
   mcp_clients: 'of the installation: 1 for each connector and server that signs people in',
+  identities: 'of the installation: 1 for each person and identity provider',
+  invitations: `${most(invitationLimits.openMax)} open; accepted ones ${stay}, for a month`,
   mcp_connection_events: each(connectorLimits.eventsKept, 'person'),
   mcp_connections: each(connectorLimits.connectionsMax, 'person'),
   mcp_sessions: `${each(limits.agentMcpServersMax + limits.agentMcpServicesMax, 'session')}; one more for each of the ${most(limits.sessionVaultsMax * limits.credentialsPerVault)} credentials that its vaults may have; those that it left go in minutes`,
@@ -87,7 +99,9 @@ export const rowsOf: Readonly<Record<string, string>> = {
   memory_vectors: '1 for each memory',
   migrations: 'of the installation: 1 for each migration',
   nodes: 'of the installation: 1 for each host',
+  oauth_clients: `of the installation: ${most(clientLimits.clientsMax)}`,
   organizations: '1',
+  organization_events: `1 for each change of an object, for ${organizationEventLimits.keptHours} hours`,
   peer_exchange_events: each(peerLimits.eventsKept, 'exchange'),
   peer_exchanges: `${most(peerLimits.openOfOrganizationMax)} in progress; ended ones for ${peerLimits.recordDays} days`,
   projects: most(limits.projectsMax),
@@ -107,9 +121,12 @@ export const rowsOf: Readonly<Record<string, string>> = {
   stored_changes: '1 for each change, for seconds',
   task_streams: '1 for each task',
   templates: `${most(limits.templatesMax)}; deleted ones ${stay}`,
+  terminal_tickets: `${most(limits.execsPerMinute)} a minute for each VM, for an hour at most`,
+  terminals: `${most(terminalLimits.runningPerOrganization)} open; ended ones for ${terminalLimits.recordHours} hours`,
   trigger_deliveries: `${most(triggerLimits.deliveriesPerMinute)} a minute, for ${triggerLimits.firesDays} days`,
   trigger_fires: `${each(triggerLimits.firesKept, 'trigger')}, for ${triggerLimits.firesDays} days`,
   triggers: most(triggerLimits.triggersMax),
+  tunnel_tickets: `${most(limits.execsPerMinute)} a minute for each VM, for an hour at most`,
   uploads: most(limits.uploadsMax),
   usage_sessions: '1 for each time that a VM runs and each build, and they stay',
   users: 'of the installation: 1 for each person',
