@@ -4,7 +4,14 @@
  * filter is written.
  */
 import { sql, type RawBuilder } from 'kysely'
-import { isAtLeast, lesserRole, permissions, type Permission, type Role } from './access/permissions.ts'
+import {
+  isAtLeast,
+  lesserRole,
+  permissions,
+  type Permission,
+  type ProgramScope,
+  type Role,
+} from './access/permissions.ts'
 import { BerthError } from './errors.ts'
 
 /** A permission that a caller was granted, in an organization. */
@@ -24,6 +31,10 @@ export type Caller =
       memberships: ReadonlyMap<string, Role>
       vmId: string | null
       tokenId: string
+      /** The session in a browser whose cookie came, by its stored id; absent for a token. */
+      browserSessionId?: string
+      /** The program that acts for the person, by the stored id of what lets it; absent where they act themselves. */
+      program?: { authorizationId: string; scope: ProgramScope }
       expiresAtSeconds: number
       grants?: Grant[]
     }
@@ -56,6 +67,14 @@ export function userTokenRequired(): BerthError {
   )
 }
 
+/** The 403 for a program that may only read. */
+export function onlyReads(): BerthError {
+  return new BerthError(
+    'missing_scope',
+    'This program was let in to read, and this changes something. Let it in again with the scope write.',
+  )
+}
+
 /** The 403 for what the token inside a VM may not do. */
 export function closedToVmTokens(what: string): BerthError {
   return new BerthError(
@@ -84,7 +103,7 @@ export function allow(caller: Caller, permission: Permission): Scope {
   if (caller.organizationId === null || caller.role === null)
     throw new BerthError(
       'forbidden',
-      'Your token names no organization. Get one whose org_id is an organization you belong to.',
+      'Your request names no organization. Name one of yours in the header berth-organization, or use a token whose org_id is one.',
     )
   const role = caller.vmId === null ? caller.role : lesserRole(caller.role, 'member')
   if (!isAtLeast(role, leastRole))
@@ -94,6 +113,20 @@ export function allow(caller: Caller, permission: Permission): Scope {
     )
   caller.grants?.push({ permission, organizationId: caller.organizationId })
   return { organizationId: caller.organizationId, userId: caller.userId, role, keyId: null, vmId: caller.vmId }
+}
+
+/**
+ * As allow; undefined where the caller may not: for answers that leave out what they may not see.
+ * @throws BerthError 401 when there is no valid caller.
+ */
+export function findScope(caller: Caller, permission: Permission): Scope | undefined {
+  if (caller.kind === 'nobody') throw caller.refusal
+  try {
+    return allow(caller, permission)
+  } catch (error) {
+    if (error instanceof BerthError) return undefined
+    throw error
+  }
 }
 
 /**

@@ -51,7 +51,7 @@ export function readFile(words: readonly string[], usage: string): string | unde
  * Prints an error to the right output and returns the exit code: 0 for help, 2 for wrong arguments or settings, 1 for
  * anything else.
  */
-export function tellError(error: unknown): number {
+export function reportError(error: unknown): number {
   if (error instanceof UsageError && error.isAsked) {
     process.stdout.write(`${error.message}\n`)
     return 0
@@ -63,10 +63,10 @@ export function tellError(error: unknown): number {
 }
 
 /** Runs a command, and ends it with its exit code when it fails. */
-export async function runTold(work: () => Promise<void> | void): Promise<void> {
+export async function runOrReport(work: () => Promise<void> | void): Promise<void> {
   try {
     await work()
   } catch (error) {
-    process.exitCode = tellError(error)
+    process.exitCode = reportError(error)
   }
 }

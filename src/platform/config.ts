@@ -4,9 +4,12 @@
  */
 import { dirname } from 'node:path'
 import { settings } from './settings.ts'
-import type { EarlierSettings } from './settings/entries.ts'
+import { isLoopback, type EarlierSettings } from './settings/entries.ts'
 import { isRoot, othersMayEnter, runDirOf } from './settings/places.ts'
 import { headerText } from './settings/readers.ts'
+
+// Libraries check more, and more slowly, unless this says that they run for users; graphql looks when it is imported.
+process.env['NODE_ENV'] ??= 'production'
 
 /** An S3-compatible service: its URL without a trailing slash, and the credentials that sign requests to it. */
 export type S3Settings = {
@@ -106,6 +109,10 @@ function contradictions(env: Environment, values: Values): string[] {
     problems.push('BERTH_TLS_CERTIFICATE and BERTH_TLS_KEY belong together: set both, or neither.')
   if ((values.codeHostClientId === null) !== (values.codeHostClientSecret === null))
     problems.push('BERTH_CODEHOST_CLIENT_ID and BERTH_CODEHOST_CLIENT_SECRET belong together: set both, or neither.')
+  if (!isLoopback(values.metricsHost) && values.metricsToken === null)
+    problems.push(
+      'BERTH_METRICS_HOST is an address that other hosts reach, so /metrics needs a secret: set BERTH_METRICS_TOKEN too.',
+    )
   if (env[settings.dataDir.name] && isRoot() && !othersMayEnter(dirname(dataDir)))
     problems.push(
       'BERTH_DATA_DIR lies below a folder that only root may enter, and Postgres and VMs do not run as root; choose another folder, such as /var/lib/berth.',

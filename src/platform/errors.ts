@@ -58,6 +58,7 @@ export const errorStatuses = {
   not_found: 404,
   route_not_found: 404,
   database_name_taken: 409,
+  organization_name_taken: 409,
   database_not_ready: 409,
   backup_in_progress: 409,
   client_access_in_transition: 409,
@@ -100,6 +101,11 @@ export const errorStatuses = {
 
 /** One of the closed set of error codes. */
 export type ErrorCode = keyof typeof errorStatuses
+
+/** Whether a text is the code of an error. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorStatuses, text)
+}
 
 /** An error that a caller may see: its code, and a sentence that says what to do. Never put a secret in either. */
 export class BerthError extends Error {

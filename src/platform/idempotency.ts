@@ -45,7 +45,10 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
     for (const claim of claims.values()) {
       change(
         db,
-        sql`update idempotency_keys set in_progress_until = now() + ${claimSeconds} * interval '1 second' where caller = ${claim.caller} and key = ${claim.key} and response_status is null`,
+        sql`
+          update idempotency_keys
+          set in_progress_until = now() + ${claimSeconds} * interval '1 second'
+          where caller = ${claim.caller} and key = ${claim.key} and response_status is null`,
       ).catch((error: Error) => log.warn({ reason: error.message }, 'an idempotency claim could not be renewed'))
     }
   }, renewMs)
@@ -71,7 +74,11 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
       if (Buffer.isBuffer(body)) await nextTurn()
       await change(
         db,
-        sql`update idempotency_keys set response_status = ${status}, sealed_response = ${sealed}, grants = ${JSON.stringify(grants)}, in_progress_until = null where caller = ${caller} and key = ${key}`,
+        sql`
+          update idempotency_keys
+          set response_status = ${status}, sealed_response = ${sealed}, grants = ${JSON.stringify(grants)},
+            in_progress_until = null
+          where caller = ${caller} and key = ${key}`,
       )
     },
     async release(caller, key) {

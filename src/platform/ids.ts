@@ -11,6 +11,7 @@ export const idPrefixes = {
   template: 'tpl',
   folder: 'fld',
   process: 'prc',
+  terminal: 'trm',
   node: 'node',
   build: 'bld',
   upload: 'upl',
@@ -56,6 +57,11 @@ export const idPrefixes = {
   organization: 'org',
   user: 'usr',
   membership: 'mbr',
+  invitation: 'inv',
+  auditEvent: 'aud',
+  browserSession: 'bses',
+  authorization: 'authz',
+  oauthClient: 'oac',
   request: 'req',
   inferenceRequest: 'infreq',
   completion: 'chatcmpl',
@@ -143,9 +149,16 @@ export function isStoredId(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
+const tokenBytes = 32
+
 /** So many unpredictable bytes as base64url text; for tokens and other secrets. */
-export function randomToken(bytes: number): string {
+export function randomToken(bytes: number = tokenBytes): string {
   return randomBytes(bytes).toString('base64url')
+}
+
+/** Whether a text has the form of such a token of the usual length. */
+export function isToken(text: string): boolean {
+  return /^[\w-]{43}$/.test(text)
 }
 
 /** The 26-character suffix of every id made from this uuid. A hot path: called for every row of a list. */

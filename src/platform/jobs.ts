@@ -235,7 +235,8 @@ export async function readQueues(db: Db): Promise<QueueState[]> {
   return findAll<QueueState>(
     db,
     sql`
-    select split_part(name, '/', 1) as queue, count(*) filter (where state in ('created', 'retry')) as queued, count(*) filter (where state = 'active') as active,
+    select split_part(name, '/', 1) as queue, count(*) filter (where state in ('created', 'retry')) as queued,
+      count(*) filter (where state = 'active') as active,
       count(*) filter (where state = 'failed') as failed,
       greatest(0, coalesce(extract(epoch from now() - min(start_after) filter (where state in ('created', 'retry'))), 0))::float8 as oldest_seconds
     from pgboss.job group by 1 order by 1 limit 100`,

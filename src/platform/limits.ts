@@ -27,7 +27,7 @@ export const limits = {
 
   // GraphQL.
   graphqlDepth: 12,
-  graphqlCost: 1000,
+  graphqlCost: 2000, // rows of lists that one operation may return; an object beside one counts a quarter
   graphqlAliases: 15,
   graphqlTokens: 4000,
   graphqlLines: 10_000, // of a document; each error's position is found by counting them
@@ -87,7 +87,7 @@ export const limits = {
   databaseAuthIssuersMax: 10, // of one database
   databaseWaitSeconds: 25, // how long a request that creates one waits for it
   databaseCreateSecondsMax: 300, // one that is not there by then has failed
-  databaseToldSeconds: 5, // how long a change of client access waits for the processes that let clients in
+  databaseAcknowledgedSeconds: 5, // how long a change of client access waits for the processes that let clients in
   edgeSilenceSeconds: 10, // one of them that sent no heartbeat for so long counts as dead
   databaseWakeSeconds: 30, // until one that slept is there again
   databaseRecoverySecondsMax: 1800, // how long a server may recover after a crash; then its VM starts again
@@ -282,6 +282,7 @@ export const limits = {
   postgresEndSeconds: 5, // until the socket of a client that leaves, or was told to, is cut; and until one is ended whose statement was cancelled
 
   // POST /sql.
+  sqlResultBytes: 1024 * 1024, // of the answer to one statement of `runSql`
   sqlSeconds: 60, // for all statements of a request
   sqlRequestsPerDatabase: 64, // that are answered at once; an eighth of them is kept for the owner
   sqlQueriesMax: 1000, // statements of one transaction

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
-import { readFlags, runTold, UsageError } from './command-line.ts'
+import { readFlags, runOrReport, UsageError } from './command-line.ts'
 import { readConfig } from './config.ts'
 import { lockNumbers } from './locks/lock-numbers.ts'
 import { log, setLogFormat } from './log.ts'
@@ -80,4 +80,4 @@ async function runCommand(): Promise<void> {
   log.info({ ran }, ran.length > 0 ? 'migrated' : 'nothing to migrate')
 }
 
-if (import.meta.main) await runTold(runCommand)
+if (import.meta.main) await runOrReport(runCommand)

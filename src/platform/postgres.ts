@@ -13,6 +13,7 @@ import {
 import pg from 'pg'
 import { BerthError } from './errors.ts'
 import { log } from './log.ts'
+import { beginText, isActing } from './postgres/actors.ts'
 import { openNotices, type Notices } from './postgres/notices.ts'
 import { isStalePlan, runStatement, type Answer } from './postgres/statements.ts'
 
@@ -96,6 +97,11 @@ export function announce(db: Db): void {
   pools.get(db)?.notices.announce()
 }
 
+/** What is behind a database of its notices: those of its own process need not come from Postgres. */
+export function ownNotices(db: Db): Pick<Notices, 'hearHere' | 'sessionId'> | undefined {
+  return pools.get(db)?.notices
+}
+
 /** Resolves once the notices of what is committed are sent, or after a second: for answers that say that something has ended. */
 export async function noticesSent(db: Db): Promise<void> {
   await pools.get(db)?.notices.flush()
@@ -108,8 +114,8 @@ export function noticesSince(tx: Tx): { takeBack: () => void } {
   return { takeBack: () => void held.splice(before) }
 }
 
-/** `topic id said` without what it says. */
-function withoutSaid(notice: string): string {
+/** `topic id payload` without the payload. */
+function withoutPayload(notice: string): string {
   return notice.split(' ', 2).join(' ')
 }
 
@@ -121,12 +127,15 @@ function kyselyPool(pool: pg.Pool): PostgresPool {
     async connect() {
       const client = await pool.connect()
       return {
-        query: (text: string, values: readonly unknown[]) => runStatement(client, text, values),
+        query: (text: string, values: readonly unknown[]) =>
+          runStatement(client, text === 'begin' ? beginText() : text, values),
         release: (broken?: boolean) => client.release(broken),
       } as PostgresPoolClient // we use no cursors
     },
   }
 }
+
+const isWrite = /^\s*(?:with\b[^]*\b)?(?:insert into|update|delete from)\b/i
 
 async function run(db: Db, query: RawBuilder<unknown>): Promise<Pick<Answer, 'rows' | 'rowCount'>> {
   const compiled = query.compile(db)
@@ -136,6 +145,7 @@ async function run(db: Db, query: RawBuilder<unknown>): Promise<Pick<Answer, 'ro
     return { rows: rows as Answer['rows'], rowCount: Number(numAffectedRows ?? 0) } // runStatement made them
   }
   const { sql: text, parameters } = compiled
+  if (isActing() && isWrite.test(text)) return transaction(db, (tx) => run(tx, query)) // which says who acts
   try {
     return await runStatement(pool, text, parameters)
   } catch (error) {
@@ -164,7 +174,7 @@ export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Resu
       return result
     } catch (error) {
       // It may be committed. Whoever is notified reads; what a notice says may not be true.
-      if (isCommitting && isDatabaseAway(error)) pools.get(db)?.notices.send(notices.map(withoutSaid))
+      if (isCommitting && isDatabaseAway(error)) pools.get(db)?.notices.send(notices.map(withoutPayload))
       const again =
         isSqlState(error, sqlState.serializationFailure) || isSqlState(error, sqlState.deadlock) || isStalePlan(error)
       if (!again || attempt >= transactionTriesMax) throw error

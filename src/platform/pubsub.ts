@@ -8,7 +8,7 @@
 import { randomInt } from 'node:crypto'
 import pg from 'pg'
 import { log } from './log.ts'
-import { sendAfterCommit, type Db } from './postgres.ts'
+import { ownNotices, sendAfterCommit, type Db } from './postgres.ts'
 import { aliveTopic, droppedTopic, endedTopic, noticeChannel, ownSender } from './postgres/notices.ts'
 
 const reconnectMsFirst = 100
@@ -22,15 +22,15 @@ const silenceLookMs = 1_000
 const spreadMs = 1_000
 
 /** The maximum payload of a notice: Postgres allows 8,000 bytes including the topic and the id. */
-export const saidBytesMax = 7_000
+export const noticePayloadBytesMax = 7_000
 
 /**
  * Notifies every process that something about this id changed, once the transaction commits.
- * @param said the new value; left out if it is longer than 7,000 bytes: then who hears it reads.
+ * @param payload the new value; left out if it is longer than 7,000 bytes: then subscribers read.
  */
-export function publish(tx: Db, topic: string, id: string, said: string | null = null): void {
-  const isShort = said !== null && Buffer.byteLength(said) <= saidBytesMax
-  sendAfterCommit(tx, isShort ? `${topic} ${id} ${said}` : `${topic} ${id}`)
+export function publish(tx: Db, topic: string, id: string, payload: string | null = null): void {
+  const isShort = payload !== null && Buffer.byteLength(payload) <= noticePayloadBytesMax
+  sendAfterCommit(tx, isShort ? `${topic} ${id} ${payload}` : `${topic} ${id}`)
 }
 
 /**
@@ -49,20 +49,25 @@ export type Pubsub = {
    * Calls back for each notice on `topic` and `id` with its payload; with null when it has none, and after every gap:
    * then read the row.
    */
-  hear(topic: string, id: string, signal: AbortSignal, onNotice: (said: string | null) => void): void
+  hear(topic: string, id: string, signal: AbortSignal, onNotice: (payload: string | null) => void): void
   /** Calls back for every id of a topic, and with null after a gap: everything may have changed. */
   listen(topic: string, onNotice: (id: string | null) => void): void
   close: () => Promise<void>
 }
 
-/** Starts listening; retries for as long as Postgres is unreachable. */
-export function openPubsub(databaseUrl: string): Pubsub {
+/**
+ * Starts listening; retries for as long as Postgres is unreachable.
+ * @param db what is sent by it in this process is heard at its commit, and not again when Postgres says it.
+ */
+export function openPubsub(databaseUrl: string, db?: Db): Pubsub {
   const { deliver, gap, subscribe, hear, listen } = createHearers()
+  const own = db && ownNotices(db)
+  own?.hearHere(deliver)
   const senders = watchSenders(gap, () => line.answers())
   const line = keepListening(
     databaseUrl,
-    (payload) => {
-      if (!senders.hear(payload)) deliver(payload)
+    (payload, sessionId) => {
+      if (!senders.hear(payload) && sessionId !== own?.sessionId) deliver(payload)
     },
     () => {
       senders.restart()
@@ -129,10 +134,10 @@ type Hearers = Pick<Pubsub, 'subscribe' | 'hear' | 'listen'> & { deliver: (paylo
 
 /** The subscribers in this process. */
 function createHearers(): Hearers {
-  const hearers = new Map<string, Set<(said: string | null) => void>>()
+  const hearers = new Map<string, Set<(payload: string | null) => void>>()
   const listeners = new Map<string, Set<(id: string | null) => void>>()
   /** @returns a function that unsubscribes. */
-  const join = (topic: string, id: string, onNotice: (said: string | null) => void): (() => void) => {
+  const join = (topic: string, id: string, onNotice: (payload: string | null) => void): (() => void) => {
     const key = `${topic} ${id}`
     const group = hearers.get(key) ?? new Set()
     hearers.set(key, group.add(onNotice))
@@ -149,8 +154,8 @@ function createHearers(): Hearers {
     deliver(payload) {
       const space = payload.indexOf(' ')
       const end = payload.indexOf(' ', space + 1)
-      const [key, said] = end < 0 ? [payload, null] : [payload.slice(0, end), payload.slice(end + 1)]
-      for (const onNotice of hearers.get(key) ?? []) onNotice(said)
+      const [key, content] = end < 0 ? [payload, null] : [payload.slice(0, end), payload.slice(end + 1)]
+      for (const onNotice of hearers.get(key) ?? []) onNotice(content)
       for (const onNotice of listeners.get(key.slice(0, space)) ?? []) onNotice(key.slice(space + 1))
     },
     gap,
@@ -186,7 +191,7 @@ function createHearers(): Hearers {
       if (!signal.aborted)
         signal.addEventListener(
           'abort',
-          join(topic, id, (said) => onNotice(said)),
+          join(topic, id, (payload) => onNotice(payload)),
           { once: true },
         )
     },
@@ -199,7 +204,7 @@ function createHearers(): Hearers {
 /** Keeps one listening connection, and reopens it whenever it is lost; `gap` is called each time it is open. */
 function keepListening(
   databaseUrl: string,
-  deliver: (payload: string) => void,
+  deliver: (payload: string, sessionId: number) => void,
   gap: () => void,
 ): { connected: () => boolean; answers: () => Promise<boolean>; close: () => Promise<void> } {
   let client: pg.Client | null = null
@@ -234,7 +239,7 @@ function keepListening(
     }
     next.on('error', (error) => lose(error.message))
     next.on('end', () => lose('the connection ended'))
-    next.on('notification', (notice) => deliver(notice.payload ?? ''))
+    next.on('notification', (notice) => deliver(notice.payload ?? '', notice.processId))
     try {
       await next.connect()
       await next.query(`listen ${noticeChannel}`)

@@ -20,8 +20,8 @@ export type Services = {
   idempotency: Idempotency
 }
 
-/** One request: the platform and its caller. Resource functions take it first. */
-export type Call = Services & { caller: Caller; requestId: string }
+/** One request: the platform, its caller, and the address from which they call. Resource functions take it first. */
+export type Call = Services & { caller: Caller; requestId: string; address?: string }
 
 /** What a resource function needs when Berth itself acts, without a caller. */
 export type Background = Pick<Services, 'config' | 'db' | 'jobs' | 'pubsub' | 'sealer'>
@@ -45,7 +45,7 @@ export async function openServices(
     applicationName: `berth-${role}`,
   })
   announce(database.db)
-  const pubsub = openPubsub(databaseUrl)
+  const pubsub = openPubsub(databaseUrl, database.db)
   const jobs = await openJobs(databaseUrl, pubsub, { worker: role === 'worker' })
   const sealer = loadSealer(config.secretKey, config.dataDir)
   const limiter = createRateLimiter(database.db, config.rateLimitFactor)

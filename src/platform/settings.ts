@@ -5,7 +5,9 @@
 import { connectorSettings } from './settings/connectors.ts'
 import { databaseSettings } from './settings/databases.ts'
 import { edgeSettings } from './settings/edge.ts'
-import { besidePort, isLoopback, optional, setting } from './settings/entries.ts'
+import { optional, setting } from './settings/entries.ts'
+import { identitySettings } from './settings/identity.ts'
+import { metricsSettings } from './settings/metrics.ts'
 import { modelSettings } from './settings/models.ts'
 import { defaultCacheDir, defaultDataDir, isRoot } from './settings/places.ts'
 import {
@@ -15,7 +17,6 @@ import {
   factor,
   hostsWithPorts,
   httpUrl,
-  issuers,
   logFormats,
   logLevels,
   onOff,
@@ -148,26 +149,7 @@ export const settings = {
     'as root: numbers of system users that nobody has; each VM runs as one of its own',
     `\`${defaultVmUids.first}-${defaultVmUids.last}\``,
   ),
-  issuers: setting('BERTH_ISSUERS', issuers, [], 'other identity providers: `[{"issuer", "jwks_uri", "audience"}]`'),
-  builtInIssuer: setting('BERTH_BUILT_IN_ISSUER', onOff, true, 'whether Berth signs tokens itself'),
-  localSignIn: setting(
-    'BERTH_LOCAL_SIGN_IN',
-    onOff,
-    ({ builtInIssuer, host }) => builtInIssuer && isLoopback(host),
-    'whether GraphiQL may mint a token for the user of this machine who started Berth, or for whoever has the code that the start printed',
-    '`on` while listening on loopback',
-  ),
-  audience: setting(
-    'BERTH_AUDIENCE',
-    text('the audience that tokens must name'),
-    'berth',
-    'the audience that tokens must name',
-  ),
-  hs256Secret: optional(
-    'BERTH_JWT_HS256_SECRET',
-    text('at least 32 characters', 32),
-    'development only: accept tokens signed with this secret',
-  ),
+  ...identitySettings,
   secretKey: optional(
     'BERTH_SECRET_KEY',
     sealingKey,
@@ -261,20 +243,7 @@ export const settings = {
     8192,
     'connections to one web process from all addresses together',
   ),
-  webMetricsPort: setting(
-    'BERTH_METRICS_PORT',
-    port,
-    (earlier) => besidePort(earlier.port, 10_000),
-    'the private port of `/metrics` of the web process; the next free one is taken when it is busy',
-    '`PORT` + 10000',
-  ),
-  workerMetricsPort: setting(
-    'BERTH_WORKER_METRICS_PORT',
-    port,
-    (earlier) => besidePort(earlier.port, 20_000),
-    'the same of the worker',
-    '`PORT` + 20000',
-  ),
+  ...metricsSettings,
   logFormat: setting(
     'BERTH_LOG_FORMAT',
     oneOf(logFormats),

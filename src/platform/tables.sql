@@ -28,9 +28,11 @@ create table agents (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   archived_at timestamp with time zone,
+  name text default "left"((definition ->> 'name'::text), 255),
   constraint agents_pkey PRIMARY KEY (id),
   constraint agents_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint agents_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint agents_name_check CHECK ((length(name) <= 255)),
   constraint agents_version_check CHECK ((version >= 1))
 );
 CREATE INDEX agents_owner ON public.agents USING btree (organization_id, owner_user_id, id DESC);
@@ -59,6 +61,114 @@ create table api_keys (
 CREATE INDEX api_keys_created_by ON public.api_keys USING btree (created_by);
 CREATE INDEX api_keys_listed ON public.api_keys USING btree (organization_id, created_at DESC, key_id DESC);
 
+create table audit_events (
+  id uuid not null,
+  organization_id uuid not null,
+  actor_kind text not null,
+  actor_user_id uuid,
+  actor_key_id text,
+  actor_vm_id uuid,
+  operation text not null,
+  change text not null,
+  object_type text not null,
+  object_id text not null,
+  object_name text,
+  address text,
+  request_id uuid not null,
+  created_at timestamp with time zone not null,
+  actor_authorization_id uuid,
+  actor_program text,
+  constraint audit_events_pkey PRIMARY KEY (id),
+  constraint audit_events_actor_key_id_check CHECK ((length(actor_key_id) <= 16)),
+  constraint audit_events_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['person'::text, 'api_key'::text, 'vm_token'::text, 'operator'::text]))),
+  constraint audit_events_actor_program_check CHECK ((length(actor_program) <= 100)),
+  constraint audit_events_address_check CHECK ((length(address) <= 64)),
+  constraint audit_events_change_check CHECK ((change = ANY (ARRAY['created'::text, 'updated'::text, 'deleted'::text, 'used'::text]))),
+  constraint audit_events_object_id_check CHECK ((length(object_id) <= 255)),
+  constraint audit_events_object_name_check CHECK ((length(object_name) <= 255)),
+  constraint audit_events_object_type_check CHECK ((length(object_type) <= 50)),
+  constraint audit_events_operation_check CHECK ((length(operation) <= 100))
+);
+CREATE INDEX audit_events_organization ON public.audit_events USING btree (organization_id, id DESC);
+CREATE UNIQUE INDEX audit_events_once ON public.audit_events USING btree (organization_id, object_id, request_id, operation, object_type);
+
+create table authorization_requests (
+  id uuid not null,
+  secret_sha256 bytea not null,
+  user_code text,
+  client_id text not null,
+  client_name text not null,
+  client_host text,
+  scope text not null,
+  redirect_uri text,
+  state text,
+  code_challenge text,
+  address text not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  poll_seconds integer not null default 0,
+  polled_at timestamp with time zone,
+  denied_at timestamp with time zone,
+  authorization_id uuid,
+  code_sha256 bytea,
+  code_expires_at timestamp with time zone,
+  exchanged_at timestamp with time zone,
+  constraint authorization_requests_code_sha256_key UNIQUE (code_sha256),
+  constraint authorization_requests_secret_sha256_key UNIQUE (secret_sha256),
+  constraint authorization_requests_user_code_key UNIQUE (user_code),
+  constraint authorization_requests_pkey PRIMARY KEY (id),
+  constraint authorization_requests_address_check CHECK ((length(address) <= 64)),
+  constraint authorization_requests_check CHECK (((user_code IS NULL) = (redirect_uri IS NOT NULL))),
+  constraint authorization_requests_check1 CHECK (((user_code IS NULL) = (code_challenge IS NOT NULL))),
+  constraint authorization_requests_client_host_check CHECK ((length(client_host) <= 255)),
+  constraint authorization_requests_client_id_check CHECK ((length(client_id) <= 512)),
+  constraint authorization_requests_client_name_check CHECK ((length(client_name) <= 100)),
+  constraint authorization_requests_code_challenge_check CHECK ((length(code_challenge) = 43)),
+  constraint authorization_requests_code_sha256_check CHECK ((length(code_sha256) = 32)),
+  constraint authorization_requests_redirect_uri_check CHECK ((length(redirect_uri) <= 512)),
+  constraint authorization_requests_scope_check CHECK ((scope = ANY (ARRAY['read'::text, 'write'::text, 'admin'::text]))),
+  constraint authorization_requests_secret_sha256_check CHECK ((length(secret_sha256) = 32)),
+  constraint authorization_requests_state_check CHECK ((length(state) <= 1024)),
+  constraint authorization_requests_user_code_check CHECK ((length(user_code) = 8))
+);
+CREATE INDEX authorization_requests_created ON public.authorization_requests USING btree (created_at);
+
+create table authorization_tokens (
+  secret_sha256 bytea not null,
+  authorization_id uuid not null,
+  kind text not null,
+  created_at timestamp with time zone not null default now(),
+  exchanged_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  constraint authorization_tokens_pkey PRIMARY KEY (secret_sha256),
+  constraint authorization_tokens_authorization_id_fkey FOREIGN KEY (authorization_id) REFERENCES authorizations(id) ON DELETE CASCADE,
+  constraint authorization_tokens_kind_check CHECK ((kind = ANY (ARRAY['access'::text, 'refresh'::text]))),
+  constraint authorization_tokens_secret_sha256_check CHECK ((length(secret_sha256) = 32))
+);
+CREATE INDEX authorization_tokens_authorization ON public.authorization_tokens USING btree (authorization_id, kind, created_at DESC);
+CREATE INDEX authorization_tokens_expired ON public.authorization_tokens USING btree (expires_at);
+
+create table authorizations (
+  id uuid not null,
+  user_id uuid not null,
+  organization_id uuid not null,
+  client_id text not null,
+  client_name text not null,
+  scope text not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint authorizations_pkey PRIMARY KEY (id),
+  constraint authorizations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint authorizations_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint authorizations_client_id_check CHECK ((length(client_id) <= 512)),
+  constraint authorizations_client_name_check CHECK ((length(client_name) <= 100)),
+  constraint authorizations_scope_check CHECK ((scope = ANY (ARRAY['read'::text, 'write'::text, 'admin'::text])))
+);
+CREATE INDEX authorizations_client ON public.authorizations USING btree (client_id);
+CREATE INDEX authorizations_organization ON public.authorizations USING btree (organization_id, user_id);
+CREATE INDEX authorizations_user ON public.authorizations USING btree (user_id);
+
 create table backup_schedules (
   id uuid not null,
   organization_id uuid not null,
@@ -86,6 +196,24 @@ CREATE INDEX backup_schedules_database ON public.backup_schedules USING btree (d
 CREATE INDEX backup_schedules_due ON public.backup_schedules USING btree (next_run_at) WHERE enabled;
 CREATE INDEX backup_schedules_organization ON public.backup_schedules USING btree (organization_id);
 CREATE INDEX backup_schedules_user ON public.backup_schedules USING btree (user_id);
+
+create table browser_sessions (
+  id uuid not null,
+  user_id uuid not null,
+  secret_sha256 bytea not null,
+  user_agent text not null,
+  address text not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint browser_sessions_secret_sha256_key UNIQUE (secret_sha256),
+  constraint browser_sessions_pkey PRIMARY KEY (id),
+  constraint browser_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint browser_sessions_address_check CHECK ((length(address) <= 64)),
+  constraint browser_sessions_secret_sha256_check CHECK ((length(secret_sha256) = 32)),
+  constraint browser_sessions_user_agent_check CHECK ((length(user_agent) <= 255))
+);
+CREATE INDEX browser_sessions_user ON public.browser_sessions USING btree (user_id);
 
 create table build_caches (
   organization_id uuid not null,
@@ -870,6 +998,7 @@ create table function_versions (
   start_command text,
   port integer not null,
   created_at timestamp with time zone not null default now(),
+  revision text,
   constraint function_versions_function_id_number_key UNIQUE (function_id, number),
   constraint function_versions_pkey PRIMARY KEY (id),
   constraint function_versions_build_id_fkey FOREIGN KEY (build_id) REFERENCES build_jobs(id),
@@ -879,6 +1008,7 @@ create table function_versions (
   constraint function_versions_number_check CHECK ((number > 0)),
   constraint function_versions_object_key_check CHECK (((length(object_key) >= 1) AND (length(object_key) <= 512))),
   constraint function_versions_port_check CHECK (((port >= 1) AND (port <= 65535))),
+  constraint function_versions_revision_check CHECK (((length(revision) >= 1) AND (length(revision) <= 255))),
   constraint function_versions_start_command_check CHECK (((length(start_command) >= 1) AND (length(start_command) <= 4096)))
 );
 CREATE INDEX function_versions_build ON public.function_versions USING btree (build_id);
@@ -1038,6 +1168,19 @@ create table idempotency_keys (
 );
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
 
+create table identities (
+  issuer text not null,
+  subject text not null,
+  user_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  signed_in_at timestamp with time zone not null default now(),
+  constraint identities_pkey PRIMARY KEY (issuer, subject),
+  constraint identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint identities_issuer_check CHECK ((length(issuer) <= 2048)),
+  constraint identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
+);
+CREATE INDEX identities_user ON public.identities USING btree (user_id);
+
 create table inference_accounts (
   organization_id uuid not null,
   plan text,
@@ -1137,6 +1280,40 @@ CREATE INDEX inference_requests_key ON public.inference_requests USING btree (or
 CREATE INDEX inference_requests_model ON public.inference_requests USING btree (organization_id, model, id);
 CREATE INDEX inference_requests_open ON public.inference_requests USING btree (process_id) WHERE (status = 'open'::text);
 CREATE INDEX inference_requests_settled ON public.inference_requests USING btree (organization_id, settled_position) WHERE (settled_position IS NOT NULL);
+
+create table invitations (
+  id uuid not null,
+  organization_id uuid not null,
+  role text not null,
+  note text,
+  secret_sha256 bytea not null,
+  created_by uuid not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  accepted_at timestamp with time zone,
+  accepted_by uuid,
+  email text,
+  mail_status text,
+  mail_reason text,
+  mail_attempts integer not null default 0,
+  sealed_secret bytea,
+  constraint invitations_secret_sha256_key UNIQUE (secret_sha256),
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitations_accepted_by_fkey FOREIGN KEY (accepted_by) REFERENCES users(id),
+  constraint invitations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint invitations_email_check CHECK ((length(email) <= 254)),
+  constraint invitations_mail_reason_check CHECK ((length(mail_reason) <= 500)),
+  constraint invitations_mail_status_check CHECK ((mail_status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text]))),
+  constraint invitations_note_check CHECK ((length(note) <= 255)),
+  constraint invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text]))),
+  constraint invitations_sealed_secret_check CHECK ((length(sealed_secret) <= 255)),
+  constraint invitations_secret_sha256_check CHECK ((length(secret_sha256) = 32)),
+  constraint invitations_secret_until_sent CHECK (((sealed_secret IS NULL) OR (NOT (mail_status IS DISTINCT FROM 'pending'::text))))
+);
+CREATE INDEX invitations_accepted_by ON public.invitations USING btree (accepted_by);
+CREATE INDEX invitations_created_by ON public.invitations USING btree (created_by);
+CREATE INDEX invitations_organization ON public.invitations USING btree (organization_id, id DESC);
 
 create table mcp_authorizations (
   digest bytea not null,
@@ -1366,15 +1543,49 @@ create table nodes (
   constraint nodes_disk_mb_check CHECK ((disk_mb > 0))
 );
 
+create table oauth_clients (
+  client_id text not null,
+  name text not null,
+  redirect_uris text[] not null,
+  address text not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone,
+  constraint oauth_clients_pkey PRIMARY KEY (client_id),
+  constraint oauth_clients_address_check CHECK ((length(address) <= 64)),
+  constraint oauth_clients_client_id_check CHECK ((length(client_id) <= 40)),
+  constraint oauth_clients_name_check CHECK ((length(name) <= 100)),
+  constraint oauth_clients_redirect_uris_check CHECK (((cardinality(redirect_uris) >= 1) AND (cardinality(redirect_uris) <= 10)))
+);
+CREATE INDEX oauth_clients_address ON public.oauth_clients USING btree (address);
+
+create table organization_events (
+  transaction bigint not null default ((pg_current_xact_id())::text)::bigint,
+  id bigint not null generated always as identity,
+  organization_id uuid not null,
+  owner_user_id uuid,
+  type text not null,
+  node_id text not null,
+  change text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint organization_events_pkey PRIMARY KEY (transaction, id),
+  constraint organization_events_change_check CHECK ((change = ANY (ARRAY['created'::text, 'updated'::text, 'deleted'::text]))),
+  constraint organization_events_node_id_check CHECK ((length(node_id) <= 50)),
+  constraint organization_events_type_check CHECK ((length(type) <= 50))
+);
+CREATE INDEX organization_events_organization ON public.organization_events USING btree (organization_id, transaction, id);
+
 create table organizations (
   id uuid not null,
   name text not null,
   created_at timestamp with time zone not null default now(),
   deactivated_at timestamp with time zone,
+  created_by uuid,
   constraint organizations_name_key UNIQUE (name),
   constraint organizations_pkey PRIMARY KEY (id),
+  constraint organizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint organizations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
 );
+CREATE INDEX organizations_created_by ON public.organizations USING btree (created_by);
 
 create table peer_exchange_events (
   exchange_id uuid not null,
@@ -1553,6 +1764,7 @@ create table schedules (
   run_position bigint not null default 0,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  name text,
   constraint schedules_pkey PRIMARY KEY (id),
   constraint schedules_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
   constraint schedules_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
@@ -1565,6 +1777,7 @@ create table schedules (
   constraint schedules_check3 CHECK ((enabled = (next_run_at IS NOT NULL))),
   constraint schedules_cron_check CHECK (((length(cron) >= 9) AND (length(cron) <= 255))),
   constraint schedules_jitter_ms_check CHECK (((jitter_ms >= 0) AND (jitter_ms <= 10000))),
+  constraint schedules_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
   constraint schedules_overlap_check CHECK ((overlap = ANY (ARRAY['skip'::text, 'allow'::text]))),
   constraint schedules_timezone_check CHECK (((length(timezone) >= 1) AND (length(timezone) <= 255)))
 );
@@ -1574,6 +1787,7 @@ CREATE INDEX schedules_due ON public.schedules USING btree (next_run_at, organiz
 CREATE INDEX schedules_due_of ON public.schedules USING btree (organization_id, next_run_at) WHERE enabled;
 CREATE INDEX schedules_owner ON public.schedules USING btree (organization_id, owner_user_id, id DESC);
 CREATE INDEX schedules_owner_user ON public.schedules USING btree (owner_user_id);
+CREATE UNIQUE INDEX schedules_name ON public.schedules USING btree (organization_id, owner_user_id, name);
 
 create table session_calls (
   tool_use_id uuid not null,
@@ -1754,6 +1968,7 @@ CREATE INDEX sessions_environment ON public.sessions USING btree (environment_id
 CREATE INDEX sessions_owner ON public.sessions USING btree (organization_id, owner_user_id, id DESC);
 CREATE INDEX sessions_owner_user ON public.sessions USING btree (owner_user_id);
 CREATE INDEX sessions_spends_from ON public.sessions USING gin (spends_from) WHERE (spends_from <> '{}'::uuid[]);
+CREATE INDEX sessions_waiting ON public.sessions USING btree (organization_id, owner_user_id, id DESC) WHERE ((status = 'idle'::text) AND ((stop_reason ->> 'type'::text) = 'requires_action'::text));
 
 create table signing_keys (
   kid text not null,
@@ -1874,6 +2089,45 @@ CREATE INDEX templates_node ON public.templates USING btree (node_id);
 CREATE INDEX templates_organization ON public.templates USING btree (organization_id);
 CREATE UNIQUE INDEX templates_name ON public.templates USING btree (COALESCE(organization_id, '00000000-0000-0000-0000-000000000000'::uuid), name) WHERE (deleted_at IS NULL);
 
+create table terminal_tickets (
+  digest bytea not null,
+  terminal_id uuid not null,
+  rights jsonb not null,
+  expires_at timestamp with time zone not null,
+  constraint terminal_tickets_pkey PRIMARY KEY (digest),
+  constraint terminal_tickets_terminal_id_fkey FOREIGN KEY (terminal_id) REFERENCES terminals(id) ON DELETE CASCADE,
+  constraint terminal_tickets_digest_check CHECK ((length(digest) = 32))
+);
+CREATE INDEX terminal_tickets_expires ON public.terminal_tickets USING btree (expires_at);
+CREATE INDEX terminal_tickets_terminal ON public.terminal_tickets USING btree (terminal_id);
+
+create table terminals (
+  id uuid not null,
+  organization_id uuid not null,
+  vm_id uuid not null,
+  user_id uuid,
+  command text,
+  columns integer not null,
+  rows integer not null,
+  status text not null,
+  exit_code integer,
+  created_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  constraint terminals_pkey PRIMARY KEY (id),
+  constraint terminals_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint terminals_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint terminals_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
+  constraint terminals_columns_check CHECK (((columns >= 1) AND (columns <= 1000))),
+  constraint terminals_command_check CHECK ((length(command) <= 1024)),
+  constraint terminals_rows_check CHECK (((rows >= 1) AND (rows <= 1000))),
+  constraint terminals_status_check CHECK ((status = ANY (ARRAY['running'::text, 'exited'::text, 'closed'::text])))
+);
+CREATE INDEX terminals_finished ON public.terminals USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX terminals_organization ON public.terminals USING btree (organization_id, status);
+CREATE INDEX terminals_user ON public.terminals USING btree (user_id);
+CREATE INDEX terminals_vm ON public.terminals USING btree (vm_id, id DESC);
+
 create table trigger_deliveries (
   id uuid not null,
   organization_id uuid not null,
@@ -1928,7 +2182,7 @@ create table trigger_fires (
 );
 CREATE INDEX trigger_fires_delivery ON public.trigger_fires USING btree (delivery_row_id);
 CREATE INDEX trigger_fires_list ON public.trigger_fires USING btree (trigger_id, id DESC);
-CREATE INDEX trigger_fires_organization ON public.trigger_fires USING btree (organization_id);
+CREATE INDEX trigger_fires_newest ON public.trigger_fires USING btree (organization_id, id DESC);
 CREATE INDEX trigger_fires_pending ON public.trigger_fires USING btree (received_at) WHERE (status = 'pending'::text);
 CREATE INDEX trigger_fires_received ON public.trigger_fires USING btree (received_at);
 CREATE INDEX trigger_fires_session ON public.trigger_fires USING btree (session_id);
@@ -1952,6 +2206,7 @@ create table triggers (
   last_fired_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  name text,
   constraint triggers_pkey PRIMARY KEY (id),
   constraint triggers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
   constraint triggers_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES deployments(id) ON DELETE CASCADE,
@@ -1959,6 +2214,7 @@ create table triggers (
   constraint triggers_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
   constraint triggers_agent_version_check CHECK ((agent_version >= 1)),
   constraint triggers_events_check CHECK (((cardinality(events) >= 1) AND (cardinality(events) <= 50))),
+  constraint triggers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
   constraint triggers_repo_check CHECK (((length(repo) >= 3) AND (length(repo) <= 511))),
   constraint triggers_repo_key_check CHECK (((length(repo_key) >= 3) AND (length(repo_key) <= 511)))
 );
@@ -1968,6 +2224,21 @@ CREATE INDEX triggers_owner ON public.triggers USING btree (organization_id, own
 CREATE INDEX triggers_owner_user ON public.triggers USING btree (owner_user_id);
 CREATE INDEX triggers_repo_key ON public.triggers USING btree (repo_key) WHERE (repository_id IS NULL);
 CREATE INDEX triggers_repository ON public.triggers USING btree (repository_id) WHERE (repository_id IS NOT NULL);
+CREATE UNIQUE INDEX triggers_name ON public.triggers USING btree (organization_id, owner_user_id, name);
+
+create table tunnel_tickets (
+  digest bytea not null,
+  vm_id uuid not null,
+  port integer not null,
+  rights jsonb not null,
+  expires_at timestamp with time zone not null,
+  constraint tunnel_tickets_pkey PRIMARY KEY (digest),
+  constraint tunnel_tickets_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id) ON DELETE CASCADE,
+  constraint tunnel_tickets_digest_check CHECK ((length(digest) = 32)),
+  constraint tunnel_tickets_port_check CHECK (((port >= 1) AND (port <= 65535)))
+);
+CREATE INDEX tunnel_tickets_expires ON public.tunnel_tickets USING btree (expires_at);
+CREATE INDEX tunnel_tickets_vm ON public.tunnel_tickets USING btree (vm_id);
 
 create table uploads (
   id uuid not null,
@@ -2178,6 +2449,8 @@ create table vms (
   idle_action text not null default 'pause'::text,
   active_at timestamp with time zone not null default now(),
   sleeps boolean not null default false,
+  startup_step text,
+  startup_at timestamp with time zone,
   constraint vms_pkey PRIMARY KEY (id),
   constraint vms_code_host_link_id_fkey FOREIGN KEY (code_host_link_id) REFERENCES code_host_links(id) ON DELETE SET NULL,
   constraint vms_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),
@@ -2195,6 +2468,7 @@ create table vms (
   constraint vms_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
   constraint vms_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
   constraint vms_purpose_check CHECK ((purpose = ANY (ARRAY['database'::text, 'function'::text]))),
+  constraint vms_startup_step_check CHECK ((startup_step = ANY (ARRAY['building_template'::text, 'starting_machine'::text, 'waiting_for_server'::text, 'preparing_guest'::text, 'cloning_repositories'::text, 'joining_project'::text]))),
   constraint vms_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'starting'::text, 'pausing'::text, 'paused'::text, 'resuming'::text, 'deleting'::text, 'deleted'::text, 'error'::text]))),
   constraint vms_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );

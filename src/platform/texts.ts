@@ -1,4 +1,10 @@
 /** Small things about texts. Trimming does without regular expressions, which would scan the same characters again from every position. */
+import { limits } from './limits.ts'
+
+/** Whether a text may be the name of something: of a person, an organization, a key. */
+export function isName(text: string): boolean {
+  return text.trim() !== '' && text.length <= limits.nameLength && !text.includes('\0') && text.isWellFormed()
+}
 
 /** A number and its noun: `1 VM`, `2 VMs`. */
 export function counted(count: number, noun: string): string {
@@ -81,7 +87,7 @@ const errorLine = /\b(?:err(?:or)?|fatal|failed|denied|refused)\b/i
  * What matters of a program's output, in whole lines: from the first line that names an error, and the last lines; programs often
  * end in how to use them, or in where their log is. So many UTF-16 units at most; only a line that is longer by itself is cut.
  */
-export function tellingLines(output: string, most: number): string {
+export function relevantLines(output: string, most: number): string {
   const text = output.trim()
   if (text.length <= most) return text
   const lines = text.split('\n')

@@ -37,6 +37,9 @@ const keySetCooldownMs = 30_000 // tokens with unknown key ids cannot make us fl
 /** The claim of a token that Berth put into a VM: that VM's id. */
 export const vmClaim = 'vm_id'
 
+/** The secret in the cookie of a session in a browser. It is an object, so that no text that a client sends is taken for one. */
+export type BrowserCookie = { readonly cookie: string }
+
 /** Stands for a token in a header that is not `Bearer` and one word. No header can be this, because HTTP trims them. */
 export const withoutScheme = ' '
 

@@ -1,8 +1,8 @@
 /** Notices: heard by everyone who listens, once the transaction that sent them is over, and told about when some may be missing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { change, findOne, openDatabase, sql, transaction, type Database } from '#src/platform/postgres.ts'
+import { change, findOne, noticesSent, openDatabase, sql, transaction, type Database } from '#src/platform/postgres.ts'
 import { inSavepoint } from '#src/platform/postgres/savepoints.ts'
-import { openPubsub, publish, saidBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
+import { openPubsub, publish, noticePayloadBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
 import { keptMax } from '#src/platform/postgres/notices.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { pollUntil } from '#src/start/wait.ts'
@@ -16,7 +16,9 @@ beforeAll(async () => {
   made = await createDatabase()
   database = openDatabase(made.url, { connections: 5, applicationName: 'test' })
   pubsub = openPubsub(made.url)
-  expect(await soon(() => pubsub.connected)).toBe(true)
+  const gaps: null[] = []
+  pubsub.listen('beginning', () => gaps.push(null))
+  expect(await soon(() => gaps.length === 2)).toBe(true) // as it listens, and for what died before it was heard of
 })
 afterAll(async () => {
   await pubsub.close()
@@ -98,10 +100,10 @@ test('a notice may carry data for those who listen to its id; data that is too l
   const [stopping, counted] = [new AbortController(), count('vm', 'says')]
   pubsub.hear('vm', 'says', stopping.signal, (said) => heard.push(said))
   pubsub.hear('vm', 'says-not', stopping.signal, () => heard.push('of another'))
-  for (const text of ['two words', 'ü'.repeat(saidBytesMax / 2), 'ü'.repeat(saidBytesMax)])
+  for (const text of ['two words', 'ü'.repeat(noticePayloadBytesMax / 2), 'ü'.repeat(noticePayloadBytesMax)])
     publish(database.db, 'vm', 'says', text)
   expect(await soon(() => heard.length === 3)).toBe(true)
-  expect(heard).toEqual(['two words', 'ü'.repeat(saidBytesMax / 2), null])
+  expect(heard).toEqual(['two words', 'ü'.repeat(noticePayloadBytesMax / 2), null])
   expect(counted.heard).toBeGreaterThan(0)
   stopping.abort()
   counted.stop()
@@ -113,7 +115,7 @@ test('a notice may carry data for those who listen to its id; data that is too l
   after.stop()
 })
 
-test('after the connection was cut it is reopened, and every subscriber is told once that it may have missed something', async () => {
+test('after the connection was cut it is reopened, and every subscriber looks again, once more when a process that died meanwhile would be silent', async () => {
   const mine = count('vm', 'cut')
   const gaps: (string | null)[] = []
   pubsub.listen('listened', (id) => gaps.push(id))
@@ -127,7 +129,26 @@ test('after the connection was cut it is reopened, and every subscriber is told 
   expect([gaps, mine.heard]).toEqual([['x', null], 1])
   publish(database.db, 'vm', 'cut')
   expect(await soon(() => mine.heard === 2)).toBe(true)
+  expect(await soon(() => gaps.length === 3)).toBe(true)
+  expect([gaps, await soon(() => mine.heard === 3)]).toEqual([['x', null, null], true])
   mine.stop()
+})
+
+test('what its own process sends is heard without Postgres, and once; what others send comes by Postgres', async () => {
+  const own = openDatabase(made.url, { connections: 1, applicationName: 'own' })
+  const ears = openPubsub(made.url, own.db)
+  const heard: (string | null)[] = []
+  ears.hear('vm', 'near', new AbortController().signal, (said) => heard.push(said))
+  publish(own.db, 'vm', 'near', 'before it listens')
+  expect(await soon(() => heard[0] === 'before it listens')).toBe(true)
+  expect(await soon(() => ears.connected)).toBe(true)
+  publish(own.db, 'vm', 'near', 'own')
+  await noticesSent(own.db)
+  publish(database.db, 'vm', 'near', 'of another')
+  expect(await soon(() => heard.includes('of another'))).toBe(true)
+  expect(heard).toEqual(['before it listens', null, 'own', 'of another'])
+  await ears.close()
+  await own.close()
 })
 
 test('what was published before a database is closed is sent', async () => {

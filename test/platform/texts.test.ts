@@ -1,7 +1,7 @@
 /** Texts that are cut lose no half of a character. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closingBytes, endOf, openBytes, startOf, startOfUtf8, tellingLines } from '#src/platform/texts.ts'
+import { closingBytes, endOf, openBytes, startOf, startOfUtf8, relevantLines } from '#src/platform/texts.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 20 })
 const most = fc.nat({ max: 24 })
@@ -55,18 +55,18 @@ test('of a program’s output, the first line that names an error is shown whole
     ...Array.from({ length: 40 }, (_, at) => `npm error 404 In most cases you are not the only one (${at})`),
     'npm error A complete log of this run can be found in: /home/user/.npm/_logs/x.log',
   ]
-  const shown = tellingLines(npm.join('\n'), 600).split('\n')
+  const shown = relevantLines(npm.join('\n'), 600).split('\n')
   expect(shown.slice(0, 2)).toEqual(npm.slice(1, 3))
   expect(shown.at(-1)).toBe(npm.at(-1))
   expect(shown.filter((line) => line !== '…' && !npm.includes(line))).toEqual([])
-  expect(tellingLines('one\ntwo\nthree', 9)).toBe('three')
-  expect(tellingLines(`fatal: ${'x'.repeat(100)}`, 50)).toBe(`fatal: ${'x'.repeat(41)}`)
+  expect(relevantLines('one\ntwo\nthree', 9)).toBe('three')
+  expect(relevantLines(`fatal: ${'x'.repeat(100)}`, 50)).toBe(`fatal: ${'x'.repeat(41)}`)
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom('', 'a', 'error', 'x'.repeat(30), 'fatal: no'), { maxLength: 30 }),
       fc.integer({ min: 2, max: 80 }),
       (lines, length) => {
-        expect(tellingLines(lines.join('\n'), length).length).toBeLessThanOrEqual(length)
+        expect(relevantLines(lines.join('\n'), length).length).toBeLessThanOrEqual(length)
       },
     ),
   )

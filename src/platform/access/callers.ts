@@ -6,11 +6,26 @@ export function callerName(caller: Caller): string {
   switch (caller.kind) {
     case 'nobody':
       return 'nobody'
-    case 'person':
-      return `usr:${caller.userId}:${caller.organizationId ?? ''}${caller.vmId === null ? '' : `:${caller.vmId}`}`
+    case 'person': {
+      const { userId, organizationId, vmId, program } = caller
+      return `usr:${userId}:${organizationId ?? ''}${suffix(vmId)}${suffix(program?.authorizationId)}`
+    }
     case 'key':
       return `key:${caller.keyId}`
     case 'system':
       return 'system'
   }
+}
+
+function suffix(id: string | null | undefined): string {
+  return id ? `:${id}` : ''
+}
+
+/**
+ * The person who calls, by their stored id; null for a key, for the token inside a VM, which others can read, and for a program
+ * that was let in. @throws BerthError 401 for nobody.
+ */
+export function findPerson(caller: Caller): string | null {
+  if (caller.kind === 'nobody') throw caller.refusal
+  return caller.kind === 'person' && caller.vmId === null && !caller.program ? caller.userId : null
 }

@@ -1,5 +1,5 @@
 /** The organizations of a caller. */
-import { allow, allowIn, type Caller, type Scope } from '#src/platform/access.ts'
+import { actingIn, allow, allowIn, type Caller, type Scope } from '#src/platform/access.ts'
 import type { Permission } from '#src/platform/access/permissions.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -48,7 +48,19 @@ export function allowInGiven(caller: Caller, permission: Permission, publicId: s
   const shown = ids.slice(0, namedMax).join(', ')
   throw new BerthError(
     'invalid_request',
-    `Your token names no organization, and you belong to ${ids.length}. Name one in organizationId: ${shown}${ids.length > namedMax ? ' …' : ''}.`,
+    `Your request names no organization, and you belong to ${ids.length}. Name one in organizationId: ${shown}${ids.length > namedMax ? ' …' : ''}.`,
     { field: 'organizationId' },
   )
+}
+
+/** The header in which a request names the organization that it is about, where its token may act for several. */
+export const organizationHeader = 'berth-organization'
+
+/**
+ * The caller, acting in the organization that a request names; the same caller where it names none.
+ * @throws BerthError 401 when there is no valid caller, 403 forbidden when they do not belong to it.
+ */
+export function actingInNamed(caller: Caller, publicId: unknown): Caller {
+  if (publicId === undefined || caller.kind === 'nobody') return caller
+  return actingIn(caller, typeof publicId === 'string' ? decodeId('organization', publicId) : undefined)
 }

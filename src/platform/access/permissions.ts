@@ -13,6 +13,18 @@ export function isRole(text: string): text is Role {
 export const keyScopes = ['models:read', 'chat:stateless', 'agents:use', 'compute:use'] as const
 export type KeyScope = (typeof keyScopes)[number]
 
+/**
+ * The scopes of a program that a person lets in: what a viewer sees and nothing that changes; what a member may; all that the
+ * person may. Each never more than the person's own role.
+ */
+export const programScopes = ['read', 'write', 'admin'] as const
+export type ProgramScope = (typeof programScopes)[number]
+
+/** The role that a program has for a person of this role. */
+export function roleWithin(role: Role, scope: ProgramScope): Role {
+  return scope === 'admin' ? role : lesserRole(role, scope === 'write' ? 'member' : 'viewer')
+}
+
 /** The lesser of two roles. */
 export function lesserRole(one: Role, other: Role): Role {
   return roles.indexOf(one) < roles.indexOf(other) ? one : other
@@ -37,6 +49,8 @@ export const permissions = {
   'folders:read': ['viewer', 'compute:use', 'vm'],
   'folders:write': ['member', 'compute:use', 'vm'],
   'templates:read': ['viewer', 'compute:use', 'vm'],
+  'templates:write': ['member', 'compute:use', null],
+  'machines:read': ['admin', null, null], // the hosts of the operator, where no VM of one's own shows one
   'projects:read': ['viewer', 'compute:use', null],
   'projects:write': ['member', 'compute:use', null],
   'databases:read': ['viewer', null, null],
@@ -63,6 +77,7 @@ export const permissions = {
   'usage:read': ['viewer', null, null],
   'sessions-in-vm:write': ['member', null, null], // puts the caller's own token into a VM: a key has none, and a token that is already there could renew itself forever
   'account:read': ['viewer', 'any', 'vm'],
+  'events:read': ['viewer', 'any', null], // and of each object the permission that reads it
   // The agents service. A key gives access to the definitions of agents and nothing else.
   'agents:read': ['viewer', 'agents:use', 'vm'],
   'agents:write': ['member', 'agents:use', 'vm'],
@@ -96,8 +111,10 @@ export const permissions = {
   'triggers:write': ['member', null, null],
   'schedules:read': ['viewer', null, null],
   'schedules:write': ['member', null, null],
+  'organization:write': ['owner', null, null],
   'members:read': ['viewer', null, null],
   'members:write': ['admin', null, null],
+  'audit:read': ['admin', null, null],
   'keys:read': ['viewer', null, null],
   'keys:write': ['admin', null, null],
   'models:read': ['viewer', 'models:read', 'vm'],

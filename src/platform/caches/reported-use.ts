@@ -20,40 +20,40 @@ export type ReportedUse = Use & {
 
 const soonMs = 20
 
-/** Begins without any. @param report tells that these are in use. @param everyMs how often it is called for each at most */
+/** Begins without any. @param report reports that these are in use. @param everyMs how often it is called for each at most */
 export function createReportedUse(report: (ids: readonly string[]) => void, everyMs: number): ReportedUse {
   const open = new Map<string, number>()
   let used = new Set<string>() // since the last round
-  let told = new Set<string>() // in the last round, or since
+  let reported = new Set<string>() // in the last round, or since
   let due: string[] = []
   let soon: NodeJS.Timeout | undefined
 
-  function tellDue(): void {
+  function reportDue(): void {
     soon = undefined
     const ids = due
     due = []
     report(ids)
   }
   const rounds = setInterval(() => {
-    told = new Set([...used, ...open.keys()])
+    reported = new Set([...used, ...open.keys()])
     used = new Set()
-    if (told.size > 0) report([...told])
+    if (reported.size > 0) report([...reported])
   }, everyMs).unref()
   return {
     begin(id) {
       open.set(id, (open.get(id) ?? 0) + 1)
       used.add(id)
-      if (told.has(id)) return
-      told.add(id)
+      if (reported.has(id)) return
+      reported.add(id)
       due.push(id)
-      soon ??= setTimeout(tellDue, soonMs).unref()
+      soon ??= setTimeout(reportDue, soonMs).unref()
     },
     end(id) {
       const left = (open.get(id) ?? 1) - 1
       if (left > 0) open.set(id, left)
       else open.delete(id)
     },
-    isRecent: (id) => open.has(id) || used.has(id) || told.has(id),
+    isRecent: (id) => open.has(id) || used.has(id) || reported.has(id),
     close() {
       clearInterval(rounds)
       clearTimeout(soon)

@@ -4,10 +4,10 @@ import { log } from '#src/platform/log.ts'
 
 /** What node-cron says of moments that were missed, or left out because the work still ran. By itself it writes to the terminal, in colour. */
 const cronLog = {
-  info: (said: string) => log.debug(said),
-  debug: (said: Error | string) => log.debug(String(said)),
-  warn: (said: string) => log.debug({ reason: said }, 'a periodic task was left out once'),
-  error: (said: Error | string) => log.warn({ reason: String(said) }, 'a periodic task failed'),
+  info: (message: string) => log.debug(message),
+  debug: (message: Error | string) => log.debug(String(message)),
+  warn: (message: string) => log.debug({ reason: message }, 'a periodic task was left out once'),
+  error: (message: Error | string) => log.warn({ reason: String(message) }, 'a periodic task failed'),
 }
 
 /** Does the work at each moment, unless that before is not over. A failure is logged, and the next moment tries again. @param doing what the log calls it. */

@@ -77,7 +77,7 @@ class PieceReader {
   /** A text was just joined that takes as long as a step. */
   #joinedLong = false
   /** The text read so far; half a character at its end is kept separately until the rest arrives. */
-  #text: { said: string; half: string } | null = null
+  #text: { whole: string; half: string } | null = null
 
   constructor(bytes: Buffer, most: JsonLimits) {
     this.#bytes = bytes
@@ -178,10 +178,10 @@ class PieceReader {
     if (byte !== code.quote) throw notJson()
     this.#countPart()
     this.#at++
-    this.#text = { said: '', half: '' }
+    this.#text = { whole: '', half: '' }
   }
 
-  #readText(text: { said: string; half: string }): void {
+  #readText(text: { whole: string; half: string }): void {
     const bytes = this.#bytes
     const start = this.#at
     const stop = start + textPieceBytes
@@ -204,13 +204,13 @@ class PieceReader {
     this.#addText(text, hasEscape ? (parse(`"${piece}"`) as string) : piece, hasEscape, isWhole) // JSON in quotes is text
     if (!isWhole) return
     this.#text = null
-    text.said.charCodeAt(text.said.length >> 1) // makes V8 join its pieces now, and not at the first use
-    this.#joinedLong = text.said.length > longTextLength
-    this.#takeText(text.said)
+    text.whole.charCodeAt(text.whole.length >> 1) // makes V8 join its pieces now, and not at the first use
+    this.#joinedLong = text.whole.length > longTextLength
+    this.#takeText(text.whole)
   }
 
   /** Only escapes can be a NUL or half a character, because the bytes are valid UTF-8. */
-  #addText(text: { said: string; half: string }, piece: string, hasEscape: boolean, isWhole: boolean): void {
+  #addText(text: { whole: string; half: string }, piece: string, hasEscape: boolean, isWhole: boolean): void {
     let more = text.half + piece
     text.half = ''
     if (hasEscape && !this.#most.anyText && piece.includes('\0'))
@@ -228,16 +228,16 @@ class PieceReader {
         'invalid_request',
         'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.',
       )
-    text.said += more
+    text.whole += more
   }
 
-  #takeText(said: string): void {
+  #takeText(text: string): void {
     const open = this.#open.at(-1)
-    if (!open?.object || (this.#expected !== 'key' && this.#expected !== 'key or }')) return this.#take(said)
+    if (!open?.object || (this.#expected !== 'key' && this.#expected !== 'key or }')) return this.#take(text)
     if (++open.keys > (this.#most.keys ?? limits.jsonKeys))
       throw tooMany('keys in one object', this.#most.keys ?? limits.jsonKeys) // listing them takes long
-    open.key = said
-    if (said === '__proto__' && this.#most.refusesUnknownKeys) throw prototypeKey()
+    open.key = text
+    if (text === '__proto__' && this.#most.refusesUnknownKeys) throw prototypeKey()
     this.#expected = 'colon'
   }
 

@@ -47,6 +47,6 @@ export const memoryLimits = {
   heardMax: 10_000, // spaces; further ones are found by looking
 
   // What agents are told without asking.
-  toldMax: 20,
-  toldLength: 4_000, // characters of them together
+  includedMax: 20,
+  includedLength: 4_000, // characters of them together
 } as const

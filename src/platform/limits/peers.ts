@@ -18,6 +18,6 @@ export const peerLimits = {
   listedMax: 10, // sessions, and agents, that a mistaken request is answered with
   eventsKept: 100, // of one exchange
   lookSeconds: 5, // between looks for exchanges whose notice was lost
-  toldAgainSeconds: 10, // after which a requester that has not taken the end of one is given another step
+  notifyAgainSeconds: 10, // after which a requester that has not taken the end of one is given another step
   atOnce: 100, // of one look
 } as const

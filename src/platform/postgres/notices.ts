@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { newUuid } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import pg from 'pg'
+import { asNobody } from './actors.ts'
 
 /** The channel of Postgres on which all notices go. */
 export const noticeChannel = 'berth'
@@ -34,6 +35,10 @@ export const keptMax = 20_000
 export type Notices = {
   /** Sends these in order, as soon as it can. */
   send(notices: readonly string[]): void
+  /** Has each heard in this process too, in the order in which they are sent, without a way through Postgres. */
+  hearHere(onNotice: (notice: string) => void): void
+  /** The id of the session in Postgres that sends them: what it says has been heard here. */
+  readonly sessionId: number | undefined
   /** From now on the others hear when this process dies; before its first notice they need not. */
   announce(): void
   /** Resolves once all that were given so far are sent, or after a second. */
@@ -49,6 +54,7 @@ export function openNotices(url: string, applicationName: string): Notices {
   let sending: Promise<void> | undefined
   let alive: NodeJS.Timeout | undefined
   let isClosed = false
+  let hearHere: ((notice: string) => void) | undefined
 
   async function sendAll(): Promise<void> {
     for (let failures = 0; waiting.length > 0; ) {
@@ -76,6 +82,8 @@ export function openNotices(url: string, applicationName: string): Notices {
   function send(notices: readonly string[]): void {
     if (notices.length === 0) return
     announce()
+    const hear = hearHere
+    if (hear) queueMicrotask(() => asNobody(() => notices.forEach(hear))) // whoever commits does not wait for those who hear of it
     if (waiting.length + notices.length > keptMax) waiting.splice(sending ? batchMax : 0, Infinity, dropped)
     else waiting.push(...notices)
     sending ??= sendAll()
@@ -90,6 +98,10 @@ export function openNotices(url: string, applicationName: string): Notices {
 
   return {
     send,
+    hearHere: (onNotice) => (hearHere = onNotice),
+    get sessionId() {
+      return connection.sessionId()
+    },
     announce,
     flush: () => within(flushLimitMs, sending),
     async close() {
@@ -119,8 +131,12 @@ function isRefusal(error: unknown): boolean {
 function createConnection(
   url: string,
   applicationName: string,
-): { send: (notices: readonly string[]) => Promise<void>; close: () => Promise<void> } {
-  let client: pg.Client | undefined
+): {
+  send: (notices: readonly string[]) => Promise<void>
+  sessionId: () => number | undefined
+  close: () => Promise<void>
+} {
+  let client: (pg.Client & { processID?: number }) | undefined // pg's types leave it out
 
   async function connected(): Promise<pg.Client> {
     if (client) return client
@@ -147,7 +163,7 @@ function createConnection(
       try {
         await to.query({
           name: 'notices',
-          text: 'select pg_notify($1, said) from unnest($2::text[]) as said',
+          text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload',
           values: [noticeChannel, notices],
         })
       } catch (error) {
@@ -156,6 +172,7 @@ function createConnection(
         throw error
       }
     },
+    sessionId: () => client?.processID,
     close: async () => client?.end(),
   }
 }

@@ -11,16 +11,41 @@ export type Tables = {
   }
   agents: {
     id: string; organizationId: string; ownerUserId: string | null; version: number; definition: unknown
-    createdAt: string; updatedAt: string; archivedAt: string | null
+    createdAt: string; updatedAt: string; archivedAt: string | null; name: string | null
   }
   api_keys: {
     keyId: string; organizationId: string; name: string; secretSha256: Buffer; secretLast4: string; scopes: string[]
     createdBy: string; createdAt: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null
   }
+  audit_events: {
+    id: string; organizationId: string; actorKind: string; actorUserId: string | null; actorKeyId: string | null
+    actorVmId: string | null; operation: string; change: string; objectType: string; objectId: string
+    objectName: string | null; address: string | null; requestId: string; createdAt: string
+    actorAuthorizationId: string | null; actorProgram: string | null
+  }
+  authorization_requests: {
+    id: string; secretSha256: Buffer; userCode: string | null; clientId: string; clientName: string
+    clientHost: string | null; scope: string; redirectUri: string | null; state: string | null
+    codeChallenge: string | null; address: string; createdAt: string; expiresAt: string; pollSeconds: number
+    polledAt: string | null; deniedAt: string | null; authorizationId: string | null; codeSha256: Buffer | null
+    codeExpiresAt: string | null; exchangedAt: string | null
+  }
+  authorization_tokens: {
+    secretSha256: Buffer; authorizationId: string; kind: string; createdAt: string; exchangedAt: string | null
+    expiresAt: string
+  }
+  authorizations: {
+    id: string; userId: string; organizationId: string; clientId: string; clientName: string; scope: string
+    createdAt: string; usedAt: string; expiresAt: string
+  }
   backup_schedules: {
     id: string; organizationId: string; databaseId: string; userId: string | null; cron: string; timezone: string
     enabled: boolean; keepCount: number | null; keepDays: number | null; nextRunAt: string | null
     lastRunAt: string | null; lastError: string | null; createdAt: string; updatedAt: string
+  }
+  browser_sessions: {
+    id: string; userId: string; secretSha256: Buffer; userAgent: string; address: string; createdAt: string
+    usedAt: string; expiresAt: string
   }
   build_caches: {
     organizationId: string; repoKey: string; nodeId: string; folderId: string; jobId: string | null; usedAt: string
@@ -191,6 +216,7 @@ export type Tables = {
   function_versions: {
     id: string; functionId: string; organizationId: string; userId: string | null; number: number; objectKey: string
     binaryUrl: string; buildId: string | null; startCommand: string | null; port: number; createdAt: string
+    revision: string | null
   }
   functions: {
     id: string; organizationId: string; userId: string | null; name: string; host: string; status: string
@@ -224,6 +250,9 @@ export type Tables = {
     caller: string; key: string; requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null
     inProgressUntil: string | null; createdAt: string; grants: unknown
   }
+  identities: {
+    issuer: string; subject: string; userId: string; createdAt: string; signedInAt: string
+  }
   inference_accounts: {
     organizationId: string; plan: string | null; balanceNanoUsd: number; monthlyBudgetNanoUsd: number | null
     settledPosition: number
@@ -247,6 +276,11 @@ export type Tables = {
     upstream: string | null; route: string; status: string; inputTokens: number; outputTokens: number
     cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number; costNanoUsd: number; processId: string
     settledPosition: number | null; startedAt: string; endedAt: string | null; sessionId: string | null
+  }
+  invitations: {
+    id: string; organizationId: string; role: string; note: string | null; secretSha256: Buffer; createdBy: string
+    createdAt: string; expiresAt: string; acceptedAt: string | null; acceptedBy: string | null; email: string | null
+    mailStatus: string | null; mailReason: string | null; mailAttempts: number; sealedSecret: Buffer | null
   }
   mcp_authorizations: {
     digest: Buffer; personId: string; serviceId: string; returnUrl: string; issuer: string; sealedOrder: Buffer
@@ -304,8 +338,15 @@ export type Tables = {
     unavailableReason: string | null; heartbeatAt: string; createdAt: string; diskMb: number | null
     workerNumber: number; templates: string[]
   }
+  oauth_clients: {
+    clientId: string; name: string; redirectUris: string[]; address: string; createdAt: string; usedAt: string | null
+  }
+  organization_events: {
+    transaction: number; id: number; organizationId: string; ownerUserId: string | null; type: string; nodeId: string
+    change: string; createdAt: string
+  }
   organizations: {
-    id: string; name: string; createdAt: string; deactivatedAt: string | null
+    id: string; name: string; createdAt: string; deactivatedAt: string | null; createdBy: string | null
   }
   peer_exchange_events: {
     exchangeId: string; position: number; status: string; createdAt: string
@@ -340,7 +381,7 @@ export type Tables = {
     deploymentId: string | null; kickoff: unknown; cron: string; timezone: string; enabled: boolean; overlap: string
     jitterMs: number; nextRunAt: string | null; plannedAt: string; lastRunAt: string | null
     lastSessionId: string | null; lastError: string | null; failures: number; runPosition: number; createdAt: string
-    updatedAt: string
+    updatedAt: string; name: string | null
   }
   session_calls: {
     toolUseId: string; sessionId: string; vmId: string | null; vmStartedAt: string | null; begunAt: string
@@ -412,6 +453,13 @@ export type Tables = {
     id: string; organizationId: string | null; name: string; description: string; createdAt: string
     nodeId: string | null; buildJobId: string | null; sizeBytes: number | null; deletedAt: string | null
   }
+  terminal_tickets: {
+    digest: Buffer; terminalId: string; rights: unknown; expiresAt: string
+  }
+  terminals: {
+    id: string; organizationId: string; vmId: string; userId: string | null; command: string | null; columns: number
+    rows: number; status: string; exitCode: number | null; createdAt: string; seenAt: string; finishedAt: string | null
+  }
   trigger_deliveries: {
     id: string; organizationId: string; delivery: string; event: string; action: string | null; routed: unknown
     payload: Buffer | null; receivedAt: string
@@ -426,7 +474,10 @@ export type Tables = {
     id: string; organizationId: string; ownerUserId: string; agentId: string; agentVersion: number | null
     deploymentId: string | null; repo: string; repoKey: string; repositoryId: number | null; events: string[]
     filters: unknown; enabled: boolean; accessCheckedAt: string | null; eventPosition: number
-    lastFiredAt: string | null; createdAt: string; updatedAt: string
+    lastFiredAt: string | null; createdAt: string; updatedAt: string; name: string | null
+  }
+  tunnel_tickets: {
+    digest: Buffer; vmId: string; port: number; rights: unknown; expiresAt: string
   }
   uploads: {
     id: string; organizationId: string; createdBy: string | null; createdAt: string; expiresAt: string
@@ -476,7 +527,8 @@ export type Tables = {
     bootFailures: number; envGeneration: number; eventPosition: number; createdAt: string; updatedAt: string
     startedAt: string | null; stoppedAt: string | null; expiresAt: string | null; deletedAt: string | null
     ownerUserId: string | null; purpose: string | null; projectId: string | null; codeHostLinkId: string | null
-    idleSeconds: number | null; idleAction: string; activeAt: string; sleeps: boolean
+    idleSeconds: number | null; idleAction: string; activeAt: string; sleeps: boolean; startupStep: string | null
+    startupAt: string | null
   }
   webhook_attempts: {
     deliveryId: string; number: number; endpointId: string; position: number; status: string; startedAt: string

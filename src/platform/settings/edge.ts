@@ -22,7 +22,7 @@ export const edgeSettings = {
     'BERTH_TRUSTED_PROXIES',
     addresses,
     [],
-    'addresses and networks of load balancers before the edge, such as `10.0.0.0/8`, whose `X-Forwarded-*` are believed',
+    'addresses and networks of load balancers before the web and edge processes, such as `10.0.0.0/8`, whose `X-Forwarded-*` are believed',
   ),
   ingressIpv4: setting(
     'BERTH_INGRESS_IPV4',

@@ -2,7 +2,7 @@
 import type { Reader } from './readers.ts'
 
 /** Earlier settings in the table, from which the defaults of others are derived. */
-export type EarlierSettings = { port: number; host: string; builtInIssuer: boolean }
+export type EarlierSettings = { port: number; host: string; issuers: readonly unknown[]; builtInIssuer: boolean }
 
 /** One setting. `shownDefault` and `what` are Markdown for the table of settings. */
 export type Setting<Value> = {

@@ -8,9 +8,6 @@ import { isRoot } from './places.ts'
 /** Parses one kind of value; `wanted` completes the sentence "<setting> must be …". */
 export type Reader<Value> = { kind: z.ZodType<Value, string>; wanted: string }
 
-/** An identity provider whose tokens are accepted. */
-export type Issuer = { issuer: string; jwksUri: string; audience: string }
-
 /** Numbers of system users, both ends included. */
 export type UidRange = { first: number; last: number }
 
@@ -57,6 +54,33 @@ export const path = (wanted: string): Reader<string> => ({
 
 /** An http or https URL. */
 export const httpUrl = (wanted: string): Reader<string> => ({ kind: z.url({ protocol: /^https?$/ }), wanted })
+
+/** A mail server. */
+export const smtpUrl: Reader<string> = {
+  kind: z.url({ protocol: /^smtps?$/ }).refine((url) => URL.canParse(url) && isMailServer(new URL(url))),
+  wanted: 'a mail server, such as smtp://user:password@mail.example.com:587 or smtps://mail.example.com',
+}
+
+function isMailServer({ hostname, pathname, search, hash, username, password }: URL): boolean {
+  return hostname !== '' && /^\/?$/.test(pathname) && search === '' && hash === '' && isEncoded(username + password)
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false // as of a lone %, or of bytes that are no UTF-8
+  }
+}
+
+/** The sender of e-mail. */
+export const mailFrom: Reader<string> = {
+  kind: z
+    .string()
+    .regex(/^(?:[^<>"@\r\n]{0,100}<[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,185}>|[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,185})$/),
+  wanted: 'an address, such as berth@example.com or Berth <berth@example.com>',
+}
 
 /** A URL to which paths are added: without slashes at its end. */
 export const baseUrl = (wanted: string): Reader<string> => ({
@@ -178,23 +202,6 @@ export const uidRange: Reader<UidRange | null> = {
     .refine(({ first, last }) => first > 1000 && last < 2 ** 31 && last - first >= 99)
     .transform((range) => (isRoot() ? range : null)),
   wanted: 'a range of at least 100 numbers of system users that nobody has, such as 50000-59999',
-}
-
-/** Identity providers as JSON. */
-export const issuers: Reader<readonly Issuer[]> = {
-  kind: z
-    .string()
-    .transform((given, ctx) => {
-      try {
-        return JSON.parse(given) as unknown
-      } catch {
-        ctx.addIssue('not JSON')
-        return z.NEVER
-      }
-    })
-    .pipe(z.array(z.object({ issuer: z.url(), jwks_uri: z.url(), audience: z.string().min(1).default('berth') })))
-    .transform((all) => all.map(({ issuer, jwks_uri: jwksUri, audience }) => ({ issuer, jwksUri, audience }))),
-  wanted: 'a JSON list of {"issuer","jwks_uri","audience"}',
 }
 
 /** The key that seals secrets. */

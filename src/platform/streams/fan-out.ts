@@ -16,7 +16,7 @@ export type Shared<Item, Position> = Handed<Item> &
     name: string
     /** The items of the table after a position. */
     read(db: Db, id: string, after: Position): Promise<Piece<Item>>
-    /** Starts to watch one of them. Everything new after this must call `ring` or `tell`. */
+    /** Starts to watch one of them. Everything new after this must call `ring` or `push`. */
     watch(db: Db, id: string, hub: Listening<Item>): Watch<Item, Position>
     /** Whether one directly follows the other; absent if that cannot be known. */
     isNext?(one: Position, other: Position): boolean
@@ -24,12 +24,12 @@ export type Shared<Item, Position> = Handed<Item> &
 
 /** What a hub passes to `watch`; the signal fires when the last subscriber has left. */
 export type Listening<Item> = {
-  /** Tells that something is new and must be read. */
+  /** Signals that something is new and must be read. */
   ring(): void
   /** Passes new items; if they do not directly follow the last known one, the table is read anyway. */
-  tell(items: readonly Item[]): void
+  push(items: readonly Item[]): void
   /** Calls back for notices of this topic about the followed thing, with their payload. */
-  listen(topic: string, onNotice: (said: string | null) => void): void
+  listen(topic: string, onNotice: (payload: string | null) => void): void
   signal: AbortSignal
 }
 
@@ -126,7 +126,7 @@ function openHub<Item, Position>(
     const at = kind.positionOf(item)
     return at === null || position === undefined || kind.isAfter(at, position)
   }
-  const tell = (items: readonly Item[]): void => {
+  const push = (items: readonly Item[]): void => {
     const fresh = items.filter(isNew)
     const [first] = fresh
     const at = first === undefined ? null : kind.positionOf(first)
@@ -134,7 +134,7 @@ function openHub<Item, Position>(
     else if (fresh.length > 0) ring()
   }
   const listen: Listening<Item>['listen'] = (topic, onNotice) => pubsub.hear(topic, id, signal, onNotice)
-  const watch = kind.watch(db, id, { ring, tell, listen, signal })
+  const watch = kind.watch(db, id, { ring, push, listen, signal })
   const hub = { seats, watch, stop }
   const readOn = async (): Promise<void> => {
     position = await watch.start

@@ -12,7 +12,7 @@ const open = new Map<string, number>()
  * @throws BerthError rate_limited when the owner has that many.
  */
 export function beginStream(
-  kind: 'sse' | 'graphql-sse' | 'websocket' | 'websocket-operation' | 'chat',
+  kind: 'sse' | 'graphql-sse' | 'websocket' | 'websocket-operation' | 'chat' | 'terminal' | 'tunnel',
   whose: string,
   most: number = limits.streamsPerCaller,
 ): () => void {
