@@ -47,7 +47,12 @@ builder.objectType(member, {
 const memberConnection = connectionOf('Member', member)
 const memberFilter = builder.inputType('MemberFilter', {
   description: 'Narrows a list of members.',
-  fields: (t) => ({ roles: t.field({ type: [roleType], description: 'Only those with one of these roles.' }) }),
+  fields: (t) => ({
+    roles: t.field({ type: [roleType], description: 'Only those with one of these roles.' }),
+    text: t.string({
+      description: 'Only those with this piece of text in their name or address, in upper or lower case.',
+    }),
+  }),
 })
 const memberArguments = {
   ...pageArguments,

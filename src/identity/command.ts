@@ -1,9 +1,10 @@
 /** Shared code of the operator's commands: the database of the running Berth, and errors as one sentence. */
-import { tellError, UsageError } from '#src/platform/command-line.ts'
+import { reportError, UsageError } from '#src/platform/command-line.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { isDatabaseAway, openDatabase, type Db } from '#src/platform/postgres.ts'
+import { asNamed } from '#src/resources/identity/audit-events/recording.ts'
 import type { NewNames } from '#src/resources/identity/joining.ts'
 import { findRun, type RunFile } from '#src/start/run-file.ts'
 
@@ -23,11 +24,11 @@ export async function runCommand(made: string, work: () => Promise<void>): Promi
   try {
     await work()
   } catch (error) {
-    process.exitCode = tellError(isPlain(error) ? error : new Error(sentence(made, error)))
+    process.exitCode = reportError(isPlain(error) ? error : new Error(sentence(made, error)))
   }
 }
 
-/** Runs the work with the database of the running Berth. @throws NothingRuns when none is running. */
+/** Runs the work, as the operator, with the database of the running Berth. @throws NothingRuns when none is running. */
 export async function withRunningBerth(
   applicationName: string,
   work: (db: Db, config: Config, run: RunFile | null, databaseUrl: string) => Promise<void>,
@@ -42,7 +43,8 @@ export async function withRunningBerth(
   setLogLevel('silent') // standard output is for the secret alone
   const database = openDatabase(url, { connections: 1, applicationName })
   try {
-    await work(database.db, config, run, url)
+    const operation = applicationName.replace('berth-', 'npm run ')
+    await asNamed({ operation }, () => work(database.db, config, run, url))
   } finally {
     await database.close()
   }

@@ -3,11 +3,15 @@ import type { FastifyInstance } from 'fastify'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
+import { isName } from '#src/platform/texts.ts'
 import { signAccessToken, signingAlgorithm } from '#src/resources/identity/access-tokens.ts'
+import { recordUse } from '#src/resources/identity/audit-events/recording.ts'
 import { joinOrganization, type Joining } from '#src/resources/identity/joining.ts'
+import type { Identity } from '#src/resources/identity/memberships.ts'
 import { addSigningKey, listPublicKeys } from '#src/resources/identity/signing-keys.ts'
 
 const keySetSecondsMax = 300 // how long verifiers may cache the key set: a new key is used immediately, and they fetch again for an unknown key id
@@ -53,18 +57,30 @@ export async function issueToken(
   { db, sealer, config }: IssuerParts,
   { ttlSeconds, ...joining }: TokenRequest,
 ): Promise<{ token: string; expiresAtSeconds: number }> {
-  checkName('user', joining.user)
-  checkName('organization', joining.organization)
+  checkNames(joining)
   await ensureSigningKey({ db, sealer })
   const identity = await joinOrganization(db, joining)
+  await recordIssue(db, identity)
   return signAccessToken({ db, sealer, config }, identity, ttlSeconds)
+}
+
+async function recordIssue(db: Db, { organizationId: publicId, memberships }: Identity): Promise<void> {
+  const held = memberships.find((one) => one.organizationId === publicId)
+  const organizationId = decodeId('organization', publicId)
+  const id = held && decodeId('membership', held.membershipId)
+  if (organizationId && id) await recordUse(db, { organizationId, type: 'Member', id, name: null })
+}
+
+/** Refuses invalid names of who joins what. @throws BerthError invalid_request. */
+export function checkNames({ user, organization }: Pick<Joining, 'user' | 'organization'>): void {
+  checkName('user', user)
+  checkName('organization', organization)
 }
 
 /** Refuses an invalid name of a user or an organization. @throws BerthError invalid_request. */
 export function checkName(what: string, name: string): void {
-  if (name.trim() === '' || name.length > limits.nameLength || name.includes('\0') || !name.isWellFormed()) {
+  if (!isName(name))
     throw new BerthError('invalid_request', `The ${what} must be a name of 1 to ${limits.nameLength} characters.`)
-  }
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Authentication by API keys: checked on every request, cached for a moment, refused everywhere once revoked. */
 import type { Caller } from '#src/platform/access.ts'
-import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
+import { createUseNotes } from '#src/platform/caches/use-notes.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
@@ -13,10 +13,6 @@ import { noteKeyUse } from './api-keys.ts'
 
 const rememberedMs = 30_000
 const rememberedMax = 10_000
-/**
- * How exact `last_used_at` is: each process records a key's use at most once in this time, and no request waits for it.
- */
-const useNotedMs = 60_000
 
 type KeyRow = Pick<Row<'api_keys'>, 'keyId' | 'organizationId' | 'secretSha256' | 'scopes' | 'expiresAt' | 'revokedAt'>
 
@@ -41,7 +37,7 @@ export function createApiKeyChecker(
     rememberedMs,
     unheardMs: 0,
   })
-  const notedAtMs = createBoundedMap<string, number>({ entriesMax: rememberedMax })
+  const noteUse = createUseNotes((keyId) => noteKeyUse(db, keyId), 'key')
 
   async function read(keyId: string): Promise<KeyRow | undefined> {
     const before = known.findUnheard(keyId)
@@ -62,14 +58,6 @@ export function createApiKeyChecker(
         retryAfterSeconds: 2,
       })
     }
-  }
-
-  function noteUse(keyId: string): void {
-    if (nowMs() - (notedAtMs.get(keyId) ?? -Infinity) < useNotedMs) return
-    notedAtMs.set(keyId, nowMs())
-    noteKeyUse(db, keyId).catch((error: unknown) =>
-      log.debug({ err: error, keyId }, 'the use of a key could not be recorded'),
-    ) // no request depends on it
   }
 
   function judge(secret: string, row: KeyRow | undefined): Caller {

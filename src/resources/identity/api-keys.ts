@@ -25,6 +25,7 @@ import { publish } from '#src/platform/pubsub.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import { isName } from '#src/platform/texts.ts'
 
 const keyIdLetters = '0123456789abcdefghijklmnopqrstuvwxyz'
 const keyIdForm = /^[0-9a-z]{16}$/
@@ -81,8 +82,7 @@ export async function createKeyFor(
   },
 ): Promise<{ key: string; apiKey: ApiKey }> {
   const name = order.name.trim()
-  if (name === '' || name.length > limits.nameLength || name.includes('\0') || !name.isWellFormed())
-    throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
+  if (!isName(name)) throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
   const { key, keyId } = await makeApiKey(tx, { ...order, name, expiresAt: readExpiry(order.expiresAt) })
   const { count } = await getOne<{ count: number }>(
     tx,
@@ -159,9 +159,8 @@ export async function makeApiKey(
   const secret = randomToken(32)
   await sql`
     insert into api_keys (key_id, organization_id, name, secret_sha256, secret_last4, scopes, created_by, expires_at)
-    values (${keyId}, ${input.organizationId}, ${input.name}, ${sha256(secret)}, ${secret.slice(-4)}, ${[...(input.scopes ?? keyScopes)]}, ${input.createdBy}, ${input.expiresAt ?? null})`.execute(
-    db,
-  )
+    values (${keyId}, ${input.organizationId}, ${input.name}, ${sha256(secret)}, ${secret.slice(-4)},
+      ${[...(input.scopes ?? keyScopes)]}, ${input.createdBy}, ${input.expiresAt ?? null})`.execute(db)
   return { key: `${input.prefix}${keyId}.${secret}`, keyId }
 }
 

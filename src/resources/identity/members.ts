@@ -10,7 +10,10 @@ import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/p
 import { findAll, findOne, getOne, noticesSent, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import { hasText, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 import { endWorkOfMember } from '#src/resources/agents/member-work.ts'
+import { endAuthorizationsOf } from './authorizations.ts'
+import { endInvitationsOf } from './invitations.ts'
 import { deactivateMembership, setRole } from './memberships.ts'
 
 /** A membership and its person; ids are uuids. */
@@ -25,13 +28,14 @@ type Actor = { userId: string; role: Role } | 'operator'
 const columns = sql`m.id, m.organization_id, m.user_id, u.name as user_name, u.email, m.role, m.created_at from memberships m join users u on u.id = m.user_id`
 
 /** Conditions of a list of members. */
-export type MemberFilter = { roles?: readonly Role[] | null }
+export type MemberFilter = TextFilter & { roles?: readonly Role[] | null }
 
 /** The organization's members, newest first. @throws BerthError invalid_request. */
 export async function pageMembers(call: Call, window: PageWindow, filter?: MemberFilter | null): Promise<Page<Member>> {
   const scope = allow(call.caller, 'members:read')
   const roles = filter?.roles ?? null
-  const chosen = sql`m.organization_id = ${scope.organizationId} and m.deactivated_at is null and (${roles}::text[] is null or m.role = any(${roles}))`
+  const chosen = sql`m.organization_id = ${scope.organizationId} and m.deactivated_at is null and (${roles}::text[] is null or m.role = any(${roles}))
+    and ${hasText(filter ?? {}, sql`u.name`, sql`u.email`)}`
   return readPage(
     'membership',
     window,
@@ -39,7 +43,7 @@ export async function pageMembers(call: Call, window: PageWindow, filter?: Membe
       const { within, cut } = pageSql(sql`m.id`, reading)
       return findAll<Member>(call.db, sql`select ${columns} where ${chosen} and ${within} ${cut}`)
     },
-    () => countRows(call.db, sql`memberships m where ${chosen}`),
+    () => countRows(call.db, sql`memberships m join users u on u.id = m.user_id where ${chosen}`),
   )
 }
 
@@ -82,6 +86,8 @@ export async function removeMembership(
     checkOwners(actor, member, null)
     if (member.role === 'owner') await checkLastOwner(tx, member)
     await endWorkOfMember(services, tx, organizationId, member.userId)
+    await endInvitationsOf(tx, organizationId, member.userId)
+    await endAuthorizationsOf(tx, organizationId, member.userId)
     await deactivateMembership(tx, member.id)
     return member
   })

@@ -104,11 +104,27 @@ export async function lockMember(
   )
 }
 
+/** The topic of notices about what a person is a member of; the id is the person's. */
+export const personTopic = 'person'
+
+/** The organizations that a person belongs to now, with their role in each. */
+export async function rolesOfPerson(db: Db, userId: string): Promise<ReadonlyMap<string, Role>> {
+  const rows = await findAll<Pick<Row<'memberships', { role: Role }>, 'organizationId' | 'role'>>(
+    db,
+    sql`
+    select m.organization_id, m.role from memberships m join organizations o on o.id = m.organization_id
+    where m.user_id = ${userId} and m.deactivated_at is null and o.deactivated_at is null
+    order by m.created_at, m.id`,
+  )
+  return new Map(rows.map(({ organizationId, role }) => [organizationId, role]))
+}
+
 /** Adds a member, unless they already are one. */
 export async function addMembership(
   tx: Tx,
   { organizationId, userId, role }: { organizationId: string; userId: string; role: Role },
 ): Promise<void> {
+  publish(tx, personTopic, userId)
   await change(
     tx,
     sql`
@@ -119,20 +135,29 @@ export async function addMembership(
 
 /** Changes a member's role. It also applies to the tokens that they already have, up to the role in those. */
 export async function setRole(tx: Tx, membershipId: string, role: Role): Promise<void> {
-  await change(tx, sql`update memberships set role = ${role} where id = ${membershipId}`)
-  publish(tx, 'membership', membershipId)
+  const changed = await findOne<Pick<Row<'memberships'>, 'userId'>>(
+    tx,
+    sql`update memberships set role = ${role} where id = ${membershipId} returning user_id`,
+  )
+  notifyOf(tx, membershipId, changed?.userId)
 }
 
 /** Ends a membership: from now on every token that names it is refused everywhere. */
 export async function deactivateMembership(db: Db, membershipId: string): Promise<void> {
   await transaction(db, async (tx) => {
-    await change(
+    const changed = await findOne<Pick<Row<'memberships'>, 'userId'>>(
       tx,
-      sql`update memberships set deactivated_at = now() where id = ${membershipId} and deactivated_at is null`,
+      sql`update memberships set deactivated_at = now() where id = ${membershipId} and deactivated_at is null returning user_id`,
     )
-    publish(tx, 'membership', membershipId)
+    notifyOf(tx, membershipId, changed?.userId)
   })
   await noticesSent(db)
+}
+
+/** Whoever remembers the membership, or what its person is a member of, looks again. */
+function notifyOf(tx: Tx, membershipId: string, userId: string | undefined): void {
+  publish(tx, 'membership', membershipId)
+  if (userId !== undefined) publish(tx, personTopic, userId)
 }
 
 /** Checks memberships and their roles without asking the database on every request. */

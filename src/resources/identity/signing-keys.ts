@@ -47,7 +47,11 @@ export async function addSigningKey(
     await sql`insert into signing_keys (kid, public_jwk, sealed_private_jwk) values (${pair.kid}, ${JSON.stringify(pair.publicJwk)}, ${sealed})`.execute(
       tx,
     )
-    await sql`update signing_keys set retired_at = now() where retired_at is null and kid not in (select kid from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax})`.execute(
+    await sql`
+      update signing_keys
+      set retired_at = now()
+      where retired_at is null
+        and kid not in (select kid from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax})`.execute(
       tx,
     )
     publish(tx, signingKeysNotice.topic, signingKeysNotice.key)
