@@ -9,18 +9,21 @@ import type { Context } from './builder.ts'
  */
 const openToVmTokens: Readonly<Record<'Query' | 'Mutation' | 'Subscription', readonly string[]>> = {
   Query: namesIn(`
-    viewer organization node nodes models model
+    instance viewer organization node nodes models model
     vm vmByExternalRef vms folders templates vmProcesses vmProcess vmFile vmFolder
     build builds buildSecrets
     agent agents agentMcpTools builtInTools
     session sessions sharedSession sessionEvents sessionResource sessionResources`),
   Mutation: namesIn(`
-    createVm runSandbox updateVm deleteVm startVm resumeVm stopVm pauseVm execInVm killVmProcess deleteFolder
-    setVmEnv replaceVmEnv deleteVmEnvVariable refreshVmSystemEnv writeVmFile createVmFileUrl removeVmPath
+    createVm runSandbox updateVm deleteVm startVm resumeVm stopVm pauseVm execInVm killVmProcess
+    openTerminal createTerminalTicket closeTerminal createTunnelTicket openVmSsh deleteFolder
+    setVmEnv replaceVmEnv deleteVmEnvVariable refreshVmSystemEnv writeVmFile createVmFolder renameVmPath createVmFileUrl removeVmPath
     createBuild cancelBuild createUpload
     createAgent updateAgent archiveAgent deleteAgent
     createSession createRun updateSession sendSessionEvents markSessionSeen setSessionSharing archiveSession deleteSession`),
-  Subscription: namesIn('vmEvents vmProcessOutputEvents buildEvents buildLogEvents sessionEvents sessionStateChanged'),
+  Subscription: namesIn(
+    'vmEvents vmMetricsChanged vmProcessOutputEvents buildEvents buildLogEvents sessionEvents sessionStateChanged',
+  ),
 }
 
 function namesIn(text: string): string[] {

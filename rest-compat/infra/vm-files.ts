@@ -31,6 +31,20 @@ export const vmFileRoutes: Routes = {
     summary: 'Lists a folder: 1000 entries at most',
     operation: `query listVmFolder ($vm_id: ID!, $path: String!) { body: vmFolder(vmId: $vm_id, path: $path) { path entries { name type size_bytes: sizeBytes modified_at: modifiedAt } } }`,
   },
+  'POST /api/v1/vms/{vm_id}/envd/mkdir': {
+    status: 200,
+    errors: [400, 401, 404, 502],
+    additive: true,
+    summary: 'Creates a folder with those above it',
+    operation: `mutation createVmFolder ($input: CreateVmFolderInput!) { body: createVmFolder(input: $input) { path } }`,
+  },
+  'POST /api/v1/vms/{vm_id}/envd/rename': {
+    status: 200,
+    errors: [400, 401, 404, 502],
+    additive: true,
+    summary: 'Gives a file or a folder another path; nothing is replaced',
+    operation: `mutation renameVmPath ($input: RenameVmPathInput!) { body: renameVmPath(input: $input) { path } }`,
+  },
   'POST /api/v1/vms/{vm_id}/file-urls': {
     status: 201,
     errors: [400, 401, 404],

@@ -55,12 +55,14 @@ export const vmRoutes: Routes = {
   },
   'PATCH /api/v1/vms/{vm_id}': {
     status: 200,
-    errors: [400, 404],
+    errors: [400, 404, 409, 503],
     additive: true,
     into: { vm_id: 'id' },
-    summary: 'Changes the name, the metadata, the network policy or the idle time of a VM',
+    summary:
+      'Changes the name, the metadata, the network policy or the idle time of a VM, or the size of a stopped one',
     operation: `mutation updateVm ($input: UpdateVmInput!) { updateVm(input: $input) { body: vm { ...ChangedVm } } }
-      fragment ChangedVm on Vm { ${shortVm} name metadata idle_seconds: idleSeconds idle_action: idleAction }`,
+      fragment ChangedVm on Vm { ${shortVm} name metadata idle_seconds: idleSeconds idle_action: idleAction
+        vcpu_count: vcpuCount memory_mb: memoryMb disk_mb: diskMb }`,
   },
   'POST /api/v1/vms/{vm_id}/start': statusRoute('start', 'Starts a stopped or failed VM from its disk', [503]),
   'POST /api/v1/vms/{vm_id}/stop': statusRoute('stop', 'Stops a running VM; its disk stays'),

@@ -24,6 +24,9 @@ mutationOf(
   vm,
   'Creates a VM and waits up to 30 s until it runs; after that the answer shows it as it is, still `CREATING`. Errors: INVALID_REQUEST, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE.',
   (t) => ({
+    wait: t.boolean({
+      description: 'False for an answer at once, still `CREATING`; `vmEvents` says when it runs. True by default.',
+    }),
     name: t.string({ description: '1 to 255 characters; by default `vm-` and six random characters.' }),
     templateId: t.id({ description: 'A template’s id or name; `base` by default.' }),
     vmId: t.id({ description: 'An unused id of the form `vm_…`; a new one by default.' }),
@@ -62,12 +65,17 @@ mutationOf(
 mutationOf(
   'updateVm',
   vm,
-  'Changes a VM; a network policy applies at once. Errors: NOT_FOUND, INVALID_REQUEST.',
+  'Changes a VM. A network policy applies at once; a size only to a stopped VM, which has it from its next start on. Errors: NOT_FOUND, INVALID_REQUEST, INVALID_TRANSITION for the size of a VM that is not stopped, RATE_LIMITED, CAPACITY_UNAVAILABLE.',
   (t) => ({
     ...idField(t),
     name: t.string({ description: 'A new name.' }),
     metadata: t.field({ type: 'TextMap', description: 'Replaces the metadata.' }),
     networkPolicy: t.field({ type: networkPolicyInput, description: 'What it may connect to from now on.' }),
+    vcpuCount: t.int({ description: 'Virtual processors, 1 to 16.' }),
+    memoryMb: t.int({ description: 'Memory in MB, 256 to 65536.' }),
+    diskMb: t.int({
+      description: 'Disk in MB, up to 204800. It grows, with the file system on it, and never shrinks.',
+    }),
     idleSeconds: t.int({ description: 'Seconds without use after which it is paused or stopped; null for never.' }),
     idleAction: t.field({ type: idleAction, description: 'What becomes of it then.' }),
   }),

@@ -5,7 +5,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import type { FileEntry } from '#src/drivers/node.ts'
 import type { FileFormat } from '#src/drivers/node/file-transfers.ts'
 import { fileLimits } from '#src/platform/limits/files.ts'
-import { listFolder, readFile, removePath, writeFile } from '#src/resources/infra/vm-files.ts'
+import { listFolder, makeFolder, readFile, removePath, renamePath, writeFile } from '#src/resources/infra/vm-files.ts'
 import { createFileUrl, type FileUrl, type FileUrlMethod } from '#src/resources/infra/vm-files/urls.ts'
 import { mutationOf } from '../mutations.ts'
 import { vmType } from './vms.ts'
@@ -63,6 +63,16 @@ builder.queryFields((t) => ({
   }),
 }))
 
+/** What a change at a path answers: the VM, and that path. */
+const placeFields = <Answer extends { vmId: string; path: string }>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Answer>,
+  path = 'As given.',
+) => ({
+  vmId: t.id({ description: 'The VM.', resolve: ({ vmId }) => vmId }),
+  vm: t.field({ type: vmType, nullable: true, description: 'The VM.', resolve: ({ vmId }) => decodeId('vm', vmId) }),
+  path: t.string({ description: path, resolve: (answer) => answer.path }),
+})
+
 builder.relayMutationField(
   'writeVmFile',
   {
@@ -84,14 +94,7 @@ builder.relayMutationField(
   {
     description: 'What `writeVmFile` answers.',
     outputFields: (t) => ({
-      vmId: t.exposeID('vmId', { description: 'The VM.' }),
-      vm: t.field({
-        type: vmType,
-        nullable: true,
-        description: 'The VM.',
-        resolve: (file) => decodeId('vm', file.vmId),
-      }),
-      path: t.exposeString('path', { description: 'As given.' }),
+      ...placeFields(t),
       sizeBytes: t.exposeInt('sizeBytes', { description: 'Its size in bytes.' }),
     }),
   },
@@ -114,17 +117,41 @@ builder.relayMutationField(
   {
     description: 'What `removeVmPath` answers.',
     outputFields: (t) => ({
-      vmId: t.exposeID('vmId', { description: 'The VM.' }),
-      vm: t.field({
-        type: vmType,
-        nullable: true,
-        description: 'The VM.',
-        resolve: (gone) => decodeId('vm', gone.vmId),
-      }),
-      path: t.exposeString('path', { description: 'As given.' }),
+      ...placeFields(t),
       isRemoved: t.exposeBoolean('success', { description: 'Whether there was something at the path.' }),
     }),
   },
+)
+
+builder.relayMutationField(
+  'createVmFolder',
+  {
+    description: 'What `createVmFolder` takes.',
+    inputFields: (t) => ({ vmId: t.id(vmIdArgument), path: t.string(pathArgument) }),
+  },
+  {
+    description:
+      'Creates a folder as `user`, with those above it; one that is there stays as it is. Errors: NOT_FOUND, INVALID_REQUEST.',
+    resolve: (_, { input: { vmId, path } }, call) => makeFolder(call, vmId, path),
+  },
+  { description: 'What `createVmFolder` answers.', outputFields: (t) => placeFields(t) },
+)
+builder.relayMutationField(
+  'renameVmPath',
+  {
+    description: 'What `renameVmPath` takes.',
+    inputFields: (t) => ({
+      vmId: t.id(vmIdArgument),
+      path: t.string(pathArgument),
+      newPath: t.string({ required: true, description: 'The absolute path that it gets; its folder must be there.' }),
+    }),
+  },
+  {
+    description:
+      'Gives a file or a folder another name or place, as `user`. Nothing is replaced: what is at the new path is refused, and so are mount points. Errors: NOT_FOUND, INVALID_REQUEST.',
+    resolve: (_, { input: { vmId, path, newPath } }, call) => renamePath(call, vmId, path, newPath),
+  },
+  { description: 'What `renameVmPath` answers.', outputFields: (t) => placeFields(t, 'Its new path.') },
 )
 
 const fileUrlMethod = enumOf('VmFileUrlMethod', 'What a signed URL of a file is for.', {

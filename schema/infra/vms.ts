@@ -1,23 +1,21 @@
-/** VMs in GraphQL: the type, queries and subscriptions. Mutations are in vm-changes.ts. */
+/** VMs in GraphQL: the type and queries. Events are in vms/events.ts, mutations in vm-changes.ts. */
 import { idArguments } from '../arguments.ts'
 import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
-import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, pageArgumentsUpTo, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { followVm } from '#src/resources/infra/vms/events.ts'
-import type { VmEvent } from '#src/resources/infra/vms/rows.ts'
 import { findVms, getVm, getVmByExternalRef, pageVms, pageVmsOfEach } from '#src/resources/infra/vms.ts'
+import { startupOf } from '#src/resources/infra/vms/startup.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { folderType } from './folders.ts'
 import { machineType } from './machines.ts'
 import { projectType } from './projects.ts'
 import { templateType } from './templates.ts'
+import { startup } from './vms/startup.ts'
 import { networkPolicyType } from './vms/network-policies.ts'
 import { forRest } from '../rest-fields.ts'
 import { desiredStatus, idleAction, vmStatus } from './vms/words.ts'
@@ -38,6 +36,12 @@ builder.objectType(vmType, {
     statusReason: t.exposeString('statusReason', {
       nullable: true,
       description: 'More about the status, as a sentence, when there is more.',
+    }),
+    startup: t.field({
+      type: startup,
+      nullable: true,
+      description: 'How far it is while it is `CREATING` or `STARTING`; otherwise null.',
+      resolve: startupOf,
     }),
     ...linkTo(t, 'template', {
       type: templateType,
@@ -168,7 +172,15 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
 const vmConnection = connectionOf('Vm', vmType)
 const vmFilter = builder.inputType('VmFilter', {
   description: 'Narrows a list of VMs.',
-  fields: (t) => ({ statuses: t.field({ type: [vmStatus], description: 'Only those with one of these statuses.' }) }),
+  fields: (t) => ({
+    statuses: t.field({ type: [vmStatus], description: 'Only those with one of these statuses.' }),
+    text: t.string({
+      description: 'Only those with this piece of text in their name or external reference, in upper or lower case.',
+    }),
+    projectId: t.id({ description: 'Only those of this project.' }),
+    templateId: t.id({ description: 'Only those that started from this template.' }),
+    createdById: t.id({ description: 'Only those that this person created.' }),
+  }),
 })
 const vmArguments = {
   ...pageArgumentsUpTo(limits.infraListMax),
@@ -235,45 +247,3 @@ builder.objectField(projectType, 'vms', (t) =>
     resolve: ({ id, organizationId }, given, call) => vmsOfProjects(call, id, { ...given, organizationId }),
   }),
 )
-
-const vmEvent = builder.objectRef<VmEvent>('VmEvent').implement({
-  description: 'A change of a VM: of its status, or of something else.',
-  isTypeOf: (value) => typeof value === 'object' && value !== null && 'position' in value,
-  fields: (t) => ({
-    cursor: t.string({
-      description: 'Pass it as `after` to resume after this event.',
-      resolve: (event) => String(event.position),
-    }),
-    vmId: t.id({ description: 'Which VM.', resolve: (event) => encodeId('vm', event.vmId) }),
-    vm: t.field({
-      type: vmType,
-      nullable: true,
-      description: 'The VM as it is now; null once it is deleted.',
-      resolve: (event) => event.vmId,
-    }),
-    status: t.field({ type: vmStatus, description: 'Its status after this event.', resolve: (event) => event.status }),
-    statusReason: t.exposeString('statusReason', {
-      nullable: true,
-      description: 'More about the event, as a sentence, when there is more.',
-    }),
-    at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
-  }),
-})
-const vmEventOrHeartbeat = builder.unionType('VmEventOrHeartbeat', {
-  description: 'An event of a VM, or a heartbeat.',
-  types: [vmEvent, heartbeat],
-})
-
-builder.subscriptionFields((t) => ({
-  vmEvents: t.field({
-    type: vmEventOrHeartbeat,
-    description:
-      'A VM’s events: those after the cursor (without a cursor, its current status), then live ones, until it is deleted. Errors: NOT_FOUND.',
-    args: {
-      vmId: t.arg.id({ required: true, description: 'The VM.' }),
-      after: t.arg.string({ description: 'The cursor of the last event seen.' }),
-    },
-    subscribe: async (_, { vmId, after }, call) => withHeartbeats(await followVm(call, vmId, after)),
-    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
-  }),
-}))

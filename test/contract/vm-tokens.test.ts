@@ -249,5 +249,7 @@ test('by its id it finds what it may read, and nothing else', async () => {
     const { body } = await berth.ask(`{ node(id: "${id}") { __typename } }`, { token })
     for (const [, type = ''] of JSON.stringify(body).matchAll(/"__typename":"(\w+)"/g)) seen.add(type)
   }
-  expect(seen).toEqual(new Set(['Agent', 'Build', 'Folder', 'Organization', 'Session', 'Vm', 'VmProcess']))
+  expect(seen).toEqual(
+    new Set(['Agent', 'Build', 'Folder', 'Organization', 'Session', 'Template', 'Terminal', 'Vm', 'VmProcess']),
+  )
 })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
+import { makeSilentNode } from '../support/makers.ts'
 
 let berth: Berth
 let token: string
@@ -93,4 +94,17 @@ test('a path that is not there answers 404 in the envelope of its surface', asyn
     status: 404,
     body: { error: { type: 'not_found_error', service_id: 'gateway' } },
   })
+})
+
+test('a create that is not to be waited for is answered at once, by REST and by GraphQL', async () => {
+  await makeSilentNode(berth.services.db)
+  const made = await berth.call<{ status: string; vm_id: string }>('POST', '/api/v1/vms', {
+    token,
+    body: { wait: false },
+  })
+  expect([made.status, made.body.status]).toEqual([201, 'creating'])
+  const { body } = await berth.ask('mutation { createVm(input: {wait: false}) { vm { status } } }', { token })
+  expect(body.data).toEqual({ createVm: { vm: { status: 'CREATING' } } })
+  const wrong = await berth.call<{ message: string }>('POST', '/api/v1/vms', { token, body: { wait: 'no' } })
+  expect([wrong.status, wrong.body.message]).toEqual([400, expect.stringContaining('wait')])
 })

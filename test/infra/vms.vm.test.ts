@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { until } from '../support/until.ts'
+import { describePaths } from './vm-files/paths.ts'
 
 type Vm = { vm_id: string; name: string; status: string; ip_address: string; warnings: string[] }
 type Exec = {
@@ -247,6 +248,8 @@ test('a symbolic link is deleted itself, not what it points to', async () => {
   })
   expect(through.status).toBe(400)
 })
+
+describePaths(() => ({ berth, token, vmId: vm.vm_id, exec }))
 
 test('the host is reached as host.berth.internal on the named port only, and its loopback, private ranges and other VMs are not', async () => {
   const { port } = host.address() as AddressInfo

@@ -16,6 +16,7 @@ import type { Background } from '#src/platform/services.ts'
 import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
+import { endTerminalsOf } from '#src/resources/infra/terminals/records.ts'
 import { endProcessesOf } from '#src/resources/infra/vms/process-records.ts'
 import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
@@ -28,6 +29,7 @@ import type { Checkouts } from './machine-secrets.ts'
 import { hostnameOf, machineId, specOf } from './machine-specs.ts'
 import type { ProjectNetworks } from './project-networks.ts'
 import { inTurns } from './turns.ts'
+import { during } from './vms/startup.ts'
 import { isTemplateThere, TemplateNotBuilt, type TemplateBuilds } from './vms/templates.ts'
 import type { VmUse } from './vms/use.ts'
 
@@ -99,7 +101,9 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
     if (!(await isTemplateThere(work, vm))) return false
     const startedAt = performance.now()
-    const { machine, from } = await work.compute.take(specOf(vm), noting(work, vm))
+    const { machine, from } = await during(work, vm, 'starting_machine', () =>
+      work.compute.take(specOf(vm), noting(work, vm)),
+    )
     log.info(
       { vm: encodeId('vm', vm.id), from, tookMs: Math.round((performance.now() - startedAt) * 10) / 10 },
       'a VM has its machine',
@@ -107,7 +111,7 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
     const isUp = vm.purpose !== 'database' || from === 'snapshot' || (await isServerUp(work, vm, machine)) // in a snapshot it runs already
     if (!isUp) return false
     const warnings = await prepareGuest(work, vm, machine)
-    await joinProject(work, vm, machine)
+    await during(work, vm, 'joining_project', () => joinProject(work, vm, machine))
     await becomeRunning(work, vm, machine, warnings)
     return true
   })
@@ -116,10 +120,10 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
 async function start(work: VmWork, vm: Vm): Promise<boolean> {
   return attempt(work, vm, async () => {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
-    const machine = work.compute.find(machineId(vm)) ?? (await work.compute.boot(specOf(vm), noting(work, vm)))
-    if (vm.purpose === null) await work.env.push(vm.id, machine, vm.envGeneration)
+    const machine = await during(work, vm, 'starting_machine', () => work.compute.boot(specOf(vm), noting(work, vm)))
+    if (vm.purpose === null) await pushEnv(work, vm, machine)
     else if (vm.purpose === 'database' && !(await isServerUp(work, vm, machine))) return false
-    await joinProject(work, vm, machine)
+    await during(work, vm, 'joining_project', () => joinProject(work, vm, machine))
     await becomeRunning(work, vm, machine)
     return true
   })
@@ -145,6 +149,7 @@ async function stop(work: VmWork, vm: Vm): Promise<boolean> {
   work.networks.leave(vm.id)
   await work.compute.stop(machineId(vm))
   await endProcessesOf(work.services.db, vm.id)
+  await endTerminalsOf(work.services.db, vm.id)
   await move(work, vm, 'stopped', { reason: vm.statusReason })
   return true
 }
@@ -204,15 +209,20 @@ async function restart(work: VmWork, vm: Vm): Promise<boolean> {
   if (vm.purpose === 'function') return false // its function gets another one
   if (!holdsMemory(vm)) return false
   await endProcessesOf(work.services.db, vm.id)
+  await endTerminalsOf(work.services.db, vm.id)
   return (await move(work, vm, 'starting', { reason: 'Starting again from its disk.' })) !== undefined
 }
 
 /** Prepares a new guest before its VM counts as running: variables and repositories. */
 async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<string[]> {
-  if (vm.envGeneration > 0) await work.env.push(vm.id, machine, vm.envGeneration)
+  if (vm.envGeneration > 0) await pushEnv(work, vm, machine)
   if (!vm.sealedGitRepos) return []
   const repos = JSON.parse(work.services.sealer.open(vm.sealedGitRepos, `vms.git_repos:${vm.id}`)) as GitRepo[] // sealed by createVm
-  return cloneRepos(machine, repos, cloneTimeoutMs)
+  return during(work, vm, 'cloning_repositories', () => cloneRepos(machine, repos, cloneTimeoutMs))
+}
+
+async function pushEnv(work: VmWork, vm: Vm, machine: Machine): Promise<void> {
+  await during(work, vm, 'preparing_guest', () => work.env.push(vm.id, machine, vm.envGeneration))
 }
 
 /** Lets a VM of a project reach the project's databases. Whatever fails there is tried again, and does not stop the VM. */

@@ -46,7 +46,7 @@ export async function readFileRequest(
   if (unknown !== undefined)
     throw new BerthError('invalid_request', unknownKeySentence('query parameter', unknown, ['path', 'format']))
   return {
-    call: contextOf(services, caller, request.id),
+    call: contextOf(services, caller, request),
     address: { vmId, path: textAt(query, 'path'), format: formatIn(query) },
     signedFor: method,
   }

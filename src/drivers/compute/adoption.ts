@@ -51,9 +51,12 @@ export async function adoptMachines(
   return adopted.filter((machine): machine is RunningMachine => machine !== undefined && machine.record.id !== null)
 }
 
-/** A machine that was still starting cannot be adopted. One whose guest is busy can: connecting is retried with each command. */
+/**
+ * A machine that was still starting cannot be adopted, nor one that is paused but for the end of its QEMU. One whose guest is
+ * busy can: connecting is retried with each command.
+ */
 async function reach(node: ComputeNode, record: MachineRecord, pid: number): Promise<RunningMachine | undefined> {
-  if (!record.reached) return undefined
+  if (!record.reached || record.paused) return undefined
   const places = machinePlaces(node.roots, record.machineUuid)
   try {
     const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`))

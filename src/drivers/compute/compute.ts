@@ -64,7 +64,7 @@ export function createCompute(options: ComputeOptions): Compute {
     },
     take: (spec, onFailure) =>
       inOrder(spec.id, () => asCapacity(node, () => takeMachine({ fleet, pool, later }, spec), onFailure)),
-    boot: (spec, onFailure) => inOrder(spec.id, () => asCapacity(node, () => bootMachine(fleet, spec.id), onFailure)),
+    boot: (spec, onFailure) => inOrder(spec.id, () => asCapacity(node, () => bootMachine(fleet, spec), onFailure)),
     find: (id) => fleet.find(id),
     stop: (id) =>
       inOrder(id, async () => {

@@ -142,7 +142,10 @@ export type Compute = {
    * @throws BerthError `capacity_unavailable` when this node cannot start it.
    */
   take(spec: MachineSpec, onFailure?: () => void): Promise<{ machine: Machine; from: TakenFrom }>
-  /** Starts a stopped or crashed machine from its own disk; the rest as in `take`. Its environment must be pushed again. */
+  /**
+   * Starts a stopped or crashed machine from its own disk, which grows to the size of this spec; the rest as in `take`. Its
+   * environment must be pushed again.
+   */
   boot(spec: MachineSpec, onFailure?: () => void): Promise<Machine>
   /** The running machine with this id. */
   find(id: string): Machine | undefined

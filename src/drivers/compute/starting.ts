@@ -41,11 +41,20 @@ export async function takeMachine(
   return startNew(fleet, spec, spec.id)
 }
 
-/** Starts a stopped machine from its own disk. @throws BerthError invalid_transition when it has none here. */
-export async function bootMachine(fleet: Fleet, id: string): Promise<RunningMachine> {
-  const record = fleet.findRecord(id)
+/**
+ * Starts a stopped machine from its own disk, in the size of this spec; the running one if it has that size. Its disk only grows.
+ * @throws BerthError invalid_transition when it has none here.
+ */
+export async function bootMachine(fleet: Fleet, spec: MachineSpec): Promise<RunningMachine> {
+  const record = fleet.findRecord(spec.id)
   if (!record) throw new BerthError('invalid_transition', 'The VM has no disk on this node to start from.')
-  return fleet.find(id) ?? bootAgain(fleet, record)
+  const running = fleet.find(spec.id)
+  const { vcpuCount, memoryMb } = spec
+  const size = { vcpuCount, memoryMb, diskMb: Math.max(record.diskMb, spec.diskMb) }
+  if (record.vcpuCount === vcpuCount && record.memoryMb === memoryMb && record.diskMb === size.diskMb)
+    return running ?? bootAgain(fleet, record)
+  if (running) await fleet.end(running, true) // it is of a start before
+  return bootAgain(fleet, Object.assign(fleet.findRecord(spec.id) ?? record, size)) // launching writes it
 }
 
 /**

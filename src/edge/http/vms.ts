@@ -53,7 +53,8 @@ export function createVmReach(services: Services, wake?: WakeVm): ReachVm {
       place = await readPlace(vmId) // the notice may come later
     }
     const open = (): Promise<Duplex> => nodeClient(place.nodeAgentUrl, token).tunnel({ vmId, port })
-    return rested ? whenListening(open) : open()
+    const isUp = async (): Promise<boolean> => (await readPlace(vmId)).status === 'running'
+    return rested ? whenListening(open, isUp) : open()
   }
 
   return async (vmId, port, wakes = false) => {
@@ -68,13 +69,14 @@ export function createVmReach(services: Services, wake?: WakeVm): ReachVm {
   }
 }
 
-/** A server that starts with its VM listens a moment after it. @throws BerthError as NodeClient.tunnel */
-async function whenListening(open: () => Promise<Duplex>): Promise<Duplex> {
+/** A server that starts with its VM listens a moment after it, and on a busy host its guest answers late. @throws BerthError as NodeClient.tunnel */
+async function whenListening(open: () => Promise<Duplex>, isUp: () => Promise<boolean>): Promise<Duplex> {
   for (const sinceMs = performance.now(); ; ) {
     try {
       return await open()
     } catch (error) {
-      const isEarly = error instanceof BerthError && error.code === 'upstream_error'
+      const code = error instanceof BerthError ? error.code : undefined
+      const isEarly = code === 'upstream_error' || (code === 'vm_unreachable' && (await isUp()))
       if (!isEarly || performance.now() - sinceMs > idleVmLimits.listenSeconds * 1000) throw error
     }
     await pause(againMs)

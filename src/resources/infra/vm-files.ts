@@ -21,6 +21,28 @@ export async function removePath(
   return { vmId, path, success: removed }
 }
 
+/** Gives a file or a folder another path, whose folder is there. @throws BerthError invalid_request when something is at that path. */
+export async function renamePath(
+  call: Call,
+  vmId: string,
+  path: string,
+  newPath: string,
+): Promise<{ vmId: string; path: string }> {
+  const vm = await reachVm(call, vmId, 'vms:write')
+  checkPath(path)
+  checkPath(newPath, 'new_path')
+  await vm.node.call('renamePath', { vmId: vm.id, path, newPath }, { silenceMs })
+  return { vmId, path: newPath }
+}
+
+/** Makes a folder with those above it; one that is there stays as it is. @throws BerthError invalid_request when a file is there. */
+export async function makeFolder(call: Call, vmId: string, path: string): Promise<{ vmId: string; path: string }> {
+  const vm = await reachVm(call, vmId, 'vms:write')
+  checkPath(path)
+  await vm.node.call('makeFolder', { vmId: vm.id, path }, { silenceMs })
+  return { vmId, path }
+}
+
 /** Reads a file of at most 700 KiB. @throws BerthError invalid_request when it is not there, not a file, or larger. */
 export async function readFile(
   call: Call,
@@ -64,14 +86,17 @@ export async function listFolder(
 }
 
 /** @throws BerthError invalid_request for a path that is not absolute, or that no file can have. */
-export function checkPath(path: string): void {
+export function checkPath(path: string, field = 'path'): void {
   if (!path.startsWith('/'))
-    throw new BerthError('invalid_request', 'path must be absolute, such as /home/user/notes.txt.')
+    throw new BerthError('invalid_request', `${field} must be absolute, such as /home/user/notes.txt.`)
   if (!path.isWellFormed())
     throw new BerthError(
       'invalid_request',
-      'path is not Unicode text. A file whose name is not passes in an archive of its folder: format=tar.',
+      `${field} is not Unicode text. A file whose name is not passes in an archive of its folder: format=tar.`,
     )
   if (path.includes('\0') || Buffer.byteLength(path) > pathBytesMax)
-    throw new BerthError('invalid_request', 'path is longer than a file system allows, or contains a NUL character.')
+    throw new BerthError(
+      'invalid_request',
+      `${field} is longer than a file system allows, or contains a NUL character.`,
+    )
 }

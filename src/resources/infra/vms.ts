@@ -8,6 +8,7 @@ import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import {
+  isGiven,
   countRows,
   pageSql,
   readOffset,
@@ -25,12 +26,19 @@ import { readNetworkPolicy } from './vms/network-policies.ts'
 import { checkName, insertVm, readMetadata, type VmOrder } from './vms/orders.ts'
 import { isWithin, reachesFurther } from './vms/reach.ts'
 import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
+import { resize, type GivenSize } from './vms/sizes.ts'
 import { keepAsleep, readIdle, type GivenIdle } from './vms/sleep.ts'
 import { addEvent, adviceToRun } from './vms/states.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 
 /** Conditions of a list of VMs. */
-export type VmFilter = { statuses?: readonly VmStatus[] | null }
+export type VmFilter = TextFilter & {
+  statuses?: readonly VmStatus[] | null
+  projectId?: string | null
+  templateId?: string | null
+  createdById?: string | null
+}
 /** How a list of VMs is read: the `columns` to read, all by default. */
 export type VmReading = { direction?: Direction | undefined; columns?: readonly string[] | undefined }
 
@@ -50,7 +58,7 @@ export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
       limitSeconds: limits.createWaitSeconds,
       first: () => transaction(call.db, (tx) => insertVm(call, tx, scope, id, order)),
       again: async (before) => (await findVmRow(call.db, id)) ?? before,
-      isDone: ({ status }) => status !== 'creating',
+      isDone: ({ status }) => order.wait === false || status !== 'creating',
     })
     if (vm.status === 'error')
       throw new BerthError(
@@ -95,6 +103,16 @@ export async function getVmByExternalRef(call: Call, externalRef: string): Promi
   return vm
 }
 
+/** How VMs are found. */
+export const vmSearch: Searched = {
+  type: 'Vm',
+  may: 'vms:read',
+  table: 'vms',
+  title: sql`name`,
+  texts: [sql`external_ref`],
+  whose: (scope) => sql`${knownVms(scope)} and status <> 'deleted'`,
+}
+
 /** The VMs that the caller may see, newest first: 1000 at most at once. @throws BerthError invalid_request. */
 export async function pageVms(
   call: Call,
@@ -104,9 +122,7 @@ export async function pageVms(
 ): Promise<Page<Vm>> {
   const scope = allow(call.caller, 'vms:read')
   const passed = readOffset(offset)
-  const statuses = filter?.statuses ?? null
-  const known = sql`${knownVms(scope)} and status <> 'deleted'`
-  const chosen = statuses ? sql`${known} and status = any(${statuses}::text[])` : known
+  const chosen = sql.join([knownVms(scope), sql`status <> 'deleted'`, ...conditions(filter ?? {})], sql` and `)
   const read = columns ? sql.join(['id', ...columns].map((column) => sql.ref(column))) : sql`*`
   const placeOf = (id: string): RawBuilder<unknown> =>
     sql`(select created_at, id from vms where id = ${id} and ${knownVms(scope)})`
@@ -120,6 +136,17 @@ export async function pageVms(
     () => countRows(call.db, sql`vms where ${chosen}`),
     limits.infraListMax,
   )
+}
+
+function conditions(filter: VmFilter): RawBuilder<unknown>[] {
+  const { statuses, projectId, templateId, createdById } = filter
+  return [
+    ...(statuses ? [sql`status = any(${statuses}::text[])`] : []),
+    ...(isGiven(projectId) ? [sql`project_id = ${decodeId('project', projectId) ?? null}::uuid`] : []),
+    ...(isGiven(templateId) ? [sql`template_id = ${decodeId('template', templateId) ?? null}::uuid`] : []),
+    ...(isGiven(createdById) ? [sql`user_id = ${decodeId('user', createdById) ?? null}::uuid`] : []),
+    hasTextOf(vmSearch, filter),
+  ]
 }
 
 /** The same page of the VMs of each of these projects, of the caller's organization. @throws BerthError invalid_request. */
@@ -186,13 +213,14 @@ function wrongStatus({ status }: Vm, wanted: WantedStatus): BerthError {
 }
 
 /**
- * Sets the name, metadata, idle time or network policy; a new policy applies to a running VM immediately.
- * @throws BerthError not_found, invalid_request; forbidden for the token inside a VM that would open more.
+ * Sets the name, metadata, idle time, size or network policy. A new policy applies to a running VM immediately; a size to the
+ * next start of a stopped one.
+ * @throws BerthError not_found, invalid_request; forbidden for the token inside a VM that would open more; for a size as resize.
  */
 export async function updateVm(
   call: Call,
   publicId: string,
-  input: { name?: string | null; metadata?: unknown; networkPolicy?: unknown } & GivenIdle,
+  input: { name?: string | null; metadata?: unknown; networkPolicy?: unknown } & GivenIdle & GivenSize,
 ): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   await checkStorage(call, scope.organizationId, 'definitions')
@@ -205,10 +233,13 @@ export async function updateVm(
     const policy = input.networkPolicy === undefined ? vm.networkPolicy : readNetworkPolicy(input.networkPolicy)
     const { idleSeconds, idleAction } = readIdle(input, vm)
     if (scope.vmId !== null && !isWithin(policy, vm.networkPolicy)) throw reachesFurther()
+    const { vcpuCount, memoryMb, diskMb } = await resize(call, tx, vm, input)
     const changed = await getOne<Vm>(
       tx,
       sql`
-      update vms set name = ${name}, metadata = ${JSON.stringify(metadata)}, network_policy = ${JSON.stringify(policy)}, idle_seconds = ${idleSeconds}, idle_action = ${idleAction},
+      update vms
+      set name = ${name}, metadata = ${JSON.stringify(metadata)}, network_policy = ${JSON.stringify(policy)},
+        idle_seconds = ${idleSeconds}, idle_action = ${idleAction}, vcpu_count = ${vcpuCount}, memory_mb = ${memoryMb}, disk_mb = ${diskMb},
         active_at = now(), updated_at = now(), event_position = event_position + 1
       where id = ${vm.id} returning *`,
     )

@@ -11,18 +11,19 @@ export type VmTokenAnswer = 'open' | 'unless secret' | 'unless started' | 'close
 
 const rows: Readonly<Record<VmTokenAnswer, string>> = {
   open: `
-    query: viewer organization node nodes models model vm vmByExternalRef vms folders templates vmProcesses vmProcess vmFile
+    query: instance viewer organization node nodes models model vm vmByExternalRef vms folders templates vmProcesses vmProcess vmFile
       vmFolder build builds buildSecrets agent agents agentMcpTools builtInTools session sessions sharedSession sessionEvents
       sessionResource sessionResources
-    mutation: createVm runSandbox updateVm deleteVm startVm resumeVm stopVm pauseVm execInVm killVmProcess deleteFolder setVmEnv
-      replaceVmEnv deleteVmEnvVariable refreshVmSystemEnv writeVmFile createVmFileUrl removeVmPath createBuild cancelBuild
+    mutation: createVm runSandbox updateVm deleteVm startVm resumeVm stopVm pauseVm execInVm killVmProcess openTerminal createTerminalTicket closeTerminal createTunnelTicket openVmSsh deleteFolder setVmEnv
+      replaceVmEnv deleteVmEnvVariable refreshVmSystemEnv writeVmFile createVmFolder renameVmPath createVmFileUrl removeVmPath createBuild cancelBuild
       createUpload createAgent createSession createRun
-    subscription: vmEvents vmProcessOutputEvents buildEvents buildLogEvents sessionEvents sessionStateChanged`,
+    subscription: vmEvents vmMetricsChanged vmProcessOutputEvents buildEvents buildLogEvents sessionEvents sessionStateChanged`,
   'unless secret': `
     mutation: updateSession sendSessionEvents markSessionSeen setSessionSharing archiveSession deleteSession`,
   'unless started': 'mutation: updateAgent archiveAgent deleteAgent',
   closed: `
-    query: apiKey apiKeys members usage inferenceCredits inferenceRequests inferenceUsage
+    query: apiKey apiKeys auditEvent auditEvents invitation invitations members usage inferenceCredits inferenceRequests inferenceUsage vmUsage search
+      machines
       project projects proxy proxies domain domains function functions
       database databases databaseRestore backup backupSchedule
       codeHostAccount codeHostApp codeHostBranches codeHostRepositories codeHostStatus
@@ -32,14 +33,16 @@ const rows: Readonly<Record<VmTokenAnswer, string>> = {
       group groups groupHistory groupRun groupSnapshot peerExchange peerExchanges
       deployment deployments deploymentRun deploymentRuns schedule schedules scheduleRuns
       trigger triggers triggerFire triggerFires
-    mutation: updateMember removeMember createApiKey revokeApiKey setApiKeyBudget setOrganizationBudget
+    mutation: updateMember removeMember createApiKey revokeApiKey revokeBrowserSession revokeAuthorization
+      createOrganization updateOrganization createInvitation revokeInvitation acceptInvitation setApiKeyBudget setOrganizationBudget
       setBuildSecret deleteBuildSecret syncVmSession removeVmSession
       createChatCompletion createEmbeddings
+      deleteTemplate
       createProject updateProject deleteProject createProxy deleteProxy
       createDomain activateDomain checkDomain linkDomain unlinkDomain deleteDomain
       createFunction updateFunction deployFunction rollBackFunction startFunction deleteFunction
       linkFunctionRepository unlinkFunctionRepository
-      createDatabase updateDatabase moveDatabaseToProject rotateDatabaseToken deleteDatabase undeleteDatabase wakeDatabase
+      createDatabase updateDatabase moveDatabaseToProject rotateDatabaseToken deleteDatabase undeleteDatabase wakeDatabase runSql
       enableDatabaseClientAccess disableDatabaseClientAccess createDatabaseAuthIssuer deleteDatabaseAuthIssuer
       createBackup deleteBackup restoreBackup createBackupSchedule updateBackupSchedule deleteBackupSchedule
       startCodeHostAuthorization connectCodeHost disconnectCodeHost createCodeHostRepository
@@ -57,7 +60,7 @@ const rows: Readonly<Record<VmTokenAnswer, string>> = {
       createSchedule updateSchedule deleteSchedule createTrigger updateTrigger deleteTrigger tryTrigger
     subscription: backupEvents chatCompletionEvents databaseEvents databaseMetricsChanged databaseRestoreEvents
       deploymentRunEvents domainEvents environmentEvents functionEvents functionLogEvents groupEvents groupRunChunkEvents groupRunStateChanged
-      inferenceRequestEvents mcpServiceEvents memoryEvents peerExchangeEvents scheduleEvents triggerFireEvents vaultEvents
+      inferenceRequestEvents mcpServiceEvents memoryEvents organizationEvents peerExchangeEvents scheduleEvents triggerFireEvents vaultEvents
       webhookDeliveryEvents`,
 }
 
@@ -86,6 +89,7 @@ function rootFieldsIn(text: string): string[] {
  */
 export const restExceptions: Readonly<Record<string, 'open' | 'closed' | 'signed'>> = {
   'POST /api/v1/codehost/pushes/{link_id}': 'signed',
+  'GET /api/v1/audit-events/export': 'closed',
   'GET /api/v1/databases/{db_id}/backups/{backup_id}/download': 'closed',
   'GET /api/v1/vms/{vm_id}/files': 'open',
   'PUT /api/v1/vms/{vm_id}/files': 'open',

@@ -19,7 +19,7 @@ import { keptBytes } from '../../support/stalls/memory.ts'
 const folder = mkdtempSync(join(tmpdir(), 'berth-sockets-'))
 const path = join(folder, 'socket')
 /** Lets connections wait, as a QEMU that still has the last worker's, until it is told to take them. */
-const acceptsWhenTold = `
+const acceptsOnCommand = `
   require('node:net').createServer(() => {}).listen({ path: process.argv[1], backlog: 1 }, () => {
     process.stdout.write('listens')
     require('node:fs').readSync(0, Buffer.alloc(1))
@@ -169,7 +169,7 @@ test('a guest that did not answer in time is asked again over a new connection',
 
 test('a socket that has no place for one more connection is opened as soon as it has', async () => {
   rmSync(path, { force: true })
-  const listener = spawn(execPath, ['-e', acceptsWhenTold, path], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const listener = spawn(execPath, ['-e', acceptsOnCommand, path], { stdio: ['pipe', 'pipe', 'inherit'] })
   const begun: Socket[] = []
   const connectOnce = (): Promise<string> => {
     const socket = connect(path)

@@ -1,7 +1,9 @@
 /** VMs that nobody uses, on a whole `npm start`: they sleep, requests and commands wake them, and kill -9 changes nothing. */
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { request, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readRecords } from '#src/drivers/compute/records.ts'
 import { startInstallation, type Installation } from '../../support/installation.ts'
 import { until } from '../../support/until.ts'
 
@@ -26,7 +28,7 @@ beforeAll(async () => {
     body: JSON.stringify({ vm_id: vm, service_name: 'web', vm_port: 8080 }),
   })
   host = new URL(((await proxy.json()) as { external_url: string }).external_url).hostname
-  await until('the server listens', async () => (await ask()).status === 200)
+  await until('the server listens', async () => (await ask()).status === 200, 60_000) // python under emulation, beside other guests
 }, 400_000)
 afterAll(() => berth?.stop(), 60_000)
 
@@ -109,11 +111,40 @@ test(
     expect((await call('PATCH', `/${vm}`, { idle_action: 'pause' })).status).toBe(200)
     await until('it falls asleep', async () => (await statusOf()) !== 'running', 60_000, 20)
     expect(berth.kill('worker')).toBe(true)
-    await until('a request is answered', async () => (await ask()).status === 200, 60_000)
+    let answer: Awaited<ReturnType<typeof ask>> | undefined
+    const isAnswered = until('a request is answered', async () => (answer = await ask()).status === 200, 60_000)
+    await isAnswered.catch(async (error: unknown) => {
+      const { body } = await call('GET', `/${vm}`)
+      throw new Error(JSON.stringify({ answer, body, logged: berth.logged(/"level":[45]0/) }), { cause: error })
+    })
     expect(await statusOf()).toBe('running')
   },
   limitMs,
 )
+
+test(
+  'its worker is killed at the end of a pause and at the beginning of a resume, and its memory is there',
+  async () => {
+    const memory = await exec('tee /dev/shm/memory < /proc/sys/kernel/random/uuid')
+    const [qemu] = berth.qemuPids()
+    expect((await call('POST', `/${vm}/pause`)).status).toBe(200)
+    killWorkerWhen('its QEMU ends', () => !existsSync(`/proc/${qemu}/exe`))
+    await toBe('paused')
+    expect((await call('POST', `/${vm}/resume`)).status).toBe(200)
+    const roots = { dataDir: berth.dataDir, runDir: '', cacheDir: '' }
+    killWorkerWhen('its memory is loaded', () => readRecords(roots).records.every(({ paused }) => paused === null))
+    await toBe('running')
+    expect(await exec('cat /dev/shm/memory')).toBe(memory)
+  },
+  limitMs,
+)
+
+/** Looks without a pause, because the moment is short. */
+function killWorkerWhen(what: string, isSo: () => boolean): void {
+  const endMs = performance.now() + 30_000
+  while (!isSo()) if (performance.now() > endMs) throw new Error(`not in 30 s: ${what}`)
+  expect(berth.kill('worker')).toBe(true)
+}
 
 test(
   'one that its user pauses stays so, whoever asks',

@@ -47,13 +47,17 @@ test('a VM is changed, and a wrong change is refused with a sentence', async () 
   })
   for (const [wrong, words] of [
     [{ name: '' }, 'name'],
-    [{ memory_mb: 512 }, 'memory_mb'],
+    [{ memory_size: 512 }, 'memory_size'],
     [{ network_policy: { type: 'open' } }, 'network_policy'],
   ] as const)
     expect(await call('PATCH', `/vms/${vm}`, wrong)).toMatchObject({
       status: 400,
       body: { message: expect.stringContaining(words) },
     })
+  expect(await call('PATCH', `/vms/${vm}`, { memory_mb: 512 })).toMatchObject({
+    status: 409,
+    body: { error: 'invalid_transition', message: expect.stringContaining('while it is stopped') },
+  })
 })
 
 test('folders are listed by pages, and deleted unless a VM has them', async () => {

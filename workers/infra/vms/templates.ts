@@ -100,13 +100,13 @@ export async function waitForTemplate(
   say: (sentence: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let said: string | null = null
+  let reported: string | null = null
   for (;;) {
     signal.throwIfAborted()
     const delay = templates.findDelay(template)
     if (delay === null) return
-    if (delay !== said) say(delay)
-    said = delay
+    if (delay !== reported) say(delay)
+    reported = delay
     await pause(againSeconds * 1000, undefined, { signal }).catch(() => undefined) // thrown above
   }
 }
@@ -123,7 +123,8 @@ export async function isTemplateThere(
   const reason = templates.findDelay(template)
   if (reason === null) return true
   await transaction(services.db, async (tx) => {
-    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await hostedVmStepped.run(services, tx, vm)
+    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason, 'building_template')))
+      await hostedVmStepped.run(services, tx, vm)
     if (!templates.comesBack(vm.id)) return
     const kind = onNode(reconcileVm, vm.nodeId)
     await services.jobs.enqueue(tx, kind, { vmId: vm.id }, { startAfterSeconds: againSeconds })

@@ -137,9 +137,9 @@ if [ -n "$total" ] && [ $((total - offset)) -gt $((blocks * blockSize)) ]; then
   [ "$offset" != 0 ] || rm -f -- "$part"
   exit ${codes.full}
 fi
-if ! told=$(cat 2>&1 >&3); then
-  case $told in *'No space left'*|*'quota exceeded'*) rm -f -- "$part"; exit ${codes.full} ;; esac
-  complain "$told"
+if ! output=$(cat 2>&1 >&3); then
+  case $output in *'No space left'*|*'quota exceeded'*) rm -f -- "$part"; exit ${codes.full} ;; esac
+  complain "$output"
 fi
 stat -c %s -- "$part"`
 
@@ -154,11 +154,11 @@ lock || exit ${codes.other}
 [ "$(stat -c %s -- "$part")" = "$4" ] || exit ${codes.other}
 if [ "$format" = tar ]; then
   tar -tf "$part" > /dev/null || { rm -f -- "$part"; exit ${codes.archive}; }
-  told=$(set -o pipefail; tar --no-overwrite-dir -xf "$part" 2>&1 | { grep -av 'tar: Removing leading' | head -c ${complaintBytes}; cat > /dev/null; })
+  output=$(set -o pipefail; tar --no-overwrite-dir -xf "$part" 2>&1 | { grep -av 'tar: Removing leading' | head -c ${complaintBytes}; cat > /dev/null; })
   code=$?
   rm -f -- "$part"
-  case $code/$told in 0/*) exit 0 ;; *'No space left'*|*'quota exceeded'*|*'Wrote only'*) exit ${codes.fullInside} ;; esac
-  printf '%s\n' "\${told%%$'\n'*}" >&2
+  case $code/$output in 0/*) exit 0 ;; *'No space left'*|*'quota exceeded'*|*'Wrote only'*) exit ${codes.fullInside} ;; esac
+  printf '%s\n' "\${output%%$'\n'*}" >&2
   exit ${codes.entry}
 fi
 [ ! -e "$name" ] || chmod --reference="$name" -- "$part" || exit 1

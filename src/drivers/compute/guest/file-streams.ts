@@ -129,10 +129,10 @@ export async function takeUpload(
   )
   const channel = await machine.run({ argv, timeoutMs: fileLimits.transferSeconds * 1000 }, signal)
   const complaint = complaintOf(channel)
-  const said = textOf(channel)
+  const printed = textOf(channel)
   const sent = pour(body, channel)
   const { exitCode } = await channel.exit.finally(() => sent.stop())
-  const uploadedBytes = Number(said())
+  const uploadedBytes = Number(printed())
   if (exitCode === codes.ahead) return { aheadOf: uploadedBytes }
   if (exitCode !== 0) throw refusal(exitCode, upload, complaint())
   if (!sent.isWhole() || uploadedBytes !== offset + sent.bytes()) throw unreachable()

@@ -3,31 +3,51 @@ import { timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { FileEntry } from '#src/drivers/node.ts'
-import { collect, execInGuest } from './exec.ts'
+import { collect, execInGuest, type GuestResult } from './exec.ts'
 import { runOnce } from './once.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 
 const timeoutMs = 20_000
 /** The scripts' exit codes besides success. */
-const codes = { absent: 20, folder: 21, refused: 22, notFolder: 23 } as const
+const codes = {
+  absent: 20,
+  folder: 21,
+  refused: 22,
+  notFolder: 23,
+  taken: 24,
+  noParent: 25,
+  inside: 26,
+  incomplete: 27,
+} as const
 
 const readScript = `[ -e "$1" ] || exit ${codes.absent}
 [ -d "$1" ] && exit ${codes.folder}
 exec head -c "$2" -- "$1"`
 
+/** The file changes once all of `$2` bytes are here: a connection that ends, and a time limit, leave it as it was. */
 const writeScript = `[ -d "$1" ] && exit ${codes.folder}
-mkdir -p -- "$(dirname -- "$1")" && cat > "$1"`
+whole=$(mktemp) || exit 1
+trap 'rm -f -- "$whole"' EXIT
+trap 'exit ${codes.incomplete}' HUP INT TERM
+cat > "$whole"
+[ "$(stat -c %s -- "$whole")" = "$2" ] || exit ${codes.incomplete}
+mkdir -p -- "$(dirname -- "$1")" && cat -- "$whole" > "$1"`
 
 const listScript = `[ -e "$1" ] || exit ${codes.absent}
 [ -d "$1" ] || exit ${codes.notFolder}
 export LC_ALL=C
 find -H "$1" -mindepth 1 -maxdepth 1 -printf '%f/%y/%s/%T@\\0' | sort -z | head -z -n "$2"`
 
+/** Makes a folder, and those above it; one that is there stays. */
+const makeScript = `[ -e "$1" ] && [ ! -d "$1" ] && exit ${codes.notFolder}
+exec mkdir -p -- "$1"`
+
 /**
- * A path is resolved through its real parent folder, so neither .. nor a link circumvents the rules; a link at the end
- * is itself removed. Refused: /, /proc, /sys, /dev, mount points and whatever has one below it.
+ * Sets `target` to what is at the path `$1`. A path is resolved through its real parent folder, so neither .. nor a link
+ * circumvents the rules; a link at the end is meant itself. Refused: /, /proc, /sys, /dev, mount points and whatever has one
+ * below it.
  */
-const removeScript = `path=$1
+const findTarget = `path=$1
 while [ "$path" != / ] && [ "\${path%/}" != "$path" ]; do path=\${path%/}; done
 name=\${path##*/}
 case $name in
@@ -41,9 +61,25 @@ if [ ! -L "$target" ] && [ -d "$target" ]; then
   while read -r _ mount _; do
     case $mount in "$target"|"$target"/*) exit ${codes.refused} ;; esac
   done < /proc/self/mounts
-  [ "$2" = yes ] || exit ${codes.folder}
-fi
+fi`
+
+const removeScript = `${findTarget}
+if [ ! -L "$target" ] && [ -d "$target" ]; then [ "$2" = yes ] || exit ${codes.folder}; fi
 exec rm -rf -- "$target"`
+
+/** The folder of the new path must be there, and nothing at the path itself: `mv -n` leaves what came there meanwhile. */
+const renameScript = `${findTarget}
+path=$2
+while [ "$path" != / ] && [ "\${path%/}" != "$path" ]; do path=\${path%/}; done
+name=\${path##*/}
+case $name in ''|.|..) exit ${codes.taken} ;; esac
+parent=$(realpath -e -- "\${path%/*}/" 2> /dev/null) || exit ${codes.noParent}
+wanted=\${parent%/}/$name
+case $wanted in /proc/*|/sys/*|/dev/*) exit ${codes.refused} ;; esac
+if [ -e "$wanted" ] || [ -L "$wanted" ]; then exit ${codes.taken}; fi
+case $wanted in "$target"/*) exit ${codes.inside} ;; esac
+mv -n -T -- "$target" "$wanted" || exit 1
+if [ -e "$target" ] || [ -L "$target" ]; then exit ${codes.taken}; fi`
 
 /** Reads a file of at most 700 KiB. @throws BerthError invalid_request when it is absent, a folder, larger, or not readable. */
 export async function readFile(machine: Machine, path: string): Promise<{ content: string; sizeBytes: number }> {
@@ -52,7 +88,7 @@ export async function readFile(machine: Machine, path: string): Promise<{ conten
     timeoutMs,
   })
   const { stdout, stderr, exit } = await collect(channel, '', timeoutMs * 2)
-  check(exit.exitCode, path, stderr.text())
+  check(exit, path, stderr.text())
   const bytes = stdout.bytes()
   if (bytes.length > limits.fileBytes)
     throw new BerthError(
@@ -65,12 +101,12 @@ export async function readFile(machine: Machine, path: string): Promise<{ conten
 /** Writes a file, creating the folders above it. @throws BerthError invalid_request when the path cannot be written. */
 export async function writeFile(machine: Machine, path: string, content: string): Promise<{ sizeBytes: number }> {
   const bytes = Buffer.from(content, 'base64')
-  const { exitCode, stderr } = await execInGuest(machine, {
-    argv: ['/bin/dash', '-c', writeScript, 'write', path],
+  const { exitCode, stderr, timedOut } = await execInGuest(machine, {
+    argv: ['/bin/dash', '-c', writeScript, 'write', path, String(bytes.length)],
     timeoutMs,
     stdin: bytes,
   })
-  check(exitCode, path, stderr)
+  check({ exitCode, timedOut }, path, stderr)
   return { sizeBytes: bytes.length }
 }
 
@@ -79,11 +115,11 @@ export async function writeFile(machine: Machine, path: string, content: string)
  * @throws BerthError invalid_request when it is absent or not a folder.
  */
 export async function listFolder(machine: Machine, path: string): Promise<FileEntry[]> {
-  const { exitCode, stdout, stderr } = await execInGuest(machine, {
+  const { exitCode, stdout, stderr, timedOut } = await execInGuest(machine, {
     argv: ['/bin/dash', '-c', listScript, 'list', path, String(limits.fileListMax)],
     timeoutMs,
   })
-  check(exitCode, path, stderr)
+  check({ exitCode, timedOut }, path, stderr)
   return stdout.split('\0').filter(Boolean).map(readEntry)
 }
 
@@ -98,7 +134,7 @@ export async function removePath(
   path: string,
   recursive: boolean,
 ): Promise<{ removed: boolean; taken: () => void }> {
-  const { exitCode, stderr, taken } = await runOnce(machine, requestId, {
+  const { exitCode, stderr, timedOut, taken } = await runOnce(machine, requestId, {
     argv: ['/bin/dash', '-c', removeScript, 'remove', path, recursive ? 'yes' : 'no'],
     timeoutMs,
   })
@@ -106,8 +142,45 @@ export async function removePath(
   if (exitCode !== 0) taken() // it changed nothing: a retry is refused again
   if (exitCode === codes.folder)
     throw new BerthError('invalid_request', 'The path is a folder; set recursive to delete it with everything in it.')
-  check(exitCode, path, stderr)
+  check({ exitCode, timedOut }, path, stderr)
   return { removed: true, taken }
+}
+
+/**
+ * Gives a file or a folder another path. A retry with the same id gets the same answer, until it is acknowledged.
+ * @throws BerthError invalid_request when there is nothing to rename, or something at the new path, or that is refused.
+ */
+export async function renamePath(
+  machine: Machine,
+  requestId: string,
+  path: string,
+  newPath: string,
+): Promise<{ taken: () => void }> {
+  const { exitCode, stderr, timedOut, taken } = await runOnce(machine, requestId, {
+    argv: ['/bin/dash', '-c', renameScript, 'rename', path, newPath],
+    timeoutMs,
+  })
+  if (exitCode === 0) return { taken }
+  taken() // it changed nothing: a retry is refused again
+  const refusal: Readonly<Record<number, string>> = {
+    [codes.taken]: `There is something at ${newPath} already. Delete it first, or choose another path.`,
+    [codes.noParent]: `The folder of ${newPath} is not there. Create it first.`,
+    [codes.inside]: `${newPath} is inside of ${path}, which cannot be moved into itself.`,
+    [codes.refused]: `${path} or ${newPath} is a part of the system, or ${path} is or holds a mount point; it is not renamed.`,
+  }
+  const sentence = refusal[exitCode ?? -1]
+  if (sentence !== undefined) throw new BerthError('invalid_request', sentence)
+  check({ exitCode: exitCode ?? 1, timedOut }, path, stderr)
+  return { taken }
+}
+
+/** Makes a folder, and those above it; one that is there stays as it is. @throws BerthError invalid_request when it cannot be made. */
+export async function makeFolder(machine: Machine, path: string): Promise<void> {
+  const { exitCode, stderr, timedOut } = await execInGuest(machine, {
+    argv: ['/bin/dash', '-c', makeScript, 'make', path],
+    timeoutMs,
+  })
+  check({ exitCode, timedOut }, path, stderr)
 }
 
 function readEntry(text: string): FileEntry {
@@ -122,8 +195,13 @@ function readEntry(text: string): FileEntry {
   }
 }
 
-function check(exitCode: number, path: string, stderr: string): void {
+function check({ exitCode, timedOut }: Pick<GuestResult, 'exitCode' | 'timedOut'>, path: string, stderr: string): void {
   if (exitCode === 0) return
+  if (timedOut || exitCode === codes.incomplete)
+    throw new BerthError(
+      'vm_unreachable',
+      `The VM does not answer right now: it was not done with ${path} in ${timeoutMs / 1000} s. Try again in a few seconds.`,
+    )
   if (exitCode === codes.absent) throw new BerthError('invalid_request', `There is nothing at ${path}.`)
   if (exitCode === codes.folder) throw new BerthError('invalid_request', `${path} is a folder.`)
   if (exitCode === codes.notFolder) throw new BerthError('invalid_request', `${path} is not a folder.`)

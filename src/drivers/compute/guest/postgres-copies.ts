@@ -72,9 +72,9 @@ export function complaintOf({ stderr }: Channel): Complaint {
         .toString('utf8')
         .split('\n')
         .map((line) => line.trim())
-      const told = lines.filter((line) => line.includes('error:') || line.includes('ERROR:'))
-      const said = (told.length > 0 ? told : lines.filter(Boolean)).join(' ')
-      return startOf(said.replaceAll(/\p{Cc}/gu, ' '), complaintLengthMax)
+      const errors = lines.filter((line) => line.includes('error:') || line.includes('ERROR:'))
+      const complaint = (errors.length > 0 ? errors : lines.filter(Boolean)).join(' ')
+      return startOf(complaint.replaceAll(/\p{Cc}/gu, ' '), complaintLengthMax)
     },
   }
 }

@@ -131,9 +131,10 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
     machine = runMachine(node, { record, pid, qmp, line })
     await continueFrom(node, origin, { record, places, qmp, line })
     took('personaMs')
-    await machine.reach()
+    if (origin.from === 'paused') await reachLater(node, machine)
+    else await machine.reach()
     node.log.debug({ machine: record.machineUuid, from: origin.from, ...took('sshMs') }, 'a machine came up')
-    if (origin.from !== 'paused') await growDisks(machine, templateOf(node, record).diskMb)
+    if (origin.from !== 'paused') await growIn(node, machine, record)
     record.up = true
     record.reached = true
     writeRecord(node.roots, record)
@@ -142,6 +143,29 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
     machine?.release()
     await killQemu(pid, record.machineUuid, record.uid ?? null)
     throw error
+  }
+}
+
+/**
+ * Grows the file systems of a guest to its disks, with its own programs. Whoever has a machine may have broken those: one that has
+ * come up before goes on in the size that it had.
+ */
+async function growIn(node: ComputeNode, machine: RunningMachine, record: MachineRecord): Promise<void> {
+  try {
+    await growDisks(machine, templateOf(node, record).diskMb)
+  } catch (error) {
+    if (!record.up) throw error
+    node.log.warn({ machine: record.machineUuid, err: error }, 'the file system of a machine did not grow')
+  }
+}
+
+/** A guest whose memory is loaded is worth more than an answer in time: on a busy host it is connected to when it answers. */
+async function reachLater(node: ComputeNode, machine: RunningMachine): Promise<void> {
+  try {
+    await machine.reach()
+  } catch (error) {
+    node.log.warn({ machine: machine.record.machineUuid, err: error }, 'a resumed machine does not answer yet')
+    machine.wake()
   }
 }
 
@@ -194,13 +218,17 @@ async function continueFrom(
 ): Promise<void> {
   if (origin.from === 'paused') {
     await loadState(qmp, true)
-    // From here on the disks change, so this memory image must never be used again.
+    // From here on the disks change, so this memory image must never be used again; but what it holds is in a QEMU that a
+    // next worker can adopt.
     record.paused = null
+    record.reached = true
     writeRecord(node.roots, record)
     await qmp.execute('cont')
     rmSync(places.pausedMemory, { force: true })
     line.refresh()
-    await line.endSessions()
+    await line.endSessions().catch((error: unknown) => {
+      node.log.warn({ machine: record.machineUuid, err: error }, 'old sessions of a resumed machine may go on') // until it is connected to
+    })
     return
   }
   if (origin.from === 'snapshot') {

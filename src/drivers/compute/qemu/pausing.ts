@@ -10,7 +10,11 @@ import { writeRecord, type MachineRecord, type Paused } from '#src/drivers/compu
 import type { RunningMachine } from './running-machine.ts'
 import { saveState } from './saving.ts'
 
-/** Pauses a machine. @throws Error when its memory cannot be saved; then it continues to run. */
+/**
+ * Pauses a machine. That it is paused is recorded while its QEMU, which writes to no disk any more, still has all memory: a
+ * worker that is killed in between loses neither.
+ * @throws Error when its memory cannot be saved; then it continues to run.
+ */
 export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promise<void> {
   const { node } = fleet
   const { record, qmp } = machine
@@ -23,14 +27,15 @@ export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promi
       uid: userOf(node.users, record),
       memoryMb: record.memoryMb,
     })
+    record.paused = pausedNow(node, record)
+    writeRecord(node.roots, record)
   } catch (error) {
-    await machine.halts.resume()
+    record.paused = null // what is written on disk was not changed
     rmSync(places.pausedMemory, { force: true })
+    await machine.halts.resume()
     throw error
   }
   await fleet.end(machine, false)
-  record.paused = pausedNow(node, record)
-  writeRecord(node.roots, record)
 }
 
 /**

@@ -107,7 +107,10 @@ export async function endStrandedEnvironments(services: Background): Promise<voi
   const stranded = await findAll<Pick<Row<'environments'>, 'id'>>(
     services.db,
     sql`
-    select id from environments where status = 'provisioning' and updated_at < now() - ${provisioningSecondsMax} * interval '1 second' order by id limit ${batchMax}`,
+    select id
+    from environments
+    where status = 'provisioning' and updated_at < now() - ${provisioningSecondsMax} * interval '1 second'
+    order by id limit ${batchMax}`,
   )
   for (const { id } of stranded)
     await transaction(services.db, (tx) =>
@@ -124,7 +127,10 @@ async function findReady(services: Background, id: string, { mcpHosts = [] }: En
   if (!vm || !covers(vm.networkPolicy, environment.config as VmConfig, mcpHosts)) return undefined // an environment with a VM has a VM config
   const noted = await change(
     services.db,
-    sql`update environments set used_at = greatest(used_at, now()) where id = ${id} and status = 'ready' and vm_id = ${vm.id} and used_at < now() - ${usedSeconds} * interval '1 second'`,
+    sql`
+      update environments
+      set used_at = greatest(used_at, now())
+      where id = ${id} and status = 'ready' and vm_id = ${vm.id} and used_at < now() - ${usedSeconds} * interval '1 second'`,
   )
   // The jobs that stop idle VMs, and delete those of runs that are over, check used_at under the row's lock: after writing
   // it, or finding that the VM is another one, check that it is still running.

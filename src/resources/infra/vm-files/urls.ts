@@ -4,7 +4,7 @@
  */
 import type { FileFormat } from '#src/drivers/node/file-transfers.ts'
 import { allow, type Caller } from '#src/platform/access.ts'
-import { isAtLeast, type Permission, type Role } from '#src/platform/access/permissions.ts'
+import { isAtLeast, roleWithin, type Permission, type Role } from '#src/platform/access/permissions.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -13,6 +13,7 @@ import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { sameDigest, sha256, type Sealer } from '#src/platform/secrets.ts'
 import type { Call } from '#src/platform/services.ts'
+import { findOpenScope } from '#src/resources/identity/authorizations.ts'
 import { checkPath } from '#src/resources/infra/vm-files.ts'
 import { getVm } from '#src/resources/infra/vms.ts'
 import type { FileAddress } from './streams.ts'
@@ -23,8 +24,10 @@ export type FileUrlMethod = 'GET' | 'PUT'
 /** A signed URL. */
 export type FileUrl = { url: string; method: FileUrlMethod; expiresAt: string }
 
-/** Who made a URL: a person, in a VM if the token was that VM's, or a key; public ids. */
-type Maker = { organization: string; user: string; vm: string; key: string }
+/** Who made a URL: a person, in a VM if the token was that VM's, by a program if one acted for them, or a key; public ids. */
+type Maker = { organization: string; user: string; vm: string; key: string; program: string }
+
+type PersonCaller = Extract<Caller, { kind: 'person' }>
 
 const permissionOf = { GET: 'inside-vms:read', PUT: 'vms:write' } as const satisfies Record<FileUrlMethod, Permission>
 const signed = ['expires', 'by', 'signature'] as const
@@ -33,7 +36,8 @@ const signed = ['expires', 'by', 'signature'] as const
 export const signedParameters: readonly string[] = signed
 
 /**
- * Makes a signed URL. One that is made with the token inside a VM ends with that token.
+ * Makes a signed URL. One that is made with the token inside a VM ends with that token, and one that a program makes with what
+ * lets it in.
  * @throws BerthError not_found, invalid_request.
  */
 export async function createFileUrl(
@@ -54,6 +58,7 @@ export async function createFileUrl(
     )
   await getVm(call, vmId)
   const wanted = Math.floor(nowMs() / 1000) + ttlSeconds
+  const program = caller.kind === 'person' ? caller.program : undefined
   const isVmToken = caller.kind === 'person' && caller.vmId !== null
   const expires = isVmToken ? Math.min(wanted, caller.expiresAtSeconds) : wanted
   const by = textOfMaker({
@@ -61,6 +66,7 @@ export async function createFileUrl(
     user: scope.userId === null ? '' : encodeId('user', scope.userId),
     vm: scope.vmId === null ? '' : encodeId('vm', scope.vmId),
     key: scope.keyId ?? '',
+    program: program === undefined ? '' : encodeId('authorization', program.authorizationId),
   })
   const parameters = new URLSearchParams({
     path,
@@ -109,13 +115,13 @@ function signatureOf(
   return sealer.derive(`vm file url\n${JSON.stringify([method, vmId, path, format, expires, by])}`)
 }
 
-function textOfMaker({ organization, user, vm, key }: Maker): string {
-  return [organization, user, vm, key].join('.')
+function textOfMaker({ organization, user, vm, key, program }: Maker): string {
+  return [organization, user, vm, key, program].join('.')
 }
 
 function makerIn(by: string): Maker {
-  const [organization = '', user = '', vm = '', key = ''] = by.split('.')
-  return { organization, user, vm, key }
+  const [organization = '', user = '', vm = '', key = '', program = ''] = by.split('.') // no program in one of an older Berth
+  return { organization, user, vm, key, program }
 }
 
 async function makerNow(db: Db, maker: Maker, expiresAtSeconds: number): Promise<Caller | undefined> {
@@ -130,6 +136,15 @@ async function makerNow(db: Db, maker: Maker, expiresAtSeconds: number): Promise
     )
     return key && { kind: 'key', keyId: maker.key, organizationId, scopes: key.scopes }
   }
+  return personNow(db, organizationId, maker, expiresAtSeconds)
+}
+
+async function personNow(
+  db: Db,
+  organizationId: string,
+  maker: Maker,
+  expiresAtSeconds: number,
+): Promise<Caller | undefined> {
   const userId = decodeId('user', maker.user)
   const member =
     userId &&
@@ -138,15 +153,27 @@ async function makerNow(db: Db, maker: Maker, expiresAtSeconds: number): Promise
       sql`select m.role from memberships m join organizations o on o.id = m.organization_id
       where m.user_id = ${userId} and m.organization_id = ${organizationId} and m.deactivated_at is null and o.deactivated_at is null`,
     ))
-  if (!userId || !member || !isAtLeast(member.role, 'member')) return undefined
+  if (!userId || !member) return undefined
+  const program = maker.program === '' ? null : await programNow(db, maker.program)
+  if (program === undefined) return undefined
+  const role = program === null ? member.role : roleWithin(member.role, program.scope)
+  if (!isAtLeast(role, 'member')) return undefined
   return {
     kind: 'person',
     userId,
     organizationId,
-    role: member.role,
-    memberships: new Map([[organizationId, member.role]]),
+    role,
+    memberships: new Map([[organizationId, role]]),
     vmId: maker.vm === '' ? null : (decodeId('vm', maker.vm) ?? null),
     tokenId: 'file url',
+    ...(program === null ? {} : { program }),
     expiresAtSeconds,
   }
+}
+
+/** @returns undefined when what lets the program in has ended. */
+async function programNow(db: Db, publicId: string): Promise<PersonCaller['program']> {
+  const authorizationId = decodeId('authorization', publicId)
+  const scope = authorizationId === undefined ? null : await findOpenScope(db, authorizationId)
+  return authorizationId === undefined || scope === null ? undefined : { authorizationId, scope }
 }

@@ -6,7 +6,13 @@ import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
-import { nodeClient, type NodeAnswer, type NodeClient, type NodeOperations } from '#src/drivers/node.ts'
+import {
+  nodeClient,
+  type CallOptions,
+  type NodeAnswer,
+  type NodeClient,
+  type NodeOperations,
+} from '#src/drivers/node.ts'
 import { refuseWiderReach } from './reach.ts'
 import { findVmRow, knownVms, type Vm } from './rows.ts'
 import { adviceToRun } from './states.ts'
@@ -59,7 +65,9 @@ async function look(call: Call, scope: Scope, id: string): Promise<Seen | undefi
   return findOne<Seen>(
     call.db,
     sql`
-    select v.status, v.sleeps, v.env_generation, v.network_policy, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`,
+    select v.status, v.sleeps, v.env_generation, v.network_policy, n.agent_url
+    from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v
+    join nodes n on n.id = v.node_id`,
   )
 }
 
@@ -70,7 +78,7 @@ function awake(call: Call, id: string, node: NodeClient): NodeClient {
     async call<Name extends keyof NodeOperations>(
       name: Name,
       input: Parameters<NodeOperations[Name]>[0],
-      options: { silenceMs: number },
+      options: CallOptions,
     ): Promise<NodeAnswer<Name>> {
       try {
         return await node.call(name, input, options)

@@ -37,8 +37,10 @@ export async function insertDatabaseVm(services: Background, tx: Tx, order: Data
   const vm = await getOne<Vm>(
     tx,
     sql`
-    insert into vms (id, organization_id, user_id, name, purpose, project_id, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb, folder_id, network_policy, event_position)
-    values (${newUuid()}, ${organizationId}, ${userId}, ${name}, 'database', ${projectId}, 'creating', 'running', ${postgresTemplateId}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
+    insert into vms (id, organization_id, user_id, name, purpose, project_id, status, desired_status, template_id, node_id,
+      vcpu_count, memory_mb, disk_mb, folder_id, network_policy, event_position)
+    values (${newUuid()}, ${organizationId}, ${userId}, ${name}, 'database', ${projectId}, 'creating', 'running',
+      ${postgresTemplateId}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
       ${folder?.id ?? null}, ${JSON.stringify({ type: 'none' })}, 1)
     returning *`,
   )
@@ -57,6 +59,12 @@ export async function findDatabaseVms(call: Call, ids: readonly string[]): Promi
   const { organizationIds } = allowAnywhere(call.caller, 'databases:read')
   return findAll<Vm>(
     call.db,
-    sql`select * from vms where id = any(${ids}::uuid[]) and organization_id = any(${organizationIds}::uuid[]) and purpose = 'database' and status <> 'deleted'`,
+    sql`
+      select *
+      from vms
+      where id = any(${ids}::uuid[])
+        and organization_id = any(${organizationIds}::uuid[])
+        and purpose = 'database'
+        and status <> 'deleted'`,
   )
 }

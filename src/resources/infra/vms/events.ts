@@ -1,8 +1,8 @@
-/** The events of a VM, followed from any position without gaps or repeats. */
-import { allow } from '#src/platform/access.ts'
+/** The events of a VM: listed, and followed from any position without gaps or repeats. */
+import { allow, allowAnywhere } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { eventPosition } from '#src/platform/pages.ts'
+import { eventPosition, pageSql, readPagesOfEach, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import { eventsAfter, type RowEvents } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -25,6 +25,28 @@ export async function followVm(
   // No event can follow, so this is refused, which stops clients that reconnect by themselves.
   if (vm.status === 'deleted' && (!after || position >= vm.eventPosition)) throw notFound('VM')
   return eventsAfter(call, vm.id, position, eventsOf(call, vm.id))
+}
+
+/** The events of each VM of these stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageVmEventsOfEach(
+  call: Call,
+  vmIds: readonly string[],
+  window: PageWindow,
+): Promise<PagesOf<VmEvent>> {
+  const reach = allowAnywhere(call.caller, 'vms:read')
+  return readPagesOfEach<VmEvent & { id: string }, number>(call.db, window, {
+    cursors: {
+      keyOf: (cursor) => (/^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined),
+      cursorOf: ({ position }) => String(position),
+    },
+    parents: sql`select id from vms where id = any(${vmIds}::uuid[]) and ${knownVms(reach)}`,
+    rows(reading) {
+      const { within, cut } = pageSql(sql`position`, reading)
+      return sql`select vm_events.*, vm_id as id from vm_events where vm_id = parent.id and ${within} ${cut}`
+    },
+    whole: sql`vm_events where vm_id = parent.id`,
+    parentName: 'VM',
+  })
 }
 
 function eventsOf({ db }: Call, vmId: string): RowEvents<VmEvent> {

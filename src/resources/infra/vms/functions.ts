@@ -30,8 +30,10 @@ export async function insertFunctionVm(services: Background, tx: Tx, order: Func
   const vm = await getOne<Vm>(
     tx,
     sql`
-    insert into vms (id, organization_id, user_id, name, purpose, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb, wants_folder, event_position)
-    values (${newUuid()}, ${organizationId}, ${userId}, ${name}, 'function', 'creating', 'running', ${baseTemplateId}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb}, false, 1)
+    insert into vms (id, organization_id, user_id, name, purpose, status, desired_status, template_id, node_id, vcpu_count,
+      memory_mb, disk_mb, wants_folder, event_position)
+    values (${newUuid()}, ${organizationId}, ${userId}, ${name}, 'function', 'creating', 'running', ${baseTemplateId}, ${node.id},
+      ${vcpuCount}, ${memoryMb}, ${diskMb}, false, 1)
     returning *`,
   )
   await addEvent(tx, vm)

@@ -13,19 +13,22 @@ import { findOwnLink } from '#src/resources/infra/code-host/rows.ts'
 import { linkVariables } from '#src/resources/infra/code-host/variables.ts'
 import { folderSizeMb, readFolder, setFolderUse } from '#src/resources/infra/folders.ts'
 import { readGitRepos } from '#src/resources/infra/git-repos.ts'
-import { defaultVm, reserveRoom } from '#src/resources/infra/organization-room.ts'
+import { reserveRoom } from '#src/resources/infra/organization-room.ts'
 import { readProject } from '#src/resources/infra/projects.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
 import { reconcileVm } from './lifecycle.ts'
 import { readNetworkPolicy } from './network-policies.ts'
 import { isWithin, ownVm, reachesFurther } from './reach.ts'
 import type { NetworkPolicy, Vm } from './rows.ts'
+import { readSize, type GivenSize } from './sizes.ts'
 import { neverIdle, readIdle, type GivenIdle } from './sleep.ts'
 import { addEvent, notifyOfVm } from './states.ts'
 import { setSystemVariables, writeVariables } from './variables.ts'
 
 /** The input to create a VM; absent and null mean the default. Units are in the names. */
 export type VmOrder = {
+  /** False: the answer does not wait until it runs. */
+  wait?: boolean | null
   name?: string | null
   templateId?: string | null
   vmId?: string | null
@@ -36,24 +39,13 @@ export type VmOrder = {
   gitBranch?: string | null
   gitRepos?: unknown
   externalRef?: string | null
-  vcpuCount?: number | null
-  memoryMb?: number | null
-  diskMb?: number | null
   metadata?: unknown
   networkPolicy?: unknown
   ttlSeconds?: number | null
   projectId?: string | null
-} & GivenIdle
+} & GivenIdle &
+  GivenSize
 
-const sizes = {
-  vcpuCount: z.int().min(1).max(16),
-  memoryMb: z.int().min(256).max(65_536),
-  diskMb: z
-    .int()
-    .min(10 * 1024)
-    .max(200 * 1024),
-}
-const sizeNames = { vcpuCount: 'vcpu_count', memoryMb: 'memory_mb', diskMb: 'disk_mb' }
 const metadataShape = z
   .record(z.string().max(limits.metadataKeyLength), z.string().max(limits.metadataValueLength))
   .refine((map) => Object.keys(map).length <= limits.metadataPairs)
@@ -75,9 +67,7 @@ export async function insertVm(
 ): Promise<Vm> {
   const name = order.name ?? `vm-${encodeId('vm', id).slice(-6)}`
   checkName(name)
-  const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) =>
-    readSize(part, order[part]),
-  ) as [number, number, number] // one statement for each of the three
+  const { vcpuCount, memoryMb, diskMb } = readSize(order)
   const repos = readGitRepos(order)
   const env = order.env ?? {}
   checkEnv(env, 'secret')
@@ -110,10 +100,14 @@ export async function insertVm(
     tx,
     sql`
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
-      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at, project_id, code_host_link_id, idle_seconds, idle_action)
-    values (${id}, ${scope.organizationId}, ${scope.userId}, ${own?.userId ?? null}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
+      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position,
+      expires_at, project_id, code_host_link_id, idle_seconds, idle_action)
+    values (${id}, ${scope.organizationId}, ${scope.userId}, ${own?.userId ?? null}, ${name}, 'creating', 'running',
+      ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
       ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${JSON.stringify(policy)},
-      ${sealedRepos}, ${Object.keys(env).length > 0 || link ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second', ${project?.id ?? null}, ${link?.id ?? null}, ${idleSeconds}, ${idleAction})
+      ${sealedRepos}, ${Object.keys(env).length > 0 || link ? 1 : 0}, 1,
+      now() + ${order.ttlSeconds ?? null}::int * interval '1 second', ${project?.id ?? null}, ${link?.id ?? null}, ${idleSeconds},
+      ${idleAction})
     returning *`,
   )
   await writeVariables(call, tx, id, 'provision', env, 'secret')
@@ -150,13 +144,6 @@ function readExternalRef(given: string | null | undefined): string | null {
   if (given.trim() === '' || given.length > limits.externalRefLength)
     throw new BerthError('invalid_request', `external_ref must have 1 to ${limits.externalRefLength} characters.`)
   return given
-}
-
-function readSize(part: keyof typeof sizes, given: number | null | undefined): number {
-  const outcome = sizes[part].safeParse(given ?? defaultVm[part])
-  if (outcome.success) return outcome.data
-  const { minValue, maxValue } = sizes[part]
-  throw new BerthError('invalid_request', `${sizeNames[part]} must be a whole number from ${minValue} to ${maxValue}.`)
 }
 
 /** The metadata of a VM; an empty object by default. @throws BerthError invalid_request. */

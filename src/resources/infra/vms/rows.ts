@@ -36,8 +36,18 @@ export type Vm = Row<
     metadata: Record<string, unknown>
     networkPolicy: NetworkPolicy
     warnings: string[]
+    startupStep: StartupStep | null
   }
 >
+
+/** The steps of a VM that is being created or started, in their order. What does not apply to a VM is left out. */
+export type StartupStep =
+  | 'building_template'
+  | 'starting_machine'
+  | 'waiting_for_server'
+  | 'preparing_guest'
+  | 'cloning_repositories'
+  | 'joining_project'
 
 /** What becomes of a VM that nobody uses for its idle time. */
 export type IdleAction = 'pause' | 'stop'

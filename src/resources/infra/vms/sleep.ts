@@ -40,7 +40,12 @@ const timedProcesses = sql`select p.id from vm_processes p where p.vm_id = v.id 
 export async function recordVmUse(db: Db, vmIds: readonly string[]): Promise<void> {
   await change(
     db,
-    sql`update vms set active_at = now() where id = any(${vmIds}::uuid[]) and idle_seconds is not null and active_at < now() - ${idleVmLimits.activityMs / 2000} * interval '1 second'`,
+    sql`
+      update vms
+      set active_at = now()
+      where id = any(${vmIds}::uuid[])
+        and idle_seconds is not null
+        and active_at < now() - ${idleVmLimits.activityMs / 2000} * interval '1 second'`,
   )
 }
 

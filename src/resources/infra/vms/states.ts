@@ -8,9 +8,9 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
 import { closeUsage, openUsage, type EndReason } from '#src/resources/infra/usage.ts'
-import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
+import { emitStatus, type NotifiedStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { vmTopic } from './places.ts'
-import type { Vm, VmStatus } from './rows.ts'
+import type { StartupStep, Vm, VmStatus } from './rows.ts'
 import type { RawBuilder } from 'kysely'
 
 /** A locked VM is going to be deleted: what leads to it ends. */
@@ -85,7 +85,8 @@ export async function moveVm(
   from?: readonly VmStatus[],
 ): Promise<Vm | undefined> {
   return transaction(db, async (tx) => {
-    const set = sql`status_reason = ${move.reason ?? null}, event_position = event_position + 1, updated_at = now(), ${stamps(to)} ${assignments(to, move)}`
+    const set = sql`status_reason = ${move.reason ?? null}, event_position = event_position + 1, updated_at = now(), startup_step = null, startup_at = null,
+      ${stamps(to)} ${assignments(to, move)}`
     const vm = await transition<Vm, VmStatus>(tx, vmStates, id, to, set, from)
     if (!vm) return undefined
     if (to === 'running') await openUsage(tx, services, vm)
@@ -97,7 +98,7 @@ export async function moveVm(
   })
 }
 
-const told: ToldStatuses<VmStatus> = {
+const notified: NotifiedStatuses<VmStatus> = {
   creating: 'vm.created',
   running: 'vm.running',
   stopped: 'vm.stopped',
@@ -108,7 +109,7 @@ const told: ToldStatuses<VmStatus> = {
 
 /** Tells webhook endpoints of the status that a VM has come to. Those of databases and functions are nobody's business. */
 export async function notifyOfVm(tx: Tx, vm: Pick<Vm, 'id' | 'organizationId' | 'status' | 'purpose'>): Promise<void> {
-  if (vm.purpose === null) await emitStatus(tx, told, 'vm', vm)
+  if (vm.purpose === null) await emitStatus(tx, notified, 'vm', vm)
 }
 
 /** Tells the subscribers of a locked VM that something that belongs to it has changed. */
@@ -117,15 +118,24 @@ export async function noteChange(tx: Tx, id: string): Promise<void> {
   await addEvent(tx, vm)
 }
 
-/** Says more about the status that a VM is in, in the caller's transaction; undefined when it has changed meanwhile. */
+/**
+ * Says more about the status that a VM is in, in the caller's transaction; undefined when it has changed meanwhile.
+ * @param step at which it is, when it starts.
+ */
 export async function explainVm(
   tx: Tx,
-  { id, eventPosition }: Pick<Vm, 'id' | 'eventPosition'>,
+  { id, eventPosition, startupStep }: Pick<Vm, 'id' | 'eventPosition' | 'startupStep'>,
   reason: string,
+  step?: StartupStep,
 ): Promise<Vm | undefined> {
+  const steps = step && step !== startupStep ? sql`startup_step = ${step}, startup_at = now(),` : sql``
   const vm = await findOne<Vm>(
     tx,
-    sql`update vms set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and event_position = ${eventPosition} returning *`,
+    sql`
+      update vms
+      set status_reason = ${reason}, ${steps} event_position = event_position + 1, updated_at = now()
+      where id = ${id} and event_position = ${eventPosition}
+      returning *`,
   )
   if (vm) await addEvent(tx, vm)
   return vm
@@ -149,9 +159,31 @@ export async function findSecondsOf(
   )
 }
 
-/** Counts a failed boot; the count is reset when the VM runs or gets another desired status. */
+/** Stores at which step a VM is that starts, and since when; undefined when it is there already, or has been moved. */
+export async function noteStartup(
+  tx: Tx,
+  { id, status }: Pick<Vm, 'id' | 'status'>,
+  step: StartupStep,
+  since: string,
+): Promise<Vm | undefined> {
+  const vm = await findOne<Vm>(
+    tx,
+    sql`
+      update vms
+      set startup_step = ${step}, startup_at = ${since}, event_position = event_position + 1, updated_at = now()
+      where id = ${id} and ${status} = status and startup_step is distinct from ${step}
+      returning *`,
+  )
+  if (vm) await addEvent(tx, vm)
+  return vm
+}
+
+/** Counts a failed boot, after which the next one begins with its first step; the count is reset when the VM runs or gets another desired status. */
 export async function countBootFailure(db: Db, id: string): Promise<void> {
-  await change(db, sql`update vms set boot_failures = boot_failures + 1 where id = ${id}`)
+  await change(
+    db,
+    sql`update vms set boot_failures = boot_failures + 1, startup_step = null, startup_at = null where id = ${id}`,
+  )
 }
 
 /** Says of a VM that does not come up why, and what is tried next, as long as it is in that status; a move takes the reason away. */

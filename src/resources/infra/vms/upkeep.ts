@@ -18,7 +18,11 @@ export async function expireVms(services: Background, nodeId: string): Promise<v
     const due = await findAll<Pick<Vm, 'id' | 'nodeId'>>(
       tx,
       sql`
-      select id, node_id from vms where expires_at < now() and status not in ('deleting', 'deleted') and node_id = ${nodeId} order by id limit ${batchMax} for no key update skip locked`,
+      select id, node_id
+      from vms
+      where expires_at < now() and status not in ('deleting', 'deleted') and node_id = ${nodeId}
+      order by id limit ${batchMax}
+      for no key update skip locked`,
     )
     for (const vm of due) await markDeleted(services, tx, vm, 'timeout')
   })
@@ -48,7 +52,10 @@ export async function endVmsOfLostNodes(services: Background, except: string | n
     services.db,
     sql`
     select v.id from vms v join nodes n on n.id = v.node_id
-    where v.status = 'running' and n.id is distinct from ${except}::uuid and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by v.id limit ${batchMax}`,
+    where v.status = 'running'
+      and n.id is distinct from ${except}::uuid
+      and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second'
+    order by v.id limit ${batchMax}`,
   )
   for (const vm of lost)
     await moveVm(services.db, services, vm.id, 'error', { reason: 'Its node was lost.', usageEnd: 'orphaned' }, [

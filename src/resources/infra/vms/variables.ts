@@ -39,7 +39,8 @@ export async function writeVariables(
     tx,
     sql`
     insert into vm_env as held (vm_id, key, source, visibility, sealed_value)
-    select ${vmId}, key, ${source}, ${visibility ?? 'sensitive'}, sealed_value from unnest(${entries.map(([key]) => key)}::text[], ${sealed}::bytea[]) as given (key, sealed_value)
+    select ${vmId}, key, ${source}, ${visibility ?? 'sensitive'}, sealed_value
+    from unnest(${entries.map(([key]) => key)}::text[], ${sealed}::bytea[]) as given (key, sealed_value)
     on conflict (vm_id, source, key) do update set sealed_value = excluded.sealed_value, updated_at = now(),
       visibility = ${visibility === null ? sql`held.visibility` : sql`excluded.visibility`}`,
   )
