@@ -92,6 +92,10 @@ builder.relayMutationField(
       organizationId: t.id({ description: 'As a check: the organization of your token. Any other is an error.' }),
       name: t.string({ description: `${nameRule}; by default \`db-\` and six random characters.` }),
       functionId: t.id({ description: 'A function of the organization to link it to.' }),
+      wait: t.boolean({
+        description:
+          'False for an answer at once, still `CREATING`; `databaseEvents` says when it is active. True by default.',
+      }),
       clientModeEnabled: t.boolean({ description: 'Whether client access is on; off by default.' }),
       projectId: t.id({ description: 'The project whose VMs reach it; none by default.' }),
       networkName: t.string({ description: networkRule }),

@@ -12,6 +12,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { followDatabase } from '#src/resources/infra/databases/events.ts'
 import { pageLinkedDatabasesOfEach } from '#src/resources/infra/databases/links.ts'
+import { ownerAddress } from '#src/resources/infra/databases/addresses.ts'
 import { hostOf, type DatabaseEvent, type DatabaseStatus } from '#src/resources/infra/databases/rows.ts'
 import {
   findDatabases,
@@ -88,6 +89,10 @@ builder.objectType(databaseType, {
       description: 'The host name at which clients reach it.',
       resolve: (database, _, { config }) => hostOf(config, database),
     }),
+    connectionUri: t.string({
+      description: 'The address that its owner gives to psql and every other client of Postgres, without the password.',
+      resolve: (database, _, { config }) => ownerAddress(config, database, null),
+    }),
     pgDatabase: t.exposeString('pgDatabase', { description: 'The name of the database in Postgres.' }),
     pgUser: t.exposeString('pgUser', { description: 'The user of its token, who owns everything in it.' }),
     isClientModeEnabled: t.exposeBoolean('clientModeEnabled', {
@@ -153,6 +158,7 @@ const databaseFilter = builder.inputType('DatabaseFilter', {
       description: 'Only those with one of these statuses; by default all but `DELETED`.',
     }),
     projectId: t.id({ description: 'Only those of this project.' }),
+    text: t.string({ description: 'Only those with this piece of text in their name, in upper or lower case.' }),
   }),
 })
 const listArguments = builder.args((t) => ({

@@ -1,7 +1,7 @@
 /** `npm run -s ca`: prints the certificate of the authority that signs those of databases, and of names that no other signs, for clients to trust. */
 import { existsSync } from 'node:fs'
 import { createAuthority } from '#src/drivers/compute/egress/authority.ts'
-import { readFlags, tellError } from '#src/platform/command-line.ts'
+import { readFlags, reportError } from '#src/platform/command-line.ts'
 import { readConfig } from '#src/platform/config.ts'
 
 const usage =
@@ -22,5 +22,5 @@ async function print(words: readonly string[]): Promise<void> {
 }
 
 await print(process.argv.slice(2)).catch((error: unknown) => {
-  process.exitCode = tellError(error)
+  process.exitCode = reportError(error)
 })

@@ -9,7 +9,7 @@ import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { recordActivity, type Database } from '#src/resources/infra/databases/rows.ts'
 import { followChanges, type Followed } from './databases/changes.ts'
-import { tellClaims } from './databases/claims.ts'
+import { writeClaims } from './databases/claims.ts'
 import {
   absentOf,
   askedAs,
@@ -104,7 +104,7 @@ export function openDatabases(services: Services, opening: Opening): EdgeDatabas
       isCurrent: () => isUnchanged(known, kind),
       backendsMax: limits.postgresBackendsMax,
       backendsShared: limits.postgresBackendsShared,
-      prepare: 'claims' in identity ? (backend) => tellClaims(writers, database, backend, identity.claims) : null,
+      prepare: 'claims' in identity ? (backend) => writeClaims(writers, database, backend, identity.claims) : null,
       onActivity: () => recordUse(services, followed),
     }
   }

@@ -9,7 +9,9 @@ import { sqlDoorPlace } from '#src/drivers/sql-door.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
-import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
+import { reportConnections } from '#src/platform/metrics.ts'
+import { serveMetrics } from '#src/platform/metrics/private-server.ts'
+import { lookAtPostgres, watchReadiness } from '#src/platform/metrics/readiness.ts'
 import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { openServices, type Services } from '#src/platform/services.ts'
 import '#src/resources/wiring.ts'
@@ -21,7 +23,7 @@ import { openCertificates } from './certificates.ts'
 import { openConfiguredDns, type ChallengeDns } from './challenge-dns.ts'
 import { openDatabases } from './databases.ts'
 import type { Reach } from './databases/servers.ts'
-import { givenCertificate, ownCertificate, type Certificates } from './postgres/logins/certificates.ts'
+import { givenCertificate, ownCertificate, reportGivenCertificate } from './postgres/logins/certificates.ts'
 import type { Ingress } from './http/ingress.ts'
 import { openEdgeIngress, openEdgeRoutes } from './ingress.ts'
 import { openWhenFree } from './ports.ts'
@@ -40,6 +42,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const services = await openServices(config, databaseUrl, 'edge')
   reportConnections(services.database)
   const given = givenCertificateOf(config)
+  reportGivenCertificate(given)
   const certificates = given ?? ownCertificate(config.dataDir, config.domain)
   const edgeId = newUuid()
   const beating = keepReporting(services, edgeId)
@@ -47,16 +50,22 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const directory = openDatabases(services, { reach: reachServer(services), checkToken, edgeId })
   const routes = openEdgeRoutes(services)
   const shown = openCertificates({ services, given, hasRoute: routes.hasHost })
+  let ingress: Ingress | null = null
+  // It goes on without the database, with what it knows: an outage of Postgres must not take its clients away from it.
+  const readiness = watchReadiness(['listens'], async () => ({
+    listens: ingress !== null || 'The ports for clients are not open yet.',
+    ...(await lookAtPostgres(services)),
+  }))
+  const isAllowed = (query: URLSearchParams): boolean => shown.isServed(query.get('domain') ?? '')
   const metrics = await serveMetrics(config.edgeMetricsPort, {
-    path: '/tls-gate',
-    isAllowed: (query) => shown.isServed(query.get('domain') ?? ''),
+    ...{ config, readiness },
+    gate: { path: '/tls-gate', isAllowed },
   })
   watchStalls()
   let proxy: PostgresProxy | null = null
   let door: SqlDoor | null = null
   let projectDoor: ProjectDoor | null = null
   let challengeDns: ChallengeDns | null = null
-  let ingress: Ingress | null = null
 
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
@@ -99,7 +108,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
 }
 
 /** The operator's certificate, if there is one. @throws ConfigError when it cannot be read. */
-function givenCertificateOf({ tlsCertificateFile, tlsKeyFile }: Config): Certificates | null {
+function givenCertificateOf({ tlsCertificateFile, tlsKeyFile }: Config): ReturnType<typeof givenCertificate> | null {
   if (tlsCertificateFile === null || tlsKeyFile === null) return null
   try {
     return givenCertificate(tlsCertificateFile, tlsKeyFile)

@@ -5,20 +5,20 @@
 const failedMs = 1_000
 
 /** Wakes the one of this id, for all who ask at the same time once. */
-export type Waking<Woken, Said extends unknown[]> = ((id: string, ...said: Said) => Promise<Woken>) & {
+export type Waking<Woken, Details extends unknown[]> = ((id: string, ...details: Details) => Promise<Woken>) & {
   /** It has changed, so one that could not wake is asked again at once. With null all. */
   forget(id: string | null): void
 }
 
 /** Makes what wakes them. @param wake wakes one, with what the first who asks says of it */
-export function createWaking<Woken, Said extends unknown[]>(
-  wake: (id: string, ...said: Said) => Promise<Woken>,
-): Waking<Woken, Said> {
+export function createWaking<Woken, Details extends unknown[]>(
+  wake: (id: string, ...details: Details) => Promise<Woken>,
+): Waking<Woken, Details> {
   const underway = new Map<string, Promise<Woken>>()
   const failed = new Map<string, Promise<Woken>>()
 
-  function begin(id: string, said: Said): Promise<Woken> {
-    const waking = wake(id, ...said)
+  function begin(id: string, details: Details): Promise<Woken> {
+    const waking = wake(id, ...details)
     underway.set(id, waking)
     const end = (): void => void underway.delete(id)
     waking.then(end, () => {
@@ -31,7 +31,7 @@ export function createWaking<Woken, Said extends unknown[]>(
     return waking
   }
 
-  return Object.assign((id: string, ...said: Said) => underway.get(id) ?? failed.get(id) ?? begin(id, said), {
+  return Object.assign((id: string, ...details: Details) => underway.get(id) ?? failed.get(id) ?? begin(id, details), {
     forget(id: string | null) {
       if (id === null) failed.clear()
       else failed.delete(id)

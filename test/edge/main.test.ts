@@ -69,7 +69,12 @@ test('it listens with a certificate of the authority that npm run ca prints, tel
   })
   await expect(connect({ servername })).rejects.toMatchObject({ code: expect.stringMatching(/CERT|SIGNATURE/) })
   await expect(connect(false)).rejects.toMatchObject(nobody) // below localhost TLS may be left out
-  const told = await (await fetch(`http://127.0.0.1:${settings['BERTH_EDGE_METRICS_PORT']}/metrics`)).text()
+  const operators = `http://127.0.0.1:${settings['BERTH_EDGE_METRICS_PORT']}`
+  await edge.line(/the ingress listens/)
+  const ready = await fetch(`${operators}/readyz?verbose`)
+  expect([ready.status, await ready.text()]).toEqual([200, expect.stringMatching(/^\[\+\]listens ok$[^]*passed$/m)])
+  expect((await fetch(`${operators}/livez`)).status).toBe(200)
+  const told = await (await fetch(`${operators}/metrics`)).text()
   expect(told).toMatch(/^berth_postgres_clients\{state="connected"\} 0$/m)
   expect(told).toMatch(/^berth_postgres_refusals_total\{sqlstate="28P01"\} 2$/m)
   expect(told).toMatch(/^berth_database_connections\{state="open"\} \d/m)
@@ -119,6 +124,11 @@ test('while the platform’s Postgres is away a login is told to try again, and 
     await postgres.killPostgres()
     await postgres.backendsGone()
     await expect.poll(() => connect(secured).catch((error: { code?: string }) => error.code)).toBe('57P03')
+    const operators = `http://127.0.0.1:${settings['BERTH_EDGE_METRICS_PORT']}`
+    await edge.line(/the ingress listens/)
+    const ready = await fetch(`${operators}/readyz?verbose`) // what it knows is enough to go on
+    expect(ready.status).toBe(200)
+    expect(await ready.text()).toContain('[+]database not needed: Postgres does not answer.')
     await postgres.restartPostgres()
     await expect
       .poll(() => connect(secured).catch((error: { code?: string }) => error.code), { timeout: 15_000 })

@@ -63,13 +63,17 @@ async function rememberRoles({ services, compute }: VmWork, { id, vmId, pgDataba
 async function checkServer({ services, compute }: VmWork, database: Database): Promise<void> {
   const machine = database.vmId === null ? undefined : compute.find(machineId({ id: database.vmId }))
   if (!machine) return
-  const said = await runSql(machine, { database: 'postgres', sql: askForFaults(database), timeoutMs: queryTimeoutMs })
-  const found = said.split('\n').filter(Boolean)
+  const printed = await runSql(machine, {
+    database: 'postgres',
+    sql: askForFaults(database),
+    timeoutMs: queryTimeoutMs,
+  })
+  const found = printed.split('\n').filter(Boolean)
   if (found.length > 0) await enqueueSetup(services, database.id)
   const faults = found.filter((fault) => fault !== otherVersion)
   const reason = faults.length > 0 ? `${faultsReason}${faults.join(', ')}.` : null
-  const isSaid = database.statusReason?.startsWith(faultsReason) ?? false
-  if (isSaid ? database.statusReason !== reason : reason !== null && database.statusReason === null)
+  const isReported = database.statusReason?.startsWith(faultsReason) ?? false
+  if (isReported ? database.statusReason !== reason : reason !== null && database.statusReason === null)
     await explainDatabase(services.db, database, reason)
 }
 
@@ -89,7 +93,7 @@ export function measureWatchedDatabases(work: VmWork): void {
 const watchedMax = 50
 
 async function measure(work: VmWork, database: Reached): Promise<void> {
-  const said = await ask(
+  const metrics = await ask(
     work,
     database,
     // Of the databases that its owner has made, too, and not of what a restore keeps for a day.
@@ -98,9 +102,9 @@ async function measure(work: VmWork, database: Reached): Promise<void> {
       from pg_stat_database where datname not in ('postgres', 'template0', 'template1')
         and datname !~ '^${database.pgDatabase}_(restore|old)_[0-9]+$'`,
   )
-  if (!said) return
+  if (!metrics) return
   const [connections, sizeBytes, transactions, rolledBack, rowsRead, rowsWritten, blocksHit, blocksRead, deadlocks] =
-    said as [number, number, number, number, number, number, number, number, number] // as many as are selected
+    metrics as [number, number, number, number, number, number, number, number, number] // as many as are selected
   await storeMetrics(work.services.db, database.id, {
     connections,
     sizeBytes,

@@ -118,11 +118,11 @@ async function retire(work: VmWork, vm: Vm): Promise<void> {
   }
 }
 
-/** A server that recovers may take minutes; whoever waits is told. */
+/** A server that recovers may take minutes; the status says so. */
 async function explain({ services }: VmWork, database: Database, vm: Vm | undefined): Promise<void> {
-  const isSaid = database.statusReason === recoveryReason
-  if (isSaid === isRecovering(vm)) return
-  await explainDatabase(services.db, database, isSaid ? null : recoveryReason)
+  const isReported = database.statusReason === recoveryReason
+  if (isReported === isRecovering(vm)) return
+  await explainDatabase(services.db, database, isReported ? null : recoveryReason)
 }
 
 function isRecovering(vm: Vm | undefined): boolean {

@@ -28,7 +28,7 @@ export const downloadBackupRoute: HandWritten = {
         const unknown = findUnknownKey(request.query as object, new Set()) // as Fastify reads it
         if (unknown !== undefined)
           throw new BerthError('invalid_request', unknownKeySentence('query parameter', unknown, []))
-        return contextOf(services, caller, request.id)
+        return contextOf(services, caller, request)
       },
       async (call, request, reply) => {
         const { db_id: databaseId = '', backup_id: backupId = '' } = request.params as Record<string, string> // the route's pattern has both

@@ -52,8 +52,8 @@ export function serverFor(
   }
   const own = serverOf(database, 'owner')
   const isFleeting = asked.database !== database.pgDatabase
-  const tellsAll = isFleeting || identity.kind === 'role'
-  const server = { ...own.server, database: asked.database, isFleeting, tellsAll }
+  const forwardsErrors = isFleeting || identity.kind === 'role'
+  const server = { ...own.server, database: asked.database, isFleeting, forwardsErrors }
   if (identity.kind === 'owner') return { ...own, server }
   const { role, verifier, keys } = identity
   return {

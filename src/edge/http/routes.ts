@@ -90,7 +90,7 @@ export function createRoutes(): Routes {
     const path = prefixOf(route.path)
     host.paths.set(path, route)
     host.longest = Math.max(host.longest, path.length)
-    if (before && !leadsTheSame(before, route)) tell(before)
+    if (before && !leadsTheSame(before, route)) notify(before)
   }
   function leaveHost(route: Route): void {
     const host = byHost.get(route.host)
@@ -105,9 +105,9 @@ export function createRoutes(): Routes {
     if (!route) return
     byId.delete(id)
     leaveHost(route)
-    tell(route)
+    notify(route)
   }
-  function tell(before: Route): void {
+  function notify(before: Route): void {
     for (const changed of watchers) changed(before)
   }
   const hostRoutes = (host: string): HostRoutes | undefined => byHost.get(host) ?? byHost.get(wildcardOf(host))

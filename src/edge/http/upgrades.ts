@@ -230,10 +230,10 @@ type Counting = Duplex & { bytesRead?: number; bytesWritten?: number }
 
 /** Cuts two joined connections on which nothing is said. */
 function watchIdle(socket: Counting, stream: Duplex, limitMs: number): NodeJS.Timeout {
-  const said = (): number => (socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0)
+  const transferred = (): number => (socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0)
   let before = -1
   return setInterval(() => {
-    const now = said()
+    const now = transferred()
     if (now === before) {
       socket.destroy()
       stream.destroy()

@@ -7,8 +7,8 @@ export type CancelKey = { processId: number; secret: number }
 
 /** Who may be cancelled now. */
 export type Cancels = {
-  /** Makes a key for a client. @returns the message that tells it, and how to forget it */
-  add(cancel: () => void): { told: Buffer; remove: () => void }
+  /** Makes a key for a client. @returns the message for the client with it, and how to forget it */
+  add(cancel: () => void): { message: Buffer; remove: () => void }
   /** Does what the key's client would have cancelled; nothing, for a key that nobody has. */
   request(key: CancelKey): void
 }
@@ -33,7 +33,7 @@ export function createCancels(): Cancels {
       while (keys.has(bytes.readInt32BE(0) & 0x7fff_ffff))
       const [processId, secret] = [bytes.readInt32BE(0) & 0x7fff_ffff, bytes.readInt32BE(4)]
       keys.set(processId, { secret, cancel })
-      return { told: backendKey(processId, secret), remove: () => void keys.delete(processId) }
+      return { message: backendKey(processId, secret), remove: () => void keys.delete(processId) }
     },
     request({ processId, secret }) {
       const known = keys.get(processId)

@@ -8,7 +8,7 @@ import type { Lessee } from './lessee.ts'
 import { destroyAfter, inTime } from './in-time.ts'
 import { isOwners, type LoggedIn } from './logins/logged-in.ts'
 import { errorMessage, parameterStatus, welcome } from './protocol/messages.ts'
-import { refusalsTold } from './metrics.ts'
+import { refusalsSent } from './metrics.ts'
 import type { Pool } from './pool.ts'
 import { PostgresRefusal, refusalOf } from './refusals.ts'
 import { ServerRefused } from './server-refusals.ts'
@@ -65,7 +65,7 @@ export class Client implements Lessee {
       if (!given) return
       noteSettings(this.#protocol, given.parameters)
       if (this.#loggedIn.startup.changesRole) this.#protocol.leaves = leaves.stuck // clearing the session would not bring the role back
-      stream.write(welcome(this.#protocol.told, this.#cancelKey.told))
+      stream.write(welcome(this.#protocol.reported, this.#cancelKey.message))
       stream.on('data', (chunk: Buffer) => this.#onRequest(chunk)).on('drain', () => this.#onDrain())
       this.#attach(given)
     } catch (error) {
@@ -123,7 +123,7 @@ export class Client implements Lessee {
   end(refusal: PostgresRefusal): void {
     if (this.#hasLeft()) return
     if (!this.#isDone()) this.#backend?.cancel()
-    refusalsTold.inc({ sqlstate: refusal.sqlState })
+    refusalsSent.inc({ sqlstate: refusal.sqlState })
     if (this.#answers.atBoundary()) this.#stream.write(errorMessage(refusal))
     else this.#stream.destroy() // in the middle of a message of the server's nothing can be said
     this.#leave()

@@ -69,7 +69,7 @@ export type Admission = {
   refusal: PostgresRefusal | null
   /**
    * As whom the proxy logs in to the server. Password null: the server asks for none on this way. `verifier`: of a role, whose
-   * backends another one of its name must not get. `tellsAll`: what the owner has made has no setup, so what the server refuses
+   * backends another one of its name must not get. `forwardsErrors`: what the owner has made has no setup, so what the server refuses
    * is for the client. `isFleeting`: a database that cannot be dropped while anybody is in it, so no backend waits there.
    */
   server: {
@@ -77,7 +77,7 @@ export type Admission = {
     database: string
     password: string | ScramKeys | null
     verifier?: string
-    tellsAll?: boolean
+    forwardsErrors?: boolean
     isFleeting?: boolean
   }
   /** For clients who are many people: a user for each connection, in place of that one. @throws LoginTaken, as often as it may be tried again; LoginLost; PostgresRefusal */

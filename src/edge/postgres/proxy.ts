@@ -14,7 +14,7 @@ import { greet } from './logins/greeting.ts'
 import { Ended, readIncoming } from './protocol/incoming.ts'
 import { logIn } from './logins/login.ts'
 import { errorMessage, negotiateVersion } from './protocol/messages.ts'
-import { loginsTaken, refusalsTold, reportProxy } from './metrics.ts'
+import { loginsTaken, refusalsSent, reportProxy } from './metrics.ts'
 import { openConnections, type OpenConnections, type Seat } from './logins/open-connections.ts'
 import { Pool, type PoolCounts, type PoolTimes } from './pool.ts'
 import { changedMeanwhile, PostgresRefusal, refusalOf, violation } from './refusals.ts'
@@ -166,12 +166,12 @@ async function serve(
   socket: Socket,
   shared: Shared,
   seat: Seat & { network: Network | undefined; plainText: boolean },
-  told: (stream: Socket) => void,
+  onStream: (stream: Socket) => void,
 ): Promise<void> {
   const { stream, incoming, wants } = await greet(
     socket,
     { certificate: await shared.certificates(), plainText: seat.plainText },
-    told,
+    onStream,
   )
   if (wants.asks === 'cancel') {
     shared.cancels.request(wants)
@@ -236,7 +236,7 @@ function sweep(pools: Map<string, Pool>): void {
 
 /** Says why, and closes. */
 function refuse(stream: Socket, refusal: PostgresRefusal): void {
-  refusalsTold.inc({ sqlstate: refusal.sqlState })
+  refusalsSent.inc({ sqlstate: refusal.sqlState })
   if (!stream.destroyed) stream.write(errorMessage(refusal))
   leaveBehind(stream)
 }

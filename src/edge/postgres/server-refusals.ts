@@ -41,8 +41,9 @@ const limitOf = { role: /^too many connections for role /, database: /^too many 
 
 /** What an error of the server's during a login means. */
 export function loginFailure(content: Buffer): LoginLost | LoginTaken | ServerRefused {
-  const said = errorField(content, 'M') ?? 'login refused'
-  if (limitOf.role.test(said)) return new LoginTaken(said)
-  const isLost = limitOf.database.test(said) || mayNotUse.test(said) || lostStates.test(errorField(content, 'C') ?? '')
-  return isLost ? new LoginLost(said) : new ServerRefused(content)
+  const message = errorField(content, 'M') ?? 'login refused'
+  if (limitOf.role.test(message)) return new LoginTaken(message)
+  const isLost =
+    limitOf.database.test(message) || mayNotUse.test(message) || lostStates.test(errorField(content, 'C') ?? '')
+  return isLost ? new LoginLost(message) : new ServerRefused(content)
 }

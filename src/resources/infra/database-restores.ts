@@ -53,7 +53,8 @@ export async function createRestore(call: Call, { id, databaseId, targetDatabase
       tx,
       sql`
       insert into database_restores (id, organization_id, database_id, backup_id, safety_backup_id, user_id, number, status, backup_bytes, event_position)
-      select ${newUuid()}, ${scope.organizationId}, ${database.id}, ${backup.id}, ${safety.id}, ${scope.userId}, coalesce(max(number), 0) + 1, 'pending', ${backup.sizeBytes}, 1
+      select ${newUuid()}, ${scope.organizationId}, ${database.id}, ${backup.id}, ${safety.id}, ${scope.userId},
+        coalesce(max(number), 0) + 1, 'pending', ${backup.sizeBytes}, 1
       from database_restores where database_id = ${database.id} returning *`,
     )
     await addRestoreEvent(tx, restore)

@@ -11,15 +11,17 @@ import { isGiven, type Direction, type Page, type PagesOf, type PageWindow } fro
 import { getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { waitUntil } from '#src/platform/streams/waits.ts'
+import { hasTextOf, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 import { findNodeOf } from './databases/jobs.ts'
 import { linkSet, makeLink, readLinkTarget, type DatabaseLink } from './databases/links.ts'
-import { readDatabaseName, toldOfName } from './databases/names.ts'
+import { readDatabaseName, nameError } from './databases/names.ts'
 import { insertDatabase, insertVmOf, type DatabaseOrder } from './databases/orders.ts'
 import {
   checkActive,
   databaseRows,
   findDatabaseRow,
   lockDatabase,
+  databaseSearch,
   notDeleted,
   type Database,
   type DatabaseStatus,
@@ -37,7 +39,7 @@ import { lockVmRow } from './vms/rows.ts'
 /** A new token, which is shown only once, and the database that it opens. */
 export type DatabaseWithToken = { database: Database; token: string }
 /** Conditions of a list of databases. */
-export type DatabaseFilter = { statuses?: readonly DatabaseStatus[] | null; projectId?: string | null }
+export type DatabaseFilter = TextFilter & { statuses?: readonly DatabaseStatus[] | null; projectId?: string | null }
 
 /** How often a name that is made from an id is tried before it is given up. */
 const nameTriesMax = 5
@@ -59,13 +61,13 @@ export async function createDatabase(call: Call, order: DatabaseOrder): Promise<
   for (let tries = 1; ; tries++) {
     const id = newUuid()
     try {
-      const database = await whenSettled(call, id, () =>
+      const database = await whenSettled(call, id, order.wait ?? true, () =>
         transaction(call.db, (tx) => insertDatabase(call, tx, scope, id, order, made)),
       )
       return { database, token: made.token }
     } catch (error) {
       if (isSqlState(error, sqlState.uniqueViolation, 'databases_pg_user_key') && tries < nameTriesMax) continue
-      throw toldOfName(error)
+      throw nameError(error)
     }
   }
 }
@@ -122,12 +124,13 @@ export async function pageDatabasesOfEach(
   })
 }
 
-function conditions({ statuses, projectId }: DatabaseFilter) {
+function conditions(filter: DatabaseFilter) {
+  const { statuses, projectId } = filter
   const found = statuses
     ? sql`status = any(${statuses}::text[]) and (${notDeleted} or purge_after is not null)`
     : notDeleted
-  if (!projectId) return [found]
-  return [found, sql`project_id = ${decodeId('project', projectId) ?? null}::uuid`]
+  const named = [found, hasTextOf(databaseSearch, filter)]
+  return projectId ? [...named, sql`project_id = ${decodeId('project', projectId) ?? null}::uuid`] : named
 }
 
 /** The input to change a database; an absent key stays as it is. */
@@ -169,7 +172,7 @@ export async function updateDatabase(call: Call, publicId: string, input: Databa
       return changed
     })
   } catch (error) {
-    throw toldOfName(error)
+    throw nameError(error)
   }
 }
 
@@ -259,9 +262,9 @@ export async function undeleteDatabase(call: Call, publicId: string): Promise<Da
   const id = decodeId('database', publicId)
   if (!id) throw notFound('database')
   try {
-    return await whenSettled(call, id, () => transaction(call.db, (tx) => comeBack(call, tx, scope, publicId)))
+    return await whenSettled(call, id, true, () => transaction(call.db, (tx) => comeBack(call, tx, scope, publicId)))
   } catch (error) {
-    throw toldOfName(error)
+    throw nameError(error)
   }
 }
 
@@ -278,14 +281,14 @@ async function comeBack(call: Call, tx: Tx, scope: Scope, publicId: string): Pro
 }
 
 /** Makes a change, and waits until the database is no longer `creating`, 25 s at most; the row as it is then. */
-async function whenSettled(call: Call, id: string, make: () => Promise<Database>): Promise<Database> {
+async function whenSettled(call: Call, id: string, waits: boolean, make: () => Promise<Database>): Promise<Database> {
   const database = await waitUntil(call.pubsub, {
     topic: 'database',
     id,
     limitSeconds: limits.databaseWaitSeconds,
     first: make,
     again: async (before) => (await findDatabaseRow(call.db, id)) ?? before,
-    isDone: ({ status }) => status !== 'creating',
+    isDone: ({ status }) => !waits || status !== 'creating',
   })
   if (database.status !== 'error') return database
   throw new BerthError(

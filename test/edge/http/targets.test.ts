@@ -88,12 +88,12 @@ describe('a connection to a target is not used again', () => {
 
 describe('notices before an answer', () => {
   const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-  const goOn = 'HTTP/1.1 100 Continue\r\n\r\n'
+  const continued = 'HTTP/1.1 100 Continue\r\n\r\n'
 
   test('do not reach a client that did not ask for them', async () => {
     await serveBytes(
       'notices.test',
-      `${goOn}HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Wait\r\n\r\n${goOn}${ok}`,
+      `${continued}HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Wait\r\n\r\n${continued}${ok}`,
     )
     const client = world.dial()
     client.write('GET / HTTP/1.1\r\nHost: notices.test\r\nConnection: close\r\n\r\n')
@@ -103,7 +103,7 @@ describe('notices before an answer', () => {
   test('reach one that did once', async () => {
     await world.serveRaw('twice.test', (socket) => {
       socket.once('data', () => {
-        socket.write(goOn.repeat(10))
+        socket.write(continued.repeat(10))
         socket.once('data', () => socket.write(ok))
       })
     })
@@ -111,7 +111,7 @@ describe('notices before an answer', () => {
     client.write(
       'PUT / HTTP/1.1\r\nHost: twice.test\r\nContent-Length: 4\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n',
     )
-    expect(String((await once(client, 'data'))[0])).toBe(goOn)
+    expect(String((await once(client, 'data'))[0])).toBe(continued)
     client.write('body')
     expect(await textOf(client)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   })

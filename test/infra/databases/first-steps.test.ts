@@ -48,6 +48,17 @@ test('a creation that takes too long is answered with the status creating, by RE
   }
 })
 
+test('a creation that is not to be waited for is answered at once, by REST and by GraphQL', async () => {
+  const made = await call('POST', '', { organization_id: organizationOf(token), name: 'at-once', wait: false })
+  expect([made.status, made.body.status]).toEqual([201, 'creating'])
+  const created = await ask('mutation { createDatabase(input: {wait: false}) { credentials { status } } }')
+  expect(created).toEqual({ createDatabase: { credentials: { status: 'CREATING' } } })
+  expect(await refusal('POST', '', { organization_id: organizationOf(token), wait: 'no' })).toEqual([
+    400,
+    expect.stringContaining('wait'),
+  ])
+})
+
 test('a list without the organization, or with it under another name, says which query parameter it takes', async () => {
   const own = organizationOf(token)
   expect((await call('GET', `?org_id=${own}`)).status).toBe(200)

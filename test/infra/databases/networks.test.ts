@@ -96,7 +96,7 @@ test('a VM is told the names when it comes and at each change, and again when it
   await join(vmId, machine)
   expect(machine.ports).toEqual([5432])
   expect([machine.told, machine.asked()]).toEqual([[], 1])
-  await networks.tellNames()
+  await networks.writeNames()
   await until('it is told again', () => machine.told.length === 1)
   await move(id, { project_id: project, network_name: 'orders' })
   await until('it is told the new name', () => machine.told.length === 2)

@@ -69,17 +69,17 @@ test('a database stays active while its server is set up again, and may be chang
   const before = await rowOf(berth, id)
   const hold = Promise.withResolvers<void>()
   gate = hold.promise
-  let isTold = false
-  berth.services.pubsub.listen(setUpTopic, (told) => (isTold ||= told === before.id))
+  let isReported = false
+  berth.services.pubsub.listen(setUpTopic, (told) => (isReported ||= told === before.id))
   await enqueueSetup(berth.services, before.id)
   await until('it has begun', async () => (await jobsOf(id))[0] === 'active' && said.has(before.id))
   expect(await rowOf(berth, id)).toEqual(before)
   const { status } = await berth.call('POST', `/api/v1/databases/${id}/backups`, { token })
   expect(status).toBe(202)
-  expect(isTold).toBe(false)
+  expect(isReported).toBe(false)
   hold.resolve()
   await until('it is done', () => isDone(id))
-  await until('those who wait to log in are told', () => isTold)
+  await until('those who wait to log in are told', () => isReported)
   expect(said.get(before.id)?.join('\n')).toContain('alter role "berth_anonymous" reset all')
   expect(await rowOf(berth, id)).toMatchObject({ status: 'active', eventPosition: before.eventPosition })
 })

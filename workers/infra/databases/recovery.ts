@@ -48,7 +48,8 @@ export async function isServerUp(
     throw new BerthError('timeout', `Its server did not let anybody in within ${minutes} minutes.`)
   }
   await transaction(services.db, async (tx) => {
-    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason))) await hostedVmStepped.run(services, tx, vm)
+    if (vm.statusReason !== reason && (await explainVm(tx, vm, reason, 'waiting_for_server')))
+      await hostedVmStepped.run(services, tx, vm)
     const kind = onNode(reconcileVm, vm.nodeId)
     await services.jobs.enqueue(tx, kind, { vmId: vm.id }, { startAfterSeconds: againSeconds })
   })

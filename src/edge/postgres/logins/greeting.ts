@@ -24,13 +24,13 @@ const protocolName = 'postgresql'
 
 /**
  * Reads requests for encryption and answers them, up to the packet that says what is wanted.
- * @param told is given the connection to which a refusal must be written, whenever it changes.
+ * @param onStream is given the connection to which a refusal must be written, whenever it changes.
  * @throws PostgresRefusal; Ended
  */
 export async function greet(
   socket: Socket,
   { certificate, plainText }: { certificate: Certificate; plainText: boolean },
-  told: (stream: Socket) => void,
+  onStream: (stream: Socket) => void,
 ): Promise<Greeting> {
   let stream = socket
   let tls: { serverName: string | null; endPoint: Buffer } | null = null
@@ -39,7 +39,7 @@ export async function greet(
     const secured = await openTls(socket, certificate)
     tls = { serverName: secured.servername || null, endPoint: endPointOf(secured) }
     stream = secured
-    told(stream)
+    onStream(stream)
     incoming = readIncoming(stream)
   }
 

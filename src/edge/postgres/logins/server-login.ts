@@ -16,14 +16,14 @@ export type ServerSession = { parameters: Map<string, string>; processId: number
 export async function logInTo(
   stream: Duplex,
   incoming: Incoming,
-  { password, tellsAll }: Admission['server'],
+  { password, forwardsErrors }: Admission['server'],
 ): Promise<ServerSession> {
   const session: ServerSession = { parameters: new Map(), processId: 0, secret: 0 }
   const scram = scramClient(password ?? '')
   for (;;) {
     const { type, content } = await incoming.message(loginBytes)
     if (type === fromServer.ready) return session
-    if (type === fromServer.error) throw tellsAll ? new ServerRefused(content) : loginFailure(content)
+    if (type === fromServer.error) throw forwardsErrors ? new ServerRefused(content) : loginFailure(content)
     if (type === fromServer.parameterStatus) session.parameters.set(...readParameter(content))
     else if (type === fromServer.backendKey) {
       session.processId = content.readInt32BE(0)

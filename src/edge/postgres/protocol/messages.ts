@@ -119,15 +119,15 @@ export function backendKey(processId: number, secret: number): Buffer {
 export function welcome(settings: Iterable<readonly [string, string]>, key: Buffer): Buffer {
   const texts = Array.from(settings, ([name, value]) => `${name}\0${value}\0`)
   const size = texts.reduce((sum, text) => sum + headBytes + Buffer.byteLength(text), 0)
-  const told = Buffer.allocUnsafe(size)
+  const parameters = Buffer.allocUnsafe(size)
   let at = 0
   for (const text of texts) {
-    const length = told.write(text, at + headBytes)
-    told[at] = fromServer.parameterStatus
-    told.writeInt32BE(length + 4, at + 1)
+    const length = parameters.write(text, at + headBytes)
+    parameters[at] = fromServer.parameterStatus
+    parameters.writeInt32BE(length + 4, at + 1)
     at += headBytes + length
   }
-  return Buffer.concat([letIn, told, key, begin])
+  return Buffer.concat([letIn, parameters, key, begin])
 }
 const letIn = authenticationMessage(authentication.ok)
 const begin = message(fromServer.ready, 'I')

@@ -30,10 +30,10 @@ export type ProtocolState = {
   unsure: boolean
   /** Whether the server skips what the client sends, up to a Sync. */
   failing: boolean
-  /** Whether the server has said why it ends the connection. */
+  /** Whether the server has reported why it ends the connection. */
   fatal: boolean
-  /** What the client has been told of its session's settings. */
-  told: Map<string, string>
+  /** The settings of its session that were reported to the client. */
+  reported: Map<string, string>
 }
 
 /** The state before the first message. */
@@ -51,7 +51,7 @@ export function newProtocol(): ProtocolState {
     unsure: false,
     failing: false,
     fatal: false,
-    told: new Map(),
+    reported: new Map(),
   }
 }
 
@@ -78,17 +78,17 @@ const unreadableEncodings: ReadonlySet<string> = new Set([
 
 /** Takes note of a setting that the server reports. Where statements cannot be read any more, the session is nobody else's. */
 export function noteSetting(protocol: ProtocolState, name: string, value: string): void {
-  protocol.told.set(name, value)
+  protocol.reported.set(name, value)
   if (name === 'standard_conforming_strings' && value !== 'on') protocol.leaves = leaves.stuck
   if (name === 'client_encoding' && unreadableEncodings.has(value)) protocol.leaves = leaves.stuck
 }
 
-/** The same for all that a backend says of its settings. @returns those of which the client was told otherwise */
+/** The same for all that a backend says of its settings. @returns those of which the client has another value */
 export function noteSettings(
   protocol: ProtocolState,
   settings: ReadonlyMap<string, string>,
 ): [name: string, value: string][] {
-  const changed = [...settings].filter(([name, value]) => protocol.told.get(name) !== value)
+  const changed = [...settings].filter(([name, value]) => protocol.reported.get(name) !== value)
   for (const [name, value] of changed) noteSetting(protocol, name, value)
   return changed
 }
@@ -177,7 +177,7 @@ function note(protocol: ProtocolState, bytes: Buffer, from: number, to: number):
   protocol.defaults.suspected ||= reading.changesDefaults
 }
 
-const toldOf = tableOf([
+const answerTypes = tableOf([
   fromServer.commandComplete,
   fromServer.parseComplete,
   fromServer.closeComplete,
@@ -191,7 +191,7 @@ const answerBytes = 64 * 1024
 
 /** Follows what the server answers; `ready` is called at each ReadyForQuery. */
 export function followAnswers(protocol: ProtocolState, ready: () => void): Follower {
-  return followMessages(toldOf, {
+  return followMessages(answerTypes, {
     begins(type, size) {
       if (type === fromServer.commandComplete) return protocol.defaults.suspected && size <= tagBytesMax
       // Sync is not answered while rows are copied in, so it is not known any more when it is idle.

@@ -155,7 +155,8 @@ export async function addBackupEvent(tx: Tx, backup: Backup): Promise<void> {
     tx,
     sql`
     insert into database_backup_events (backup_id, position, status, stored_bytes, error, verified_at, verification_error)
-    values (${backup.id}, ${backup.eventPosition}, ${backup.status}, ${backup.storedBytes}, ${backup.error}, ${backup.verifiedAt}, ${backup.verificationError})`,
+    values (${backup.id}, ${backup.eventPosition}, ${backup.status}, ${backup.storedBytes}, ${backup.error}, ${backup.verifiedAt},
+      ${backup.verificationError})`,
   )
   publish(tx, 'backup', backup.id)
 }

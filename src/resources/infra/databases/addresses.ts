@@ -15,9 +15,9 @@ type Place = Pick<Config, 'domain' | 'host' | 'postgresPort'>
 export function ownerAddress(
   place: Place,
   database: Pick<Database, 'id' | 'pgUser' | 'pgDatabase'>,
-  token: string,
+  token: string | null,
 ): string {
-  const who = `${database.pgUser}:${token}`
+  const who = token === null ? database.pgUser : `${database.pgUser}:${token}`
   if (takesPlainText(place))
     return `postgresql://${who}@${loopbackOf(place.host)}:${place.postgresPort}/${database.pgDatabase}`
   const host =

@@ -3,7 +3,7 @@ import { allow, owned } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { changeAndTell } from './edges.ts'
+import { changeAndNotify } from './edges.ts'
 import { enqueueReconcile } from './jobs.ts'
 import { checkSqlDoor } from './orders.ts'
 import { checkActive, databaseRows, lockDatabase, lockDatabaseRow, notDeleted, type Database } from './rows.ts'
@@ -25,15 +25,15 @@ export async function setClientAccess(call: Call, publicId: string, isOn: boolea
   const before = await transaction(call.db, (tx) => lockReady(tx, scope, publicId))
   if (isOn) checkSqlDoor(call.config)
   if (before.clientModeEnabled === isOn) return before
-  const { database, isTold } = await changeAndTell(call, before.id, () =>
+  const { database, isAcknowledged } = await changeAndNotify(call, before.id, () =>
     transaction(call.db, async (tx) => {
       const locked = await lockReady(tx, scope, publicId)
       return locked.clientModeEnabled === isOn ? locked : beginChange(call, tx, locked.id, isOn)
     }),
   )
   if (database.status !== 'updating') return database // another request was first
-  const ended = await end(call, database, isTold ? isOn : before.clientModeEnabled)
-  if (isTold) return ended ?? databaseRows.read(call.db, publicId, sql`${owned(scope)} and ${notDeleted}`)
+  const ended = await end(call, database, isAcknowledged ? isOn : before.clientModeEnabled)
+  if (isAcknowledged) return ended ?? databaseRows.read(call.db, publicId, sql`${owned(scope)} and ${notDeleted}`)
   const outcome = ended ? 'so client access is as it was' : 'and the database was changed further meanwhile'
   throw new BerthError(
     'internal_error',

@@ -33,7 +33,7 @@ export async function whyNoEdge(db: Db): Promise<string | null> {
     : 'No edge process runs, so databases are not reachable; the process edge of the Procfile is one.'
 }
 
-/** Records that a process of the edge has ended, so that nobody waits for it. */
+/** Records that a process of the edge has ended, so that no change waits for it. */
 export async function forgetEdge(db: Db, edgeId: string): Promise<void> {
   await change(db, sql`delete from edge_processes where id = ${edgeId}`)
 }
@@ -50,35 +50,35 @@ export async function acknowledgeChange(
     insert into edge_acknowledgements as known (edge_id, database_id, position) select id, ${id}, ${eventPosition} from edge_processes where id = ${edgeId}
     on conflict (edge_id, database_id) do update set position = greatest(known.position, excluded.position)`,
   )
-  publish(db, toldTopic, id)
+  publish(db, acknowledgedTopic, id)
 }
 
-const toldTopic = 'database_told'
+const acknowledgedTopic = 'database_told'
 
 /**
  * Makes a change of a database and waits until every living process of the edge has carried it out.
  * @param make changes the row, and returns it.
  * @returns the row, and whether they all have, within 5 s.
  */
-export async function changeAndTell(
+export async function changeAndNotify(
   { db, pubsub }: Pick<Background, 'db' | 'pubsub'>,
   databaseId: string,
   make: () => Promise<Database>,
-): Promise<{ database: Database; isTold: boolean }> {
+): Promise<{ database: Database; isAcknowledged: boolean }> {
   const look = async (edgeIds: readonly string[], database: Database) => ({
     edgeIds,
     database,
-    isTold: await haveAcknowledged(db, edgeIds, database),
+    isAcknowledged: await haveAcknowledged(db, edgeIds, database),
   })
-  const { edgeIds, database, isTold } = await waitUntil(pubsub, {
-    topic: toldTopic,
+  const { edgeIds, database, isAcknowledged } = await waitUntil(pubsub, {
+    topic: acknowledgedTopic,
     id: databaseId,
-    limitSeconds: limits.databaseToldSeconds,
+    limitSeconds: limits.databaseAcknowledgedSeconds,
     first: async () => look(await findLivingEdges(db), await make()), // an edge that begins later reads the changed row
     again: (before) => look(before.edgeIds, before.database),
-    isDone: (seen) => seen.isTold,
+    isDone: (seen) => seen.isAcknowledged,
   })
-  return { database, isTold: isTold || (await haveAcknowledged(db, edgeIds, database)) } // one may have died meanwhile
+  return { database, isAcknowledged: isAcknowledged || (await haveAcknowledged(db, edgeIds, database)) } // one may have died meanwhile
 }
 
 async function findLivingEdges(db: Db): Promise<string[]> {

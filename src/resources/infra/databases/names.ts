@@ -27,8 +27,8 @@ export function readNetworkName(given: string | null | undefined, project: Pick<
   return readDatabaseName(given, 'network_name')
 }
 
-/** What a caller is told of an error: one for a name that another database of the organization has is told as that. */
-export function toldOfName(error: unknown): unknown {
+/** The error that a caller gets: for a name that another database of the organization has, one that says so. */
+export function nameError(error: unknown): unknown {
   if (!isSqlState(error, sqlState.uniqueViolation, 'databases_name')) return error
   return new BerthError('database_name_taken', 'Your organization has a database of this name. Choose another one.', {
     field: 'name',

@@ -23,6 +23,8 @@ import type { makeToken } from './tokens.ts'
 
 /** The input to create a database; absent and null mean the default. Units are in the names. */
 export type DatabaseOrder = { [Part in keyof DatabaseSize]?: number | null } & {
+  /** False: the answer does not wait until it is active. */
+  wait?: boolean | null
   organizationId?: string | null
   name?: string | null
   functionId?: string | null
@@ -70,8 +72,11 @@ export async function insertDatabase(
     sql`
     insert into databases (id, organization_id, user_id, name, status, event_position, project_id, network_name, client_mode_enabled, pg_user,
       token_verifier, token_hash, function_id, link_verifier, sealed_link, sealed_logins, vcpu_count, memory_mb, disk_mb, settings, sleep_after_seconds)
-    values (${id}, ${organizationId}, ${userId}, ${name}, 'creating', 1, ${project?.id ?? null}, ${networkName}, ${order.clientModeEnabled ?? false}, ${`app_${suffix}`},
-      ${tokenVerifier}, ${tokenHash}, ${link.functionId}, ${link.linkVerifier}, ${link.sealedLink}, ${sealNewLogins(services.sealer, id)}, ${size.vcpuCount}, ${size.memoryMb}, ${size.diskMb}, ${JSON.stringify(settings)}, ${sleep})
+    values (${id}, ${organizationId}, ${userId}, ${name}, 'creating', 1, ${project?.id ?? null}, ${networkName},
+      ${order.clientModeEnabled ?? false}, ${`app_${suffix}`},
+      ${tokenVerifier}, ${tokenHash}, ${link.functionId}, ${link.linkVerifier}, ${link.sealedLink},
+      ${sealNewLogins(services.sealer, id)}, ${size.vcpuCount}, ${size.memoryMb}, ${size.diskMb}, ${JSON.stringify(settings)},
+      ${sleep})
     returning *`,
   )
   await addDatabaseEvent(tx, database)

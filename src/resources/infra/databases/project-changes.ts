@@ -43,7 +43,9 @@ export async function moveDatabaseToProject(
       tx,
       call,
       before.id,
-      sql`project_id = ${project?.id ?? null}, network_name = ${networkName}, native_credential_generation = native_credential_generation + 1, ${linkSet(link)}`,
+      sql`
+        project_id = ${project?.id ?? null}, network_name = ${networkName},
+        native_credential_generation = native_credential_generation + 1, ${linkSet(link)}`,
     )
     await renewFunction(call, tx, moved.functionId)
     return moved

@@ -44,8 +44,8 @@ export function askForRoles(pgDatabase: string): string {
 }
 
 /** What the server has answered to that. */
-export function readRoles(said: string): OwnersRole[] {
-  return said
+export function readRoles(printed: string): OwnersRole[] {
+  return printed
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as OwnersRole) // as askForRoles makes it

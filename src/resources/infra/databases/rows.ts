@@ -5,6 +5,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Searched } from '#src/platform/shapes/text-filters.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 
 /** Steady statuses are active, deleted and error. The others lead to one of them. */
@@ -21,6 +22,15 @@ export const databaseRows = rowsOf<Database>('database', 'databases', 'database'
 
 /** The condition for databases that are there. */
 export const notDeleted = sql<boolean>`status <> 'deleted'`
+
+/** How databases are found. */
+export const databaseSearch: Searched = {
+  type: 'Database',
+  may: 'databases:read',
+  table: 'databases',
+  title: sql`name`,
+  whose: (scope) => sql`${owned(scope)} and ${notDeleted}`,
+}
 
 /** The database, whoever owns it: for workers and the edge. */
 export async function findDatabaseRow(db: Db, id: string): Promise<Database | undefined> {

@@ -117,7 +117,12 @@ const isIdle = sql<boolean>`d.status = 'active' and v.status = 'running' and d.s
 export async function findIdleDatabases(db: Db, nodeId: string): Promise<IdleDatabase[]> {
   return findAll<IdleDatabase>(
     db,
-    sql`select d.id, d.pg_database, d.vm_id from databases d join vms v on v.id = d.vm_id where v.node_id = ${nodeId} and ${isIdle} order by d.active_at limit ${batchMax}`,
+    sql`
+      select d.id, d.pg_database, d.vm_id
+      from databases d
+      join vms v on v.id = d.vm_id
+      where v.node_id = ${nodeId} and ${isIdle}
+      order by d.active_at limit ${batchMax}`,
   )
 }
 

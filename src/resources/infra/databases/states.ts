@@ -5,7 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
-import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
+import { emitStatus, type NotifiedStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { enqueueReconcile } from './jobs.ts'
 import type { Database, DatabaseStatus } from './rows.ts'
 
@@ -68,7 +68,7 @@ export async function moveDatabase(
   })
 }
 
-const told: ToldStatuses<DatabaseStatus> = {
+const notified: NotifiedStatuses<DatabaseStatus> = {
   creating: 'database.created',
   active: 'database.active',
   error: 'database.error',
@@ -80,7 +80,7 @@ export async function notifyOfDatabase(
   tx: Tx,
   database: Pick<Database, 'id' | 'organizationId' | 'status'>,
 ): Promise<void> {
-  await emitStatus(tx, told, 'database', database)
+  await emitStatus(tx, notified, 'database', database)
 }
 
 /** The reason of a database, and of its VM, while its server reads what it had logged before it ended out of order. */
@@ -100,7 +100,11 @@ export async function explainDatabase(
   await transaction(db, async (tx) => {
     const database = await findOne<Database>(
       tx,
-      sql`update databases set status_reason = ${reason}, event_position = event_position + 1, updated_at = now() where id = ${id} and event_position = ${eventPosition} returning *`,
+      sql`
+        update databases
+        set status_reason = ${reason}, event_position = event_position + 1, updated_at = now()
+        where id = ${id} and event_position = ${eventPosition}
+        returning *`,
     )
     if (database) await addDatabaseEvent(tx, database)
   })
@@ -126,7 +130,9 @@ export async function addDatabaseEvent(
 ): Promise<void> {
   await change(
     tx,
-    sql`insert into database_events (database_id, position, status, status_reason) values (${database.id}, ${database.eventPosition}, ${database.status}, ${database.statusReason})`,
+    sql`
+      insert into database_events (database_id, position, status, status_reason)
+      values (${database.id}, ${database.eventPosition}, ${database.status}, ${database.statusReason})`,
   )
   await change(
     tx,

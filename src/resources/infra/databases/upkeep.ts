@@ -20,7 +20,11 @@ export async function requeueStalledDatabases(services: Background, nodeId: stri
       tx,
       sql`
       update databases set updated_at = now() where id in (
-        select d.id from databases d join vms v on v.id = d.vm_id where (d.status in ('creating', 'updating', 'deleting') or (d.status = 'active' and v.status in ('error', 'deleted'))) and v.node_id = ${nodeId}
+        select d.id
+        from databases d
+        join vms v on v.id = d.vm_id
+        where (d.status in ('creating', 'updating', 'deleting') or (d.status = 'active' and v.status in ('error', 'deleted')))
+          and v.node_id = ${nodeId}
           and d.updated_at < now() - ${standstillSeconds} * interval '1 second' order by d.id limit ${batchMax} for no key update of d skip locked)
       returning *`,
     )
@@ -33,7 +37,10 @@ export async function isOverdue(db: Db, { id }: Pick<Database, 'id'>): Promise<b
   const { overdue } = await getOne<{ overdue: boolean }>(
     db,
     sql`
-    select created_at < now() - ${limits.databaseCreateSecondsMax} * interval '1 second' as overdue from database_events where database_id = ${id} order by position desc limit 1`,
+    select created_at < now() - ${limits.databaseCreateSecondsMax} * interval '1 second' as overdue
+    from database_events
+    where database_id = ${id}
+    order by position desc limit 1`,
   )
   return overdue
 }
@@ -57,7 +64,11 @@ async function purge(services: Background, tx: Parameters<typeof lockDatabaseRow
   if (!database || !isDue) return // somebody brought it back
   await getOne(
     tx,
-    sql`update databases set folder_id = null, token_verifier = null, token_hash = null, sealed_logins = null, settings = '{}', purge_after = null where id = ${id} returning id`,
+    sql`
+      update databases
+      set folder_id = null, token_verifier = null, token_hash = null, sealed_logins = null, settings = '{}', purge_after = null
+      where id = ${id}
+      returning id`,
   )
   await forgetRoles(tx, id)
   if (database.folderId) await removeDataFolder(services, tx, database.folderId)
