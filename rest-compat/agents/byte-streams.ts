@@ -26,7 +26,7 @@ export async function admitted(
   refuseWorkspace(request.headers)
   const unknown = findUnknownKey(request.query as object, new Set(Object.keys(ignoredParameters)))
   if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('query parameter', unknown, []))
-  return contextOf(services, caller, request.id)
+  return contextOf(services, caller, request)
 }
 
 /**

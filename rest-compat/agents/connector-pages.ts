@@ -36,7 +36,7 @@ export const connectorCallbackRoute: HandWritten = {
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
       setAllowance(
         reply,
-        await services.limiter.spend(`connector-callback:${request.ip}`, connectorLimits.callbacksPerMinute),
+        await services.limiter.spend(`connector-callback:${request.clientAddress}`, connectorLimits.callbacksPerMinute),
       )
     },
     async handle(request, reply) {
@@ -78,7 +78,7 @@ export const clientDocumentRoute: HandWritten = {
     async admit(request, reply) {
       setAllowance(
         reply,
-        await services.limiter.spend(`connector-client:${request.ip}`, connectorLimits.callbacksPerMinute),
+        await services.limiter.spend(`connector-client:${request.clientAddress}`, connectorLimits.callbacksPerMinute),
       )
     },
     async handle(request, reply) {

@@ -4,6 +4,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { openFile } from '#src/resources/agents/files.ts'
 import { agentFileLimits } from '#src/resources/agents/files/limits.ts'
 import { receiveFile } from '#src/resources/agents/files/receiving.ts'
+import { asCaller } from '#src/resources/identity/audit-events/recording.ts'
 import { lingerAfter, send } from '../answers.ts'
 import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'
 import { pageInfo } from '../lists.ts'
@@ -90,8 +91,11 @@ export const uploadFileRoute: HandWritten = {
       },
       async (call, request, reply) => {
         const length = request.headers['content-length']
-        const file = await receiveFile(call, length === undefined ? agentFileLimits.bytes : Number(length), (store) =>
-          readFileForm(streamOf(request), request.headers['content-type'] ?? '', store),
+        const most = length === undefined ? agentFileLimits.bytes : Number(length)
+        const file = await asCaller(call, 'createFile', () =>
+          receiveFile(call, most, (store) =>
+            readFileForm(streamOf(request), request.headers['content-type'] ?? '', store),
+          ),
         )
         return send(reply, 200, await parts.show({ id: encodeId('file', file.id) }, call))
       },

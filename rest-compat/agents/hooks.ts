@@ -46,7 +46,7 @@ export const hookRoute: HandWritten = {
       async admit(request, reply) {
         lingerAfter(request, reply)
         const { limiter, config } = services
-        setAllowance(reply, await limiter.spend(`hooks:${request.ip}`, triggerLimits.requestsPerMinute))
+        setAllowance(reply, await limiter.spend(`hooks:${request.clientAddress}`, triggerLimits.requestsPerMinute))
         await countRefusals(services, request, () => checkSignatureForm(config, readSignedHeaders(request).signature))
       },
       async handle(request, reply) {

@@ -3,13 +3,13 @@ import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 
-const schedule = `id type cron timezone enabled: isEnabled kickoff: ownKickoff { text events: wireEvents } agent: ownAgentReference { type id version } deployment_id: deploymentId
+const schedule = `id type name cron timezone enabled: isEnabled kickoff: ownKickoff { text events: wireEvents } agent: ownAgentReference { type id version } deployment_id: deploymentId
   overlap last_run_at: lastRunAt next_run_at: nextRunAt upcoming_runs_at: upcomingRunsAt last_error: lastError
   created_at: createdAt updated_at: updatedAt`
 const run = `id type schedule_id: scheduleId scheduled_at: scheduledAt status session_id: sessionId skip_reason: skipReason
   error { type message } message created_at: createdAt`
 const list = { shape: 'page', most: limits.agentsListMax, usual: limits.agentsListMax } as const
-const neverNull = ['cron', 'timezone', 'enabled', 'overlap', 'kickoff']
+const neverNull = ['name', 'cron', 'timezone', 'enabled', 'overlap', 'kickoff']
 
 /** Schedules. */
 export const scheduleRoutes: Routes = {

@@ -10,6 +10,7 @@ import {
   type Arrival,
 } from '#src/resources/agents/skills.ts'
 import { skillLimits } from '#src/resources/agents/skills/limits.ts'
+import { asCaller } from '#src/resources/identity/audit-events/recording.ts'
 import { lingerAfter, send } from '../answers.ts'
 import { cutSlowReader, handleAdmitted, refuseEncoding, streamOf } from '../byte-streams.ts'
 import { pageInfo } from '../lists.ts'
@@ -97,7 +98,7 @@ export const uploadSkillRoute: HandWritten = {
   summary: 'Makes a skill from the files in a form, of at most 30 MiB',
   make: (parts) =>
     receiver(parts, true, async (call, arrival) => {
-      const made = await createSkill(call, arrival)
+      const made = await asCaller(call, 'createSkill', () => createSkill(call, arrival))
       return { id: encodeId('skill', made.id) }
     }),
 }
@@ -109,7 +110,7 @@ export const uploadSkillVersionRoute: HandWritten = {
   summary: 'Adds a version to a skill, from the files in a form',
   make: (parts) =>
     receiver(parts, false, async (call, arrival, { id = '' }) => {
-      const made = await createSkillVersion(call, id, arrival)
+      const made = await asCaller(call, 'createSkillVersion', () => createSkillVersion(call, id, arrival))
       return { id, vid: encodeId('skillVersion', made.id) }
     }),
 }

@@ -4,7 +4,7 @@ import { pageInfo } from '../lists.ts'
 import { usualRoutes } from '../nouns.ts'
 import type { Routes } from '../routes.ts'
 
-const fields = `id type agent: agentReference { type id version } deployment_id: deploymentId repo events enabled: isEnabled
+const fields = `id type name agent: agentReference { type id version } deployment_id: deploymentId repo events enabled: isEnabled
   filters { branches paths labels comment_prefix: commentPrefix allow_forks: allowForks allow_bots: allowBots author_associations: authorAssociations }
   last_fired_at: lastFiredAt created_at: createdAt updated_at: updatedAt`
 const fireFields = `id type trigger_id: triggerId delivery_id: deliveryId event action repo ref sha number sender { login type }
@@ -22,7 +22,7 @@ const usual = usualRoutes({
     delete: 'Deletes a trigger with its fires',
   },
   conflicts: { create: [401, 404, 409, 429, 502, 504], update: [401, 409, 429, 502, 504] },
-  neverNull: ['agent', 'repo', 'events', 'enabled'],
+  neverNull: ['name', 'agent', 'repo', 'events', 'enabled'],
   filter: { agent_id: 'agentId', deployment_id: 'deploymentId' },
   deletes: 'trigger',
 })
@@ -32,7 +32,7 @@ export const triggerRoutes: Routes = {
   'PATCH /v1/triggers/{id}': {
     status: 200,
     errors: [400, 401, 404, 409, 429, 502, 504],
-    neverNull: ['agent', 'repo', 'events', 'enabled'],
+    neverNull: ['name', 'agent', 'repo', 'events', 'enabled'],
     summary: 'Changes a trigger',
     operation: `mutation updateTrigger ($input: UpdateTriggerInput!) { updateTrigger(input: $input) { body: trigger { ${fields} } } }`,
   },

@@ -178,6 +178,7 @@ const agentFilter = builder.inputType('AgentFilter', {
   fields: (t) => ({
     organizationId: t.id({ description: 'One of the caller’s organizations; the active one by default.' }),
     includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
+    text: t.string({ description: 'Only those with this piece of text in their name, in upper or lower case.' }),
     ...createdFields(t),
   }),
 })

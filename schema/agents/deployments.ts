@@ -134,6 +134,7 @@ const deploymentFilter = builder.inputType('DeploymentFilter', {
     agentId: t.id({ description: 'Only those of this agent.' }),
     status: t.field({ type: deploymentStatus, description: 'Only those with this status, without archived ones.' }),
     includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
+    text: t.string({ description: 'Only those with this piece of text in their name, in upper or lower case.' }),
     ...createdFields(t),
   }),
 })

@@ -33,7 +33,7 @@ export const environmentType = nounOf('Environment', environmentReads, {
   list: {
     description: 'The caller’s environments, newest first.',
     inOrganization: 'The caller’s environments in it, newest first. Not available to API keys.',
-    filter: archivedFilter('Environment'),
+    filter: archivedFilter('Environment', true),
   },
   fields: (t) => ({
     type: t.string(always('environment')),

@@ -13,7 +13,7 @@ import { rowsOfEach } from '../rows-of-each.ts'
 import { always } from '../words.ts'
 import { fileType } from './files.ts'
 import { sessionType } from './sessions.ts'
-import { agentToolResult, agentToolUse } from './sessions/said-events.ts'
+import { eventObjects } from './sessions/event-objects.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { PageWindow } from '#src/platform/pages.ts'
 import { fileReads } from '#src/resources/agents/files.ts'
@@ -39,13 +39,13 @@ const peerState = enumOf('PeerExchangeState', 'What becomes of an exchange. The 
   rejected: 'The responder was never asked, for the reason in `error`.',
 } satisfies Record<PeerState, string>)
 
-const saidOf = (name: string, description: string) =>
+const textObject = (name: string, description: string) =>
   builder.objectRef<string>(name).implement({
     description,
     fields: (t) => ({ text: t.string({ description: 'The text.', resolve: (text) => text }) }),
   })
-const peerRequest = saidOf('PeerRequest', 'What an agent asked.')
-const peerAnswer = saidOf('PeerAnswer', 'What an agent answered.')
+const peerRequest = textObject('PeerRequest', 'What an agent asked.')
+const peerAnswer = textObject('PeerAnswer', 'What an agent answered.')
 
 const peerError = builder.objectRef<PeerError>('PeerExchangeError').implement({
   description: 'Why an exchange failed, or was rejected.',
@@ -193,8 +193,8 @@ builder.objectFields(sessionType, (t) => ({
   }),
 }))
 
-for (const event of [agentToolUse, agentToolResult])
-  builder.objectFields(event, (t) =>
+for (const type of ['agent.tool_use', 'agent.tool_result'] as const)
+  builder.objectFields(eventObjects[type], (t) =>
     linkTo(t, 'peerExchange', {
       type: peerExchangeType,
       nullable: true,

@@ -41,6 +41,7 @@ builder.objectType(scheduleType, {
   description: 'Starts a session at the moments of a cron expression.',
   fields: (t) => ({
     type: t.string(always('schedule')),
+    name: t.exposeString('name', { nullable: true, description: 'Your own name for it; null for none.' }),
     cron: t.exposeString('cron', { description: 'Minute, hour, day of the month, month, day of the week.' }),
     timezone: t.exposeString('timezone', { description: 'The time zone of these, such as `Europe/Rome`.' }),
     isEnabled: t.exposeBoolean('enabled', { description: 'Whether it fires.' }),
@@ -184,6 +185,7 @@ builder.objectField(deploymentType, 'schedules', (t) =>
 
 const cronField =
   'Minute, hour, day of the month, month, day of the week, such as `0 9 * * mon-fri`; without seconds, `L`, `W`, `#`, `?` and names like `@daily`.'
+const nameField = '1 to 255 characters, and none of your other schedules may have it.'
 const zoneField = 'A name of the IANA time zone database, such as `Europe/Rome`. Required.'
 const overlapField = 'What happens while the session of the run before is still at work; `SKIP` by default.'
 
@@ -193,6 +195,7 @@ mutationOf(
   schedule,
   'Creates a schedule. Errors: INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, RATE_LIMITED.',
   (t) => ({
+    name: t.string({ description: `${nameField} None by default.` }),
     cron: t.string({ required: true, description: cronField }),
     timezone: t.string({ description: zoneField }),
     enabled: t.boolean({ description: 'Whether it fires; true by default.' }),
@@ -209,6 +212,7 @@ mutationOf(
   'Changes a schedule; fields that are left out stay. Errors: NOT_FOUND, INVALID_CRON, INVALID_TIMEZONE, INVALID_REQUEST.',
   (t) => ({
     ...idField(t),
+    name: t.string({ description: nameField }),
     cron: t.string({ description: cronField }),
     timezone: t.string({ description: zoneField }),
     enabled: t.boolean({ description: 'Whether it fires. Enabled again, it counts its failures anew.' }),

@@ -1,10 +1,9 @@
 /** Sessions in GraphQL. Their logs are in session-events.ts. */
 import { sessionResourceLimits } from '#src/resources/agents/sessions/resources/limits.ts'
-import { createdFields, idArguments } from '../arguments.ts'
+import { idArguments } from '../arguments.ts'
 import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
 import { always } from '../words.ts'
-import { enumOf } from '../enums.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf, nodesThere } from '../nodes.ts'
@@ -14,6 +13,7 @@ import { agentType } from './agents.ts'
 import { environmentType } from './environments.ts'
 import { sessionAgent } from './sessions/agent.ts'
 import { sessionColumns } from './sessions/columns.ts'
+import { sessionFilter } from './sessions/filter.ts'
 import { budgetInput, sessionAgentChangeInput, sessionAgentInput, sessionEventInput } from './sessions/inputs.ts'
 import {
   budget,
@@ -131,24 +131,6 @@ builder.objectType(sessionType, {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it started.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When something last happened in it.' }),
     archivedAt: t.expose('archivedAt', { type: 'DateTime', nullable: true, description: 'When it was archived.' }),
-  }),
-})
-
-const archivedFilter = enumOf('ArchivedFilter', 'Whether a list includes archived sessions.', {
-  exclude: 'The list leaves archived sessions out.',
-  include: 'The list has archived sessions too.',
-  only: 'The list has archived sessions only.',
-})
-const sessionFilter = builder.inputType('SessionFilter', {
-  description: 'Narrows a list of sessions; all conditions must hold.',
-  fields: (t) => ({
-    agentId: t.id({ description: 'Only those of this agent.' }),
-    agentVersion: t.int({ description: 'With `agentId`: only those that started with this version of it.' }),
-    deploymentId: t.id({ description: 'Only those that this deployment started.' }),
-    archived: t.field({ type: archivedFilter, description: 'Whether to include archived ones; not by default.' }),
-    includeArchived: t.boolean({ description: 'Whether to include archived ones too; false by default.' }),
-    statuses: t.field({ type: [sessionStatus], description: 'Only those with one of these statuses.' }),
-    ...createdFields(t),
   }),
 })
 

@@ -92,6 +92,7 @@ builder.objectType(triggerType, {
   description: 'Events of a repository at the code host that start sessions on behalf of its owner.',
   fields: (t) => ({
     type: t.string(always('trigger')),
+    name: t.exposeString('name', { nullable: true, description: 'Your own name for it; null for none.' }),
     ...linkTo(t, 'agent', { type: agentType, description: 'The agent that it starts.', id: ({ agentId }) => agentId }),
     agentReference: t.field({
       type: agentReferenceType,
@@ -172,6 +173,7 @@ const trigger = { field: 'trigger', type: triggerType }
 const refusals =
   'INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, PROVIDER_NOT_CONNECTED, PROVIDER_TOKEN_INVALID, RATE_LIMITED, UPSTREAM_ERROR, TIMEOUT'
 const enabled = { description: 'Whether it starts anything; true by default.' }
+const nameField = '1 to 255 characters, and none of your other triggers may have it.'
 const deploymentField =
   'Says where its sessions work, which vaults they may use, and what they are told first, with its kickoff.'
 mutationOf(
@@ -179,6 +181,7 @@ mutationOf(
   trigger,
   `Creates a trigger for a repository that the caller’s connected account may write to. Errors: ${refusals}.`,
   (t) => ({
+    name: t.string({ description: `${nameField} None by default.` }),
     agent: t.field({ type: startAgentInput, required: true, description: 'The agent that it starts.' }),
     deployment: t.field({ type: startDeploymentInput, description: deploymentField }),
     repo: t.string({ required: true, description: 'The repository: `owner/name`.' }),
@@ -194,6 +197,7 @@ mutationOf(
   `Changes the given fields; filters are replaced as a whole. Errors: ${refusals}.`,
   (t) => ({
     ...idField(t),
+    name: t.string({ description: nameField }),
     agent: t.field({ type: startAgentInput, description: 'The agent that it starts.' }),
     deployment: t.field({ type: startDeploymentInput, description: `${deploymentField} Null for none.` }),
     repo: t.string({ description: 'The repository: `owner/name`.' }),

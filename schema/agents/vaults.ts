@@ -16,7 +16,7 @@ export const vaultType = nounOf('Vault', vaultReads, {
   list: {
     description: 'The caller’s vaults, newest first.',
     inOrganization: 'The caller’s vaults in it, newest first. Not available to API keys.',
-    filter: archivedFilter('Vault'),
+    filter: archivedFilter('Vault', true),
   },
   fields: (t) => ({
     type: t.string(always('vault')),

@@ -24,8 +24,14 @@ afterAll(() => berth.stop())
 /** Copies a row of the table until its organization has so many; each with an id, and a name where there is one, of its own. */
 async function fill(table: 'agents' | 'environments' | 'vaults', most: number): Promise<void> {
   const { organizationId } = idsOf(token)
+  const { rows } = await sql<{ name: string }>`
+    select column_name as name from information_schema.columns where table_name = ${table} and is_generated = 'NEVER'`.execute(
+    berth.services.db,
+  )
+  const columns = sql.join(rows.map(({ name }) => sql.ref(name)))
+  const copies = sql.join(rows.map(({ name }) => sql.ref(`made.${name}`)))
   await sql`
-    insert into ${sql.table(table)} select made.*
+    insert into ${sql.table(table)} (${columns}) select ${copies}
     from (select * from ${sql.table(table)} where organization_id = ${organizationId} limit 1) original, generate_series(2, ${most}::int) n,
       lateral jsonb_populate_record(null::${sql.table(table)}, to_jsonb(original) || jsonb_build_object('id', gen_random_uuid())
         || case when to_jsonb(original) ? 'name' then jsonb_build_object('name', 'copy-' || n) else '{}' end) made`.execute(

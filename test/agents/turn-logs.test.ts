@@ -29,7 +29,7 @@ afterAll(() => app.stop())
 
 const content = [{ type: 'text', text: 'words' }]
 const idle = (type: string): NewEvent => ({ type: 'session.status_idle', data: { stop_reason: { type } } })
-const use = (type: string, permission: string): NewEvent => ({
+const use = (type: NewEvent['type'], permission: string): NewEvent => ({
   type,
   data: { name: 'bash', input: {}, evaluated_permission: permission },
 })

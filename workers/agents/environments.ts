@@ -20,7 +20,7 @@ import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { machineId } from '../infra/machine-specs.ts'
 import type { VmWork } from '../infra/vms.ts'
-import { tellingLines } from '#src/platform/texts.ts'
+import { relevantLines } from '#src/platform/texts.ts'
 
 const environmentsAtOnce = 6
 const lookAgainMs = 2_000
@@ -142,6 +142,6 @@ function tooLong({ what }: SetupStep): string {
 }
 
 function failed({ what }: SetupStep, { exitCode, stdout, stderr }: GuestResult, masker: Masker): string {
-  const output = tellingLines(masker.text(stderr.trim() || stdout.trim()), shownOutput)
+  const output = relevantLines(masker.text(stderr.trim() || stdout.trim()), shownOutput)
   return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${output ? `, and printed: ${output}` : '.'}`
 }

@@ -135,7 +135,7 @@ async function begin(
           askedFirst: listing.askedFirst,
         })
   const reasoning = await readReasoning(tx, session.id)
-  const instructions = await instructionsOf(tx, session, offers, memory.told)
+  const instructions = await instructionsOf(tx, session, offers, memory.instructions)
   const files = await readNamedFiles({ config, sealer }, tx, session, conversation)
   const converse = (): ModelRequest['messages'] =>
     conversationOf(conversation, {
@@ -237,21 +237,15 @@ async function eventsOf(turn: ModelTurn, { spanId, offers }: Asking): Promise<Ne
     uses.push(use)
     if (wrong !== null) results.push(resultEvent(use, failed(wrong)))
   }
-  return [
-    ...(turn.hasThought ? [{ type: 'agent.thinking', ...(turn.thinkingId ? { id: turn.thinkingId } : {}) }] : []),
-    ...(turn.text.trim() === ''
-      ? []
-      : [
-          {
-            type: 'agent.message',
-            data: { content: [{ type: 'text', text: storableText(turn.text) }] },
-            ...(turn.messageId ? { id: turn.messageId } : {}),
-          },
-        ]),
-    spanEnd(spanId, false, turn.usage),
-    ...uses,
-    ...results,
-  ]
+  const added: NewEvent[] = []
+  if (turn.hasThought) added.push({ type: 'agent.thinking', ...(turn.thinkingId ? { id: turn.thinkingId } : {}) })
+  if (turn.text.trim() !== '')
+    added.push({
+      type: 'agent.message',
+      data: { content: [{ type: 'text', text: storableText(turn.text) }] },
+      ...(turn.messageId ? { id: turn.messageId } : {}),
+    })
+  return [...added, spanEnd(spanId, false, turn.usage), ...uses, ...results]
 }
 
 function useOf(

@@ -8,7 +8,7 @@ import type { Background } from '#src/platform/services.ts'
 import { receiveFileOf } from '#src/resources/agents/files/receiving.ts'
 import { askPeer, findAnswer } from '#src/resources/agents/peers/asking.ts'
 import { peerTopic } from '#src/resources/agents/peers/rows.ts'
-import { lookAfterExchanges, tellRequester } from '#src/resources/agents/peers/upkeep.ts'
+import { lookAfterExchanges, notifyRequester } from '#src/resources/agents/peers/upkeep.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { guestVm } from '#src/resources/agents/tools/guest-calls.ts'
 import type { ToolInput } from '#src/resources/agents/tools/guest-shapes.ts'
@@ -111,7 +111,7 @@ export function keepPeers(services: Background): void {
   keepLookout(services, {
     topic: peerTopic,
     everySeconds: peerLimits.lookSeconds,
-    hear: (id) => tellRequester(services, id),
+    hear: (id) => notifyRequester(services, id),
     look: () => lookAfterExchanges(services),
     failure: 'an exchange between agents waits for the next look',
   })

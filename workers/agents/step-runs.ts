@@ -84,8 +84,8 @@ export async function factsOf(
 }
 
 /** Logs events in the middle of a step. @throws ClaimLost */
-export async function noteInStep(run: StepRun, said: readonly NewEvent[], usage?: UsageAdded): Promise<void> {
-  const events = await maskedEvents(await stepMasker(run.services, run.session), said)
+export async function noteInStep(run: StepRun, added: readonly NewEvent[], usage?: UsageAdded): Promise<void> {
+  const events = await maskedEvents(await stepMasker(run.services, run.session), added)
   const stored = await transaction(run.services.db, async (tx) => {
     await holdSession(tx, run.claim, { release: false })
     if (usage) await addUsage(tx, run.session.id, usage)
@@ -95,8 +95,8 @@ export async function noteInStep(run: StepRun, said: readonly NewEvent[], usage?
 }
 
 /** Ends the step: enqueues the next one, or the session becomes idle. @throws ClaimLost */
-export async function finishStep(run: StepRun, said: StepEnd): Promise<void> {
-  const end = await masked(run, said)
+export async function finishStep(run: StepRun, unmasked: StepEnd): Promise<void> {
+  const end = await masked(run, unmasked)
   await transaction(run.services.db, async (tx) => {
     const written = await writeDown(tx, run, end)
     await decideNext(tx, run, end, written)

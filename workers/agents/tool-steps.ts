@@ -202,8 +202,10 @@ async function performInGuest(
   } catch (error) {
     run.over.throwIfAborted()
     if (error instanceof ClaimLost) throw error
-    if (error instanceof MachineLost)
+    if (error instanceof MachineLost) {
+      processLog.warn({ call: use.id, begun, reason: error.message }, 'the machine of a tool’s call was lost')
       return plain(failed('The machine was lost; the command may have run. Check before you run it again.'))
+    }
     return notAvailable(error)
   }
 }

@@ -1,4 +1,4 @@
-/** The log of a session: an interface, and a type for each kind of event. Inside `data` keys are as on the wire. */
+/** The log of a session: what all events have in common, and their names. Inside `data` keys are as on the wire. */
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { nodesThere } from '../../nodes.ts'
@@ -6,42 +6,28 @@ import { sessionType } from '../sessions.ts'
 import { requiresAction, sessionActivity } from './parts.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { findEvents } from '#src/resources/agents/session-events.ts'
-import type { SessionEventType } from '#src/resources/agents/sessions/event-types.ts'
+import { sessionEvents, type SessionEventType } from '#src/resources/agents/sessions/event-types.ts'
 import type { LoggedEvent } from '#src/resources/agents/sessions/rows.ts'
 import { wireEvent } from '#src/resources/agents/sessions/wire-events.ts'
 
+/** For REST, which sees what is below the schema through it. */
+export {
+  sessionEvents,
+  type EventDefinition,
+  type EventField,
+  type EventValue,
+} from '#src/resources/agents/sessions/event-types.ts'
+
 const eventsPerLoad = 1000
 
-/** The kinds of events. */
-export const sessionEventType = enumOf('SessionEventType', 'The kind of an event in a session.', {
-  'user.message': 'A user said something.',
-  'user.interrupt': 'A user interrupted the agent.',
-  'user.tool_confirmation': 'A user allowed or denied a tool use.',
-  'user.custom_tool_result': 'The result of a custom tool, sent by the client.',
-  'user.tool_result': 'The result of a built-in tool that the client ran itself.',
-  'user.define_outcome': 'A user defined an outcome to reach.',
-  'system.message': 'A system message for the model.',
-  'agent.message': 'The agent said something.',
-  'agent.thinking': 'The agent was thinking.',
-  'agent.tool_use': 'The agent uses a built-in tool.',
-  'agent.tool_result': 'The result of a built-in tool.',
-  'agent.mcp_tool_use': 'The agent uses a tool of a tool server.',
-  'agent.mcp_tool_result': 'The result of a tool of a tool server.',
-  'agent.custom_tool_use': 'The agent uses a custom tool.',
-  'agent.thread_context_compacted': 'Old messages were removed from what the model sees.',
-  'session.status_running': 'The session is running.',
-  'session.status_idle': 'The session is idle.',
-  'session.status_rescheduled': 'A temporary failure; the session retries.',
-  'session.status_terminated': 'The session ended permanently.',
-  'session.error': 'Something failed.',
-  'session.updated': 'The session was changed.',
-  'session.deleted': 'The session was deleted, with its log.',
-  'session.usage': 'What the session has used so far.',
-  'span.model_request_start': 'A request to the model began.',
-  'span.model_request_end': 'A request to the model ended.',
-  'span.outcome_evaluation_start': 'A grading began.',
-  'span.outcome_evaluation_end': 'A grading ended.',
-} satisfies Record<SessionEventType, string>)
+const descriptions = Object.entries(sessionEvents).map(([type, { description }]) => [type, description])
+
+/** The types of events. */
+export const sessionEventType = enumOf<SessionEventType>(
+  'SessionEventType',
+  'The kind of an event in a session.',
+  Object.fromEntries(descriptions) as Record<SessionEventType, string>, // it has the table's keys
+)
 
 /** Kinds whose usual type name would clash with another type. */
 const namedOtherwise: Readonly<Record<string, string>> = { 'session.usage': 'SessionUsageReport' }

@@ -3,6 +3,7 @@ import { idArguments } from '#schema/arguments.ts'
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
 import { heartbeat, withHeartbeats } from '#schema/heartbeats.ts'
+import { listOfOrganizations, organizationType } from '#schema/identity/organizations.ts'
 import { linkTo, nodeOf } from '#schema/nodes.ts'
 import { connectionOf, pageArguments } from '#schema/pages.ts'
 import { pagesOfEach } from '#schema/pages-of-each.ts'
@@ -16,6 +17,7 @@ import {
   pageFires,
   pageFiresOfEach,
   type DecidedFire,
+  type FireFilter,
 } from '#src/resources/agents/triggers/fires.ts'
 import { readStored } from '#src/platform/json/stored.ts'
 import type { FireError, FireStatus, SkipReason } from '#src/resources/agents/triggers/rows.ts'
@@ -117,6 +119,17 @@ builder.objectType(fireType, {
   }),
 })
 
+const fireFilter = builder.inputType('TriggerFireFilter', {
+  description: 'Narrows a list of fires.',
+  fields: (t) => ({
+    statuses: t.field({ type: [fireStatus], description: 'Only those with one of these statuses.' }),
+  }),
+})
+const listArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({ filter: t.field({ type: fireFilter, description: 'Narrows the list.' }) })),
+}
+
 const fireConnection = connectionOf('TriggerFire', fireType)
 builder.queryFields((t) => ({
   triggerFire: t.field({
@@ -127,9 +140,13 @@ builder.queryFields((t) => ({
   }),
   triggerFires: t.field({
     type: fireConnection,
-    description: 'The fires of a trigger, newest first. Errors: NOT_FOUND.',
-    args: { triggerId: t.arg.id({ required: true, description: 'The trigger.' }), ...pageArguments },
-    resolve: (_, { triggerId, ...window }, call) => pageFires(call, triggerId, window),
+    description:
+      'The fires of a trigger, or of all that the caller has, newest first. Errors: NOT_FOUND, INVALID_REQUEST.',
+    args: {
+      triggerId: t.arg.id({ description: 'The trigger; all of the caller’s by default.' }),
+      ...listArguments,
+    },
+    resolve: (_, { triggerId, filter, ...window }, call) => pageFires(call, triggerId, window, filter),
   }),
 }))
 
@@ -142,6 +159,20 @@ builder.objectField(triggerType, 'fires', (t) =>
     description: 'Its fires, newest first.',
     args: pageArguments,
     resolve: ({ id }, window, call) => firesOf(call, id, window),
+  }),
+)
+
+const firesOfOrganization = listOfOrganizations(
+  (call, { filter, ...window }: Parameters<typeof pageFires>[2] & { filter?: FireFilter | null }) =>
+    pageFires(call, null, window, filter),
+)
+builder.objectField(organizationType, 'triggerFires', (t) =>
+  t.field({
+    type: fireConnection,
+    nullable: true,
+    description: 'The fires of the caller’s triggers in it, newest first. Not available to API keys.',
+    args: listArguments,
+    resolve: ({ id }, given, call) => firesOfOrganization(call, id, given),
   }),
 )
 

@@ -18,6 +18,7 @@ import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgre
 import { hook } from '#src/platform/postgres/hooks.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Call, Services } from '#src/platform/services.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 import { emitWebhookEvent } from '#src/resources/infra/webhooks/emit.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { agentRows, findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
@@ -39,7 +40,8 @@ export const agentDeletionAsked = hook<[tx: Tx, scope: Scope, agentId: string]>(
 export const agentDeleting = hook<[services: Services, tx: Tx, agentId: string]>('agent deleting')
 
 /** Conditions of a list of agents: one organization (the active one by default); archived ones only on request. */
-export type AgentFilter = CreatedFilter & { organizationId?: string | null; includeArchived?: boolean | null }
+export type AgentFilter = CreatedFilter &
+  TextFilter & { organizationId?: string | null; includeArchived?: boolean | null }
 
 /**
  * Creates an agent: a person's own, or the organization's when its API key creates it.
@@ -59,8 +61,12 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
     return getOne<Agent>(
       tx,
       sql`
-      with made as (insert into agents (id, organization_id, owner_user_id, version, definition) values (${id}, ${organizationId}, ${userId}, 1, ${definition}) returning *),
-        versioned as (insert into agent_versions (agent_id, version, definition, by_vm_token) select id, version, definition, ${vmId !== null}::boolean from made)
+      with made as (insert into agents (id, organization_id, owner_user_id, version, definition)
+        values (${id}, ${organizationId}, ${userId}, 1, ${definition})
+        returning *),
+        versioned as (insert into agent_versions (agent_id, version, definition, by_vm_token)
+        select id, version, definition, ${vmId !== null}::boolean
+        from made)
       select * from made`,
     )
   })
@@ -80,6 +86,15 @@ export async function findAgents(call: Call, ids: readonly string[]): Promise<Ag
   return agentRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'agents:read')))
 }
 
+/** How agents are found. */
+export const agentSearch: Searched = {
+  type: 'Agent',
+  may: 'agents:read',
+  table: 'agents',
+  title: sql`name`,
+  whose: (scope) => sql`${ownedByCaller(scope)} and archived_at is null`,
+}
+
 /**
  * Agents, newest first.
  * @throws BerthError invalid_request; not_found for an organization that the caller does not belong to.
@@ -91,7 +106,8 @@ export async function pageAgents(
   direction?: Direction,
 ): Promise<Page<Agent>> {
   const scope = scopeOf(call, filter ?? {})
-  const chosen = sql`${ownedByCaller(scope)} and (${filter?.includeArchived ?? false} or archived_at is null) and ${createdWithin(filter ?? {})}`
+  const chosen = sql`${ownedByCaller(scope)} and (${filter?.includeArchived ?? false} or archived_at is null) and ${createdWithin(filter ?? {})}
+    and ${hasTextOf(agentSearch, filter)}`
   return agentRows.page(call.db, window, chosen, direction)
 }
 
@@ -109,7 +125,11 @@ export async function pageVersionsOfEach(
     parents: sql`select id from agents where id = any(${agentIds}::uuid[]) and ${ownedByCaller(scope)}`,
     rows: (reading) => {
       const { within, cut } = pageSql(sql`v.version`, reading)
-      const listed = sql`select ${versionColumns}, octet_length(v.definition::text) as size_bytes from agents a join agent_versions v on v.agent_id = a.id where a.id = parent.id and ${within} ${cut}`
+      const listed = sql`
+        select ${versionColumns}, octet_length(v.definition::text) as size_bytes
+        from agents a
+        join agent_versions v on v.agent_id = a.id
+        where a.id = parent.id and ${within} ${cut}`
       return withinPageBytes(listed, sql`version`, reading, 'desc')
     },
     bytesMax: limits.pageBytes,
@@ -156,7 +176,9 @@ export async function updateAgent(
       tx,
       sql`
       insert into agent_versions (agent_id, version, definition, by_vm_token)
-      select agent_id, version + 1, ${text}, by_vm_token or ${scope.vmId !== null}::boolean from agent_versions where agent_id = ${agent.id} and version = ${agent.version}`,
+      select agent_id, version + 1, ${text}, by_vm_token or ${scope.vmId !== null}::boolean
+      from agent_versions
+      where agent_id = ${agent.id} and version = ${agent.version}`,
     )
     await emitWebhookEvent(tx, agent.organizationId, { type: 'agent.updated', id: encodeId('agent', agent.id) })
     return getOne<Agent>(

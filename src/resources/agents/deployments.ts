@@ -49,6 +49,7 @@ import { resolveVaults } from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 import { readBudget, type BudgetInput } from './sessions/usage.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 
 /** A deployment is about to be locked: what starts it is locked before it, in the order of starts. */
 export const deploymentLocking = hook<[tx: Tx, deploymentId: string]>('deployment locking')
@@ -71,11 +72,12 @@ export type DeploymentFields = {
   KickoffGiven
 
 /** Conditions of a list of deployments; all must hold. */
-export type DeploymentFilter = CreatedFilter & {
-  agentId?: string | null
-  status?: DeploymentStatus | null
-  includeArchived?: boolean | null
-}
+export type DeploymentFilter = CreatedFilter &
+  TextFilter & {
+    agentId?: string | null
+    status?: DeploymentStatus | null
+    includeArchived?: boolean | null
+  }
 
 /** A started run: its record, and its session. */
 export type RunOfDeployment = { run: DeploymentRun; session: Session }
@@ -104,9 +106,13 @@ export async function createDeployment(call: Call, fields: DeploymentFields): Pr
     const deployment = await getOne<Deployment>(
       tx,
       sql`
-      insert into deployments (id, organization_id, owner_user_id, name, description, agent_id, agent_version, environment_type, environment_id, environment_config, vault_ids, kickoff, budget_nano_usd, metadata, status, paused_reason)
-      values (${id}, ${scope.organizationId}, ${scope.userId}, ${name}, ${description}, ${agent.id}, ${agent.version}, ${environment.type}, ${environment.id}, ${environment.config}::jsonb,
-        ${vaultIds}::uuid[], ${JSON.stringify(kickoff)}::jsonb, ${budget}, ${JSON.stringify(metadata)}::jsonb, ${paused ? 'paused' : 'active'}, ${paused}::jsonb) returning *`,
+      insert into deployments (id, organization_id, owner_user_id, name, description, agent_id, agent_version, environment_type,
+        environment_id, environment_config, vault_ids, kickoff, budget_nano_usd, metadata, status, paused_reason)
+      values (${id}, ${scope.organizationId}, ${scope.userId}, ${name}, ${description}, ${agent.id}, ${agent.version},
+        ${environment.type}, ${environment.id}, ${environment.config}::jsonb,
+        ${vaultIds}::uuid[], ${JSON.stringify(kickoff)}::jsonb, ${budget}, ${JSON.stringify(metadata)}::jsonb,
+        ${paused ? 'paused' : 'active'}, ${paused}::jsonb)
+        returning *`,
     )
     if (schedule) await deploymentScheduling.run(tx, deployment, schedule)
     return deployment
@@ -123,6 +129,15 @@ export async function findDeployments(call: Call, ids: readonly string[]): Promi
   return deploymentRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'deployments:read')))
 }
 
+/** How deployments are found. */
+export const deploymentSearch: Searched = {
+  type: 'Deployment',
+  may: 'deployments:read',
+  table: 'deployments',
+  title: sql`name`,
+  whose: (scope) => sql`${ownedByCaller(scope)} and archived_at is null`,
+}
+
 /** The caller's deployments, newest first by default. @throws BerthError invalid_request. */
 export async function pageDeployments(
   call: Call,
@@ -135,7 +150,7 @@ export async function pageDeployments(
   if (status && includeArchived)
     throw new BerthError('invalid_request', 'Give either status or include_archived: archived ones have no status.')
   const chosen = sql`${ownedByCaller(scope)} and ${belongsTo('agent', filter?.agentId)} and ${createdWithin(filter ?? {})}
-    and (${status}::text is null or ${status} = status) and (${includeArchived ?? false} or archived_at is null)`
+    and (${status}::text is null or ${status} = status) and (${includeArchived ?? false} or archived_at is null) and ${hasTextOf(deploymentSearch, filter)}`
   return deploymentRows.page(call.db, window, chosen, direction)
 }
 
@@ -180,7 +195,8 @@ export async function updateDeployment(call: Call, publicId: string, fields: Dep
       update deployments set name = ${fields.name === undefined ? before.name : readName(fields.name)},
         description = ${fields.description === undefined ? before.description : readDescription(fields.description)},
         agent_id = ${(agent ?? { id: before.agentId }).id}, agent_version = ${agent ? agent.version : before.agentVersion},
-        environment_type = ${place.type}, environment_id = ${place.id}, environment_config = ${place.config}::jsonb, vault_ids = ${vaultIds ?? before.vaultIds}::uuid[],
+        environment_type = ${place.type}, environment_id = ${place.id}, environment_config = ${place.config}::jsonb,
+        vault_ids = ${vaultIds ?? before.vaultIds}::uuid[],
         kickoff = ${JSON.stringify(kickoff)}::jsonb, budget_nano_usd = ${fields.budget === undefined ? before.budgetNanoUsd : readBudget(fields.budget)},
         metadata = ${JSON.stringify(mergeMetadata(before.metadata, fields.metadata))}::jsonb, updated_at = now()
       where id = ${before.id} returning *`,

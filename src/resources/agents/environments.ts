@@ -29,6 +29,7 @@ import {
   type MetadataInput,
 } from '#src/platform/shapes/fields.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 
 /** An environment is about to be archived or deleted: its row is locked, and its VM is being deleted. */
 export const environmentEnding = hook<[tx: Tx, environmentId: string]>('environment ending')
@@ -42,11 +43,21 @@ export type EnvironmentFields = {
   scope?: string | null
 }
 
+/** How environments are found. */
+export const environmentSearch: Searched = {
+  type: 'Environment',
+  may: 'environments:read',
+  table: 'environments',
+  title: sql`name`,
+  whose: (scope) => sql`${ownedByCaller(scope)} and archived_at is null and not ephemeral`,
+}
+
 /** How callers read environments; those of single runs are not listed. */
 export const environmentReads = readsOf(environmentRows, {
   may: 'environments:read',
   whose: ownedByCaller,
-  listed: (filter: ArchivedFilter) => sql`not ephemeral and ${unlessArchived(filter)}`,
+  listed: (filter: ArchivedFilter & TextFilter) =>
+    sql`not ephemeral and ${unlessArchived(filter)} and ${hasTextOf(environmentSearch, filter)}`,
 })
 
 /**
@@ -127,7 +138,11 @@ export async function updateEnvironment(call: Call, publicId: string, fields: En
       return getOne<Environment>(
         tx,
         sql`
-      update environments set name = ${name}, description = ${description}, config = ${JSON.stringify(config)}, metadata = ${JSON.stringify(metadata)}, updated_at = now() where id = ${before.id} returning *`,
+      update environments
+      set name = ${name}, description = ${description}, config = ${JSON.stringify(config)},
+        metadata = ${JSON.stringify(metadata)}, updated_at = now()
+      where id = ${before.id}
+      returning *`,
       )
     }),
   )
@@ -194,7 +209,9 @@ async function insertEnvironment(
     tx,
     sql`
     insert into environments (id, organization_id, owner_user_id, name, description, config, metadata, status, ephemeral, event_position)
-    values (${newUuid()}, ${organizationId}, ${userId}, ${given.name}, ${given.description}, ${JSON.stringify(given.config)}, ${JSON.stringify(given.metadata)}, 'ready', ${given.ephemeral}, 1) returning *`,
+    values (${newUuid()}, ${organizationId}, ${userId}, ${given.name}, ${given.description}, ${JSON.stringify(given.config)},
+      ${JSON.stringify(given.metadata)}, 'ready', ${given.ephemeral}, 1)
+    returning *`,
   )
   await addEnvironmentEvent(tx, environment)
   await notifyOfEnvironment(tx, environment, 'environment.created')

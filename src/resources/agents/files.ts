@@ -8,6 +8,7 @@ import { log } from '#src/platform/log.ts'
 import { readsOf } from '#src/platform/nouns.ts'
 import { change, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Searched } from '#src/platform/shapes/text-filters.ts'
 import { useFinishedUpload } from '#src/resources/infra/uploads.ts'
 import { agentFileLimits } from './files/limits.ts'
 import { discardFile, readFacts, receiveFile } from './files/receiving.ts'
@@ -15,6 +16,15 @@ import { fileKey, fileRows, readFile, theirFiles, type StoredFile } from './file
 
 /** Which files a list shows. */
 export type FileFilter = { ids?: readonly string[] | null }
+
+/** How files are found. */
+export const fileSearch: Searched = {
+  type: 'File',
+  may: 'files:read',
+  table: 'files',
+  title: sql`filename`,
+  whose: theirFiles,
+}
 
 /** How callers read files; `page` refuses too many ids with invalid_request. */
 export const fileReads = readsOf<StoredFile, FileFilter>(fileRows, {

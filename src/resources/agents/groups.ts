@@ -58,8 +58,10 @@ export async function createGroup(call: Call, input: GroupInput): Promise<Group>
       sql`
       insert into group_members (group_id, place, session_id, agent_id, builtin_agent, handle, display_name)
       select ${id}, place, member.session_id, member.agent_id, member.builtin_agent, member.handle, member.display_name
-      from unnest(${members.map((one) => one.id)}::uuid[], ${members.map((one) => one.agentId)}::uuid[], ${members.map((one) => one.builtinAgent)}::text[], ${handles}::text[],
-        ${members.map((one) => one.agentDefinition.name)}::text[]) with ordinality as member (session_id, agent_id, builtin_agent, handle, display_name, place)`,
+      from unnest(${members.map((one) => one.id)}::uuid[], ${members.map((one) => one.agentId)}::uuid[],
+        ${members.map((one) => one.builtinAgent)}::text[], ${handles}::text[],
+        ${members.map((one) => one.agentDefinition.name)}::text[]) with ordinality as member (session_id, agent_id, builtin_agent,
+        handle, display_name, place)`,
     )
     await addGroupEvent(tx, id, 'group.created')
     return getOne<Group>(tx, sql`select * from groups where id = ${id}`)

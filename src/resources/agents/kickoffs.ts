@@ -10,10 +10,11 @@ import { startLimits } from '#src/platform/limits/starts.ts'
 import { readShape } from '#src/platform/shapes/fields.ts'
 import { checkOutcomes, definedBy } from './sessions/outcomes/rows.ts'
 import { messageOf, readInitialEvents, type ClientEventInput } from './sessions/event-shapes.ts'
+import type { SessionEventType } from './sessions/event-types.ts'
 import type { NewEvent } from './sessions/log.ts'
 
 /** One event of a kickoff: `user.message`, `user.define_outcome` or `system.message`, with the fields of its type. */
-export type KickoffEvent = Readonly<Record<string, unknown>> & { readonly type: string }
+export type KickoffEvent = Readonly<Record<string, unknown>> & { readonly type: SessionEventType }
 
 /** A kickoff as it is stored and shown; `text` is there when one text was sent, which is the message in `events`. */
 export type Kickoff = { readonly events: readonly KickoffEvent[]; readonly text?: string }
@@ -32,10 +33,10 @@ const list = z.array(z.custom<ClientEventInput>()).optional()
  * @param field the caller's name for it.
  * @throws BerthError invalid_request naming the place of the error, never the value.
  */
-export function readKickoff({ text: said, events: given }: KickoffInput, field = 'kickoff'): Kickoff {
+export function readKickoff({ text: written, events: given }: KickoffInput, field = 'kickoff'): Kickoff {
   const events = readShape(list, given, `${field}.events`)
-  if (said === undefined || said === null) return ofEvents(events, `${field}.events`)
-  const kickoff = checkSize({ ...ofMessage(readShape(text, said, field)), text: said }, field)
+  if (written === undefined || written === null) return ofEvents(events, `${field}.events`)
+  const kickoff = checkSize({ ...ofMessage(readShape(text, written, field)), text: written }, field)
   const same =
     events === undefined ||
     JSON.stringify(ofEvents(events, `${field}.events`).events) === JSON.stringify(kickoff.events)

@@ -36,7 +36,11 @@ export async function endWorkOfMember(
   const sessions = await findAll<Pick<Session, 'id'>>(
     tx,
     sql`
-    select id from sessions where organization_id = ${organizationId} and owner_user_id = ${userId} and status in ('running', 'rescheduling') order by id for no key update`,
+    select id
+    from sessions
+    where organization_id = ${organizationId} and owner_user_id = ${userId} and status in ('running', 'rescheduling')
+    order by id
+    for no key update`,
   )
   for (const { id } of sessions) await breakOff(tx, id, 'unknown_error', ownerLeft)
 }

@@ -95,8 +95,10 @@ export async function addMemory(tx: Tx, added: NewMemory): Promise<CreatedMemory
   const memory = await getOne<Memory>(
     tx,
     sql`
-    insert into memories (id, space_id, organization_id, owner_user_id, body, category, idempotency_key, request_digest, actor_type, actor_id, author_user_id, source_session_id)
-    values (${newUuid()}, ${space.id}, ${owner.organizationId}, ${owner.userId}, ${body}, ${category}, ${idempotencyKey}, ${digest}, ${actorType}, ${actorId}, ${authorUserId}, ${sourceSessionId})
+    insert into memories (id, space_id, organization_id, owner_user_id, body, category, idempotency_key, request_digest,
+      actor_type, actor_id, author_user_id, source_session_id)
+    values (${newUuid()}, ${space.id}, ${owner.organizationId}, ${owner.userId}, ${body}, ${category}, ${idempotencyKey},
+      ${digest}, ${actorType}, ${actorId}, ${authorUserId}, ${sourceSessionId})
     returning ${memoryColumns}`,
   )
   await addToCount(tx, space.id, 1)
@@ -147,7 +149,9 @@ export async function updateMemory(call: Call, publicId: string, input: MemoryCh
     const memory = await getOne<Memory>(
       tx,
       sql`
-      update memories set body = ${changed ?? before.body}, category = ${category === undefined ? before.category : category}, revision = revision + 1, updated_at = now()
+      update memories
+      set body = ${changed ?? before.body}, category = ${category === undefined ? before.category : category},
+        revision = revision + 1, updated_at = now()
       where id = ${before.id} returning ${memoryColumns}`,
     )
     if (memory.body === before.body) await keepVector(tx, memory)

@@ -9,9 +9,11 @@ import { change, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { refuseNulls } from '#src/platform/shapes.ts'
+import { readName } from '#src/platform/shapes/fields.ts'
 import { readStartDeployment, type StartDeploymentInput } from './deployments/fields.ts'
 import { scheduleLimits } from './schedules/limits.ts'
 import { readStartAgent, type StartAgentInput } from './starts/fields.ts'
+import { nameError } from './starts/names.ts'
 import { readKickoff, type Kickoff, type KickoffInput } from './kickoffs.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { changePlan, checkScheduleCount, insertSchedule } from './schedules/making.ts'
@@ -20,6 +22,7 @@ import { checkStorage } from '#src/platform/metrics/rooms.ts'
 
 /** The input of a schedule; absent fields of a change stay. */
 export type ScheduleChange = {
+  name?: string | null
   cron?: string | null
   timezone?: string | null
   enabled?: boolean | null
@@ -46,11 +49,15 @@ export async function createSchedule(call: Call, order: ScheduleOrder): Promise<
   const { enabled, overlap } = { enabled: order.enabled ?? true, overlap: order.overlap ?? 'skip' }
   checkOneTarget(order)
   const kickoff = order.kickoff ? readKickoff(order.kickoff) : null
-  return transaction(call.db, async (tx) => {
+  const name = isGiven(order.name) ? readName(order.name, 'name') : null
+  const made = transaction(call.db, async (tx) => {
     await checkScheduleCount(tx, scope.organizationId)
     const target = await resolveTarget(call, tx, scope, order)
     const { organizationId, userId } = scope
-    return insertSchedule(tx, { organizationId, userId, ...target, kickoff, cron, timezone, enabled, overlap })
+    return insertSchedule(tx, { organizationId, userId, name, ...target, kickoff, cron, timezone, enabled, overlap })
+  })
+  return made.catch((error: unknown) => {
+    throw nameError(error, 'schedule')
   })
 }
 
@@ -102,14 +109,18 @@ export async function updateSchedule(call: Call, publicId: string, given: Schedu
   const scope = allow(call.caller, 'schedules:write')
   await checkStorage(call, scope.organizationId, 'definitions')
   refuseNulls(given)
-  return transaction(call.db, async (tx) => {
+  const changed = transaction(call.db, async (tx) => {
     const before = await lockSchedule(tx, scope, publicId)
     if (changesNothing(given)) return before
     const { cron, timezone } = readCron(given.cron ?? before.cron, given.timezone ?? before.timezone)
     const enabled = given.enabled ?? before.enabled
     const overlap = given.overlap ?? before.overlap
     const kickoff = isGiven(given.kickoff) ? readKickoffOf(before, given.kickoff) : before.kickoff
-    return changePlan(tx, before, { cron, timezone, enabled, overlap, kickoff })
+    const name = isGiven(given.name) ? readName(given.name, 'name') : before.name
+    return changePlan(tx, before, { name, cron, timezone, enabled, overlap, kickoff })
+  })
+  return changed.catch((error: unknown) => {
+    throw nameError(error, 'schedule')
   })
 }
 

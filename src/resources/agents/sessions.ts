@@ -21,6 +21,7 @@ import { discardEnvironment } from './environments.ts'
 import { hasNamedFiles } from './files/contents.ts'
 import { readInitialEvents, type ClientEventInput } from './sessions/event-shapes.ts'
 import { mergeMetadata, readText, type MetadataInput } from '#src/platform/shapes/fields.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 import { checkHasVm, readResourceOrders, type ResourceInput } from './sessions/resources/orders.ts'
 import { leaveMcpSessions } from './mcp-tools/kept-sessions.ts'
 import { forgetTokens } from './sessions/resources/rows.ts'
@@ -67,14 +68,17 @@ export type SessionChange = Pick<SessionOrder, 'title' | 'metadata' | 'budget' |
   agent?: Pick<AgentFields, 'tools' | 'mcpServers'> | null
 }
 /** Conditions of a list of sessions; all must hold. */
-export type SessionFilter = CreatedFilter & {
-  agentId?: string | null
-  agentVersion?: number | null
-  deploymentId?: string | null
-  archived?: 'exclude' | 'include' | 'only' | null
-  includeArchived?: boolean | null
-  statuses?: readonly SessionStatus[] | null
-}
+export type SessionFilter = CreatedFilter &
+  TextFilter & {
+    agentId?: string | null
+    agentVersion?: number | null
+    deploymentId?: string | null
+    archived?: 'exclude' | 'include' | 'only' | null
+    includeArchived?: boolean | null
+    statuses?: readonly SessionStatus[] | null
+    /** Whether they wait for somebody to approve or answer a tool use. */
+    isActionRequired?: boolean | null
+  }
 
 /**
  * Starts a session.
@@ -185,7 +189,9 @@ export async function updateSession(call: Call, publicId: string, given: Session
     const session = await getOne<Session>(
       tx,
       sql`
-      update sessions set title = ${after.title}, metadata = ${JSON.stringify(after.metadata)}, budget_nano_usd = ${after.budgetNanoUsd}, vault_ids = ${after.vaultIds}::uuid[],
+      update sessions
+      set title = ${after.title}, metadata = ${JSON.stringify(after.metadata)}, budget_nano_usd = ${after.budgetNanoUsd},
+        vault_ids = ${after.vaultIds}::uuid[],
         agent_definition = ${JSON.stringify(after.agentDefinition)}, updated_at = now() where id = ${before.id} returning *`,
     )
     return afterAppending(session, await appendEvents(tx, session.id, [{ type: 'session.updated', data: changed }]))
@@ -234,6 +240,15 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
   })
 }
 
+/** How sessions are found. */
+export const sessionSearch: Searched = {
+  type: 'Session',
+  may: 'sessions:read',
+  table: 'sessions',
+  title: sql`title`,
+  whose: (scope) => sql`${ownedByCaller(scope)} and archived_at is null`,
+}
+
 function checkFilter({ agentId, agentVersion, archived, includeArchived }: SessionFilter): void {
   if (agentVersion !== undefined && agentVersion !== null && !agentId)
     throw new BerthError('invalid_request', 'agent_version requires agent_id; give both.')
@@ -258,7 +273,15 @@ function chosenBy(scope: Scope, filter: SessionFilter): RawBuilder<unknown> {
     belongsTo('deployment', filter.deploymentId),
     archived === 'include' ? sql`true` : archived === 'only' ? sql`archived_at is not null` : sql`archived_at is null`,
     sql`(${filter.statuses ?? null}::text[] is null or status = any(${filter.statuses ?? null}::text[]))`,
+    waitingForAction(filter.isActionRequired),
     createdWithin(filter),
+    hasTextOf(sessionSearch, filter),
   ]
   return sql.join(conditions, sql` and `)
+}
+
+function waitingForAction(isWaiting: boolean | null | undefined): RawBuilder<unknown> {
+  if (!isGiven(isWaiting)) return sql`true`
+  const waits = sql`(status = 'idle' and stop_reason ->> 'type' = 'requires_action')` // as the index sessions_waiting has it
+  return isWaiting ? waits : sql`not coalesce(${waits}, false)`
 }

@@ -11,6 +11,7 @@ import { readsOf, type ParentId } from '#src/platform/nouns.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Searched } from '#src/platform/shapes/text-filters.ts'
 import { useFinishedUpload } from '#src/resources/infra/uploads.ts'
 import { discardArchive } from './skills/archives.ts'
 import { skillLimits } from './skills/limits.ts'
@@ -31,6 +32,16 @@ export const skillSources = ['custom', 'anthropic'] as const
 
 /** Which skills a list shows. */
 export type SkillFilter = { source?: (typeof skillSources)[number] | null }
+
+/** How skills are found. */
+export const skillSearch: Searched = {
+  type: 'Skill',
+  may: 'skills:read',
+  table: 'skills',
+  title: sql`display_name`,
+  texts: [sql`name`],
+  whose: ownedByCaller,
+}
 
 /** How callers read skills; all are people's own. */
 export const skillReads = readsOf<Skill, SkillFilter>(skillRows, {
@@ -193,7 +204,11 @@ export async function deleteSkillVersion(call: Call, skillId: ParentId, publicId
     await change(tx, sql`delete from skill_versions where id = ${version.id}`)
     await change(
       tx,
-      sql`update skills set updated_at = now(), latest_version_id = case when latest_version_id = ${version.id} then ${left.id} else latest_version_id end where id = ${version.skillId}`,
+      sql`
+        update skills
+        set updated_at = now(),
+          latest_version_id = case when latest_version_id = ${version.id} then ${left.id} else latest_version_id end
+        where id = ${version.skillId}`,
     )
     return version.id
   })

@@ -86,14 +86,23 @@ export async function stopTask(
 export async function findDueSessions({ db, config }: Pick<Background, 'db' | 'config'>): Promise<string[]> {
   const place = newUuid().slice(-12) // among those of an organization, as in the index session_tasks_queued
   const queuedOf = (where: RawBuilder<unknown>): RawBuilder<unknown> =>
-    sql`(select session_id from session_tasks where status = 'queued' and organization_id = o.id and right(id::text, 12) ${where} order by organization_id, right(id::text, 12) limit ${taskLimits.seenAtOnce})`
+    sql`
+      (select session_id
+      from session_tasks
+      where status = 'queued' and organization_id = o.id and right(id::text, 12) ${where}
+      order by organization_id, right(id::text, 12)
+      limit ${taskLimits.seenAtOnce})`
   const due = await findAll<{ sessionId: string }>(
     db,
     sql`
     with recursive organization (id) as (
       (select organization_id from session_tasks where status = 'queued' order by organization_id, right(id::text, 12) limit 1)
       union all
-      select (select organization_id from session_tasks where status = 'queued' and organization_id > o.id order by organization_id, right(id::text, 12) limit 1)
+      select (select organization_id
+        from session_tasks
+        where status = 'queued' and organization_id > o.id
+        order by organization_id, right(id::text, 12)
+        limit 1)
       from organization o where o.id is not null),
     waiting as (
       select distinct o.id as organization_id, t.session_id, s.status is distinct from 'idle' as is_over

@@ -8,8 +8,10 @@ import type { PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import { readName } from '#src/platform/shapes/fields.ts'
 import { readStartDeployment, type StartDeploymentInput } from './deployments/fields.ts'
 import { readStartAgent } from './starts/fields.ts'
+import { nameError } from './starts/names.ts'
 import { belongsTo, belongsToEach } from './parent-filters.ts'
 import { readEvents } from './triggers/events.ts'
 import { triggerLimits } from './triggers/limits.ts'
@@ -38,19 +40,24 @@ export async function createTrigger(call: Call, input: TriggerInput): Promise<Tr
   const events = readEvents(input.events)
   const filters = concerning(readFilters(input.filters), events)
   const enabled = readFlag(input.enabled ?? undefined, true, 'enabled')
-  const name = readRepo(input.repo)
-  const proven = await proveRepository(call, scope, name)
-  return transaction(call.db, async (tx) => {
+  const name = input.name === undefined || input.name === null ? null : readName(input.name, 'name')
+  const proven = await proveRepository(call, scope, readRepo(input.repo))
+  const made = transaction(call.db, async (tx) => {
     await checkCounts(tx, scope, proven)
     const agent = await readStartAgent(call, tx, scope, input.agent)
     const deploymentId = await deploymentOf(tx, scope, input.deployment)
     return getOne<Trigger>(
       tx,
       sql`
-      insert into triggers (id, organization_id, owner_user_id, agent_id, agent_version, deployment_id, repo, repo_key, repository_id, events, filters, enabled, access_checked_at)
-      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${agent.id}, ${agent.version}, ${deploymentId}, ${proven.repo}, ${proven.repo.toLowerCase()}, ${proven.repositoryId},
+      insert into triggers (id, organization_id, owner_user_id, name, agent_id, agent_version, deployment_id, repo, repo_key,
+        repository_id, events, filters, enabled, access_checked_at)
+      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${name}, ${agent.id}, ${agent.version}, ${deploymentId},
+        ${proven.repo}, ${proven.repo.toLowerCase()}, ${proven.repositoryId},
         ${events}::text[], ${JSON.stringify(filters)}::jsonb, ${enabled}, ${proven.repositoryId === null ? null : sql`now()`}) returning *`,
     )
+  })
+  return made.catch((error: unknown) => {
+    throw nameError(error, 'trigger')
   })
 }
 
@@ -62,7 +69,11 @@ export async function findTriggersOfSessions(
   const reach = allowAnywhere(call.caller, 'triggers:read')
   return findAll<Trigger & { sessionId: string }>(
     call.db,
-    sql`select t.*, f.session_id from trigger_fires f join (select * from triggers where ${ownedByCaller(reach)}) t on t.id = f.trigger_id where f.session_id = any(${sessionIds}::uuid[])`,
+    sql`
+      select t.*, f.session_id
+      from trigger_fires f
+      join (select * from triggers where ${ownedByCaller(reach)}) t on t.id = f.trigger_id
+      where f.session_id = any(${sessionIds}::uuid[])`,
   )
 }
 
@@ -89,7 +100,7 @@ export async function updateTrigger(call: Call, publicId: string, input: Trigger
   const scope = allow(call.caller, 'triggers:write')
   const seen = await triggerRows.read(call.db, publicId, ownedByCaller(scope))
   const proven = input.repo === undefined ? null : await proveRepository(call, scope, readRepo(input.repo))
-  return transaction(call.db, async (tx) => {
+  const changed = transaction(call.db, async (tx) => {
     if (proven && proven.repo.toLowerCase() !== seen.repoKey) await checkCounts(tx, scope, proven, seen.id)
     const before = await triggerRows.read(tx, publicId, ownedByCaller(scope), sql`for no key update`)
     if (changesNothing(input)) return before
@@ -102,14 +113,21 @@ export async function updateTrigger(call: Call, publicId: string, input: Trigger
     const deploymentId =
       input.deployment === undefined ? before.deploymentId : await deploymentOf(tx, scope, input.deployment)
     const place = proven ?? before
+    const name = input.name === undefined ? before.name : readName(input.name, 'name')
     return getOne<Trigger>(
       tx,
       sql`
-      update triggers set agent_id = ${agentId}, agent_version = ${agentVersion}, deployment_id = ${deploymentId}, events = ${events}::text[], filters = ${JSON.stringify(filters)}::jsonb,
-        enabled = ${readFlag(input.enabled, before.enabled, 'enabled')}, repo = ${place.repo}, repo_key = ${place.repo.toLowerCase()}, repository_id = ${place.repositoryId},
+      update triggers
+      set name = ${name}, agent_id = ${agentId}, agent_version = ${agentVersion}, deployment_id = ${deploymentId}, events = ${events}::text[],
+        filters = ${JSON.stringify(filters)}::jsonb,
+        enabled = ${readFlag(input.enabled, before.enabled, 'enabled')}, repo = ${place.repo},
+        repo_key = ${place.repo.toLowerCase()}, repository_id = ${place.repositoryId},
         access_checked_at = ${proven && proven.repositoryId !== null ? sql`now()` : before.accessCheckedAt}, updated_at = now()
       where id = ${before.id} returning *`,
     )
+  })
+  return changed.catch((error: unknown) => {
+    throw nameError(error, 'trigger')
   })
 }
 

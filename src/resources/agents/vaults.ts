@@ -4,7 +4,7 @@ import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { readsOf, unlessArchived } from '#src/platform/nouns.ts'
+import { readsOf, unlessArchived, type ArchivedFilter } from '#src/platform/nouns.ts'
 import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -13,12 +13,26 @@ import { mergeMetadata, readMetadata, readName } from '#src/platform/shapes/fiel
 import { addVaultEvent, notifyOfVault } from './vaults/events.ts'
 import { readVault, vaultArchived, vaultRows, type Vault } from './vaults/rows.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 
 /** The input of a create or an update; an absent key stays as it is. */
 export type VaultInput = { displayName?: unknown; metadata?: unknown }
 
+/** How vaults are found. */
+export const vaultSearch: Searched = {
+  type: 'Vault',
+  may: 'vaults:read',
+  table: 'vaults',
+  title: sql`display_name`,
+  whose: (scope) => sql`${ownedByCaller(scope)} and archived_at is null`,
+}
+
 /** How callers read vaults. */
-export const vaultReads = readsOf(vaultRows, { may: 'vaults:read', whose: ownedByCaller, listed: unlessArchived })
+export const vaultReads = readsOf(vaultRows, {
+  may: 'vaults:read',
+  whose: ownedByCaller,
+  listed: (filter: ArchivedFilter & TextFilter) => sql`${unlessArchived(filter)} and ${hasTextOf(vaultSearch, filter)}`,
+})
 
 /** Creates a vault. @throws BerthError invalid_request. */
 export async function createVault(call: Call, input: VaultInput): Promise<Vault> {

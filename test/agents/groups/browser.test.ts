@@ -109,15 +109,18 @@ test('a run that is stopped in the page ends there, and one that ended long ago 
 
   mock.script({ parts: [{ text: 'long ago' }] })
   const old = await group.say('what?')
+  const streamed = () => page.waitForResponse((one) => one.url().includes(`${old.runId}/stream`))
+  const recent = streamed()
   await page.reload()
+  expect((await recent).status()).toBe(200) // its end is shown before its stream is answered
   await sees(old, 'completed')
   await change(
     berth.services.db,
     sql`update task_streams set ended_at = now() - interval '2 minutes' where task_id = ${decodeId('groupRun', old.runId)}`,
   )
-  const streamed = page.waitForResponse((one) => one.url().includes(`${old.runId}/stream`))
+  const longAgo = streamed()
   await page.reload()
-  expect((await streamed).status()).toBe(204)
+  expect((await longAgo).status()).toBe(204)
   await sees(old, 'completed')
   expect(await textOf(old)).toBe('long ago')
 })

@@ -7,7 +7,7 @@ import { groupLimits } from '#src/resources/agents/groups/limits.ts'
 import { startMockBerth, type MockBerth } from '../../llm/mock-berth.ts'
 import { agentSessions, textOf, type AgentSessions } from '../../support/agent-sessions.ts'
 import { until } from '../../support/until.ts'
-import { groupWorld, saidIn, type GroupWorld, type Run } from './world.ts'
+import { groupWorld, textsIn, type GroupWorld, type Run } from './world.ts'
 
 let mocked: MockBerth
 let world: GroupWorld
@@ -47,7 +47,7 @@ test('a message is answered by everybody, and each answer is a message of the gr
   expect(runs.map(({ session_id: id }) => id)).toEqual(group.member_ids)
   const { transcript, runs: ended, revision } = await world.rested(group.id)
   expect(transcript.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
-  expect(saidIn({ transcript }).sort()).toEqual([
+  expect(textsIn({ transcript }).sort()).toEqual([
     'coder: Hello to you.',
     'user: !say Hello to you.',
     'writer: Hello to you.',
@@ -147,7 +147,7 @@ test('a member that another mentions answers it, as words of an agent and not of
   const group = await world.of([alpha, beta])
   await world.say(group.id, '@alpha begin')
   const { transcript, runs } = await world.rested(group.id)
-  expect(saidIn({ transcript })).toEqual(['user: @alpha begin', 'alpha: Look at this, @beta', 'beta: I have looked.'])
+  expect(textsIn({ transcript })).toEqual(['user: @alpha begin', 'alpha: Look at this, @beta', 'beta: I have looked.'])
   expect(transcript[1]).toMatchObject({ recipient_ids: [beta], undelivered_reason: null })
   expect(runs.find(({ session_id: id }) => id === beta)?.message_id).toBe(transcript[1]?.id)
   expect(await told(beta)).toEqual([
@@ -305,6 +305,6 @@ test('a long transcript is told in part, and a long answer is kept in part', asy
   await world.rested(group.id)
   const [heard = ''] = await told(listener)
   expect(heard).toContain('older messages are left out')
-  expect(heard.length).toBeLessThan(groupLimits.toldLength + 5_000)
+  expect(heard.length).toBeLessThan(groupLimits.includedLength + 5_000)
   expect(heard).toMatch(/@listener so\?\n!say so$/)
 }, 60_000)

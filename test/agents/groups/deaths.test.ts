@@ -11,7 +11,7 @@ import { runStep } from '#workers/agents/session-steps.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { closeMortals, mortalWorker, type Life } from '../mortal-worker.ts'
 import { areWhole, kindsOf, readRun, textsOf } from './run-streams.ts'
-import { groupWorld, saidIn, type GroupWorld, type Snapshot } from './world.ts'
+import { groupWorld, textsIn, type GroupWorld, type Snapshot } from './world.ts'
 
 const stepsMax = 40
 const togetherMax = 30
@@ -70,7 +70,7 @@ async function talk(
 }
 
 function expectTheEnd({ transcript, runs, group }: Snapshot): void {
-  expect(saidIn({ transcript }).slice(1, 3)).toEqual(['alpha: Now you, @beta', 'beta: And back, @alpha'])
+  expect(textsIn({ transcript }).slice(1, 3)).toEqual(['alpha: Now you, @beta', 'beta: And back, @alpha'])
   expect(transcript).toHaveLength(4) // alpha has no more script, and repeats what it heard
   expect(transcript.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4])
   expect(new Set(transcript.slice(1).map(({ run_id: id }) => id)).size).toBe(3)

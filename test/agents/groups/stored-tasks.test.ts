@@ -13,7 +13,7 @@ import { findDueSessions } from '#src/resources/agents/tasks.ts'
 import type { Chunk } from '#src/resources/agents/tasks/chunks.ts'
 import { taskLimits, taskStreamLimits } from '#src/resources/agents/tasks/limits.ts'
 import { removeEndedStreams, writePiece } from '#src/resources/agents/tasks/streams.ts'
-import { tellAnswer } from '#src/resources/agents/turns/answer-streams.ts'
+import { streamAnswer } from '#src/resources/agents/turns/answer-streams.ts'
 import { findMember } from '#src/resources/identity/memberships.ts'
 import { makeAgent } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -142,7 +142,7 @@ describe('a stream', () => {
       },
       transformResult: async ({ result }) => result,
     }
-    const told = tellAnswer(db.withPlugin(cut), { taskId, requestId }, createMasker([]), new AbortController().signal)
+    const told = streamAnswer(db.withPlugin(cut), { taskId, requestId }, createMasker([]), new AbortController().signal)
     await transaction(db, async (tx) => {
       await change(tx, sql`select 1 from task_streams where task_id = ${taskId} for update`)
       told.say('one ')

@@ -127,6 +127,6 @@ export async function groupWorld(berth: Berth, token: string): Promise<GroupWorl
 }
 
 /** The texts of a transcript, each behind its author. */
-export function saidIn({ transcript }: Pick<Snapshot, 'transcript'>): string[] {
+export function textsIn({ transcript }: Pick<Snapshot, 'transcript'>): string[] {
   return transcript.map(({ author, text }) => `${author.handle}: ${text}`)
 }

@@ -8,7 +8,7 @@ import {
   cancelExchangesOf,
   forgetExchanges,
   lookAfterExchanges,
-  tellRequester,
+  notifyRequester,
 } from '#src/resources/agents/peers/upkeep.ts'
 import { claimSession, requeueStalledSessions } from '#src/resources/agents/sessions/claims.ts'
 import { checkAtWork } from '#src/resources/agents/sessions/rows.ts'
@@ -73,11 +73,11 @@ test('an answer is told to its requester once, by whichever worker is first, and
   const { asker, asked, exchange } = await waiting()
   const id = decodeId('peerExchange', exchange.id) ?? ''
   const jobs = await jobsOf(asker)
-  await tellRequester(berth.services, id)
+  await notifyRequester(berth.services, id)
   expect(await jobsOf(asker)).toBe(jobs) // nothing to tell yet
   await tryNextTask(berth.services, uuid(asked))
   await step(asked)
-  await Promise.all([1, 2, 3].map(() => tellRequester(berth.services, id)))
+  await Promise.all([1, 2, 3].map(() => notifyRequester(berth.services, id)))
   await lookAfterExchanges(berth.services)
   expect(await jobsOf(asker)).toBe(jobs + 1)
   await change(berth.services.db, sql`update peer_exchanges set told_at = now() - interval '1 minute' where id = ${id}`)
@@ -89,7 +89,7 @@ test('an answer is told to its requester once, by whichever worker is first, and
   await change(berth.services.db, sql`update peer_exchanges set told_at = now() - interval '1 minute' where id = ${id}`)
   const before = await jobsOf(asker)
   await lookAfterExchanges(berth.services)
-  await tellRequester(berth.services, id)
+  await notifyRequester(berth.services, id)
   expect(await jobsOf(asker)).toBe(before)
 
   const { recordDays } = peerLimits

@@ -21,6 +21,7 @@ test('a schedule is made, read, listed, changed and deleted', async () => {
   expect(made).toEqual({
     id: expect.stringMatching(/^sch_/),
     type: 'schedule',
+    name: null,
     cron: '0 9 * * mon-fri',
     timezone: 'Europe/Rome',
     enabled: true,
@@ -55,6 +56,27 @@ test('a schedule is made, read, listed, changed and deleted', async () => {
   })
   expect((await call('DELETE', `/${made.id}`)).status).toBe(204)
   expect((await call('GET', `/${made.id}`)).status).toBe(404)
+})
+
+test('its name finds it again: nobody gives one twice, and two people may give the same', async () => {
+  const { berth, call, agent, make } = world
+  const named = await make({ agent, name: 'nightly' })
+  expect(named).toMatchObject({ name: 'nightly' })
+  const order = { cron: '0 9 * * *', timezone: 'UTC', agent, kickoff: 'Go.' }
+  const refused = { status: 400, body: { type: 'error' } }
+  expect(await call('POST', '', { ...order, name: 'nightly' })).toMatchObject(refused)
+  const other = await make({ agent })
+  const taken = await call('PATCH', `/${other.id}`, { name: 'nightly' })
+  expect(taken).toMatchObject(refused)
+  expect(taken.body.error?.message).toBe('You have a schedule of this name. Choose another one.')
+  expect((await call('PATCH', `/${named.id}`, { enabled: false })).body).toMatchObject({ name: 'nightly' })
+  expect((await call('PATCH', `/${named.id}`, { name: 'weekly' })).body).toMatchObject({
+    name: 'weekly',
+    enabled: false,
+  })
+  expect(await call('PATCH', `/${named.id}`, { name: '' })).toMatchObject(refused)
+  const zoe = await berth.token('zoe', 'other', 'owner')
+  expect((await call('POST', '', { ...order, name: 'weekly', agent: await makeAnother(zoe) }, zoe)).status).toBe(201)
 })
 
 test('the agent is given by its id, or as it is answered', async () => {

@@ -157,9 +157,9 @@ describe('a log', () => {
     ]
     const asked = kinds.map((kind) => `... on ${kind} { content { ... on TextBlock { text } } }`).join(' ')
     const query = `query ($id: ID!, $first: Int) { session(id: $id) { events(first: $first) { nodes { type ${asked} } } } }`
-    expect((await ask(query, { id, first: 80 })).errors).toBeUndefined()
-    expect(await ask(query, { id, first: 100 })).toMatchObject({
-      errors: [{ message: expect.stringContaining('objects; 1000 are allowed') }],
+    expect((await ask(query, { id, first: 570 })).errors).toBeUndefined()
+    expect(await ask(query, { id, first: 572 })).toMatchObject({
+      errors: [{ message: expect.stringContaining('objects; 2000 are allowed') }],
     })
   })
 

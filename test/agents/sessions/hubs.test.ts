@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUuid } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
-import { saidBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
+import { noticePayloadBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Emission } from '#src/resources/agents/sessions/emissions.ts'
 import { followEmissions } from '#src/resources/agents/sessions/hubs.ts'
 import { appendEvents, previewTopic, sessionTopic } from '#src/resources/agents/sessions/log.ts'
@@ -142,11 +142,11 @@ test('live events are the same as those in the log later', async () => {
     { type: 'user.interrupt', queued: false },
   )
   await take(db, session, queued?.id ?? '')
-  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax - 300) } })
+  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(noticePayloadBytesMax - 300) } })
   await append(
     db,
     session,
-    { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax) } },
+    { type: 'agent.message', data: { text: 'x'.repeat(noticePayloadBytesMax) } },
     { type: 'agent.message' },
   )
   await append(db, session, { type: 'session.status_idle' })

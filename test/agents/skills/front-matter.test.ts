@@ -4,7 +4,7 @@ import { readSkillFolder } from '#src/resources/agents/skills/folders.ts'
 import { skillLimits } from '#src/resources/agents/skills/limits.ts'
 
 const stallMsMax = 50
-const tries = 3
+const tries = 8
 const spare = 100
 const characters = skillLimits.frontMatterCharacters - spare
 const many = (piece: string): string => piece.repeat(Math.floor(characters / piece.length))

@@ -114,7 +114,7 @@ test('with tools that read files of a VM, the model is told each skill’s folde
 })
 
 test('instructions that are too long for all skills are left out, and the model is told so', async () => {
-  const long = await make('long', 'x'.repeat(skillLimits.toldCharacters + 1))
+  const long = await make('long', 'x'.repeat(skillLimits.includedCharacters + 1))
   const short = await make('short', 'Answer shortly.')
   const told = await asked(
     (await start(await agentWith({ type: 'custom', skill_id: long.id }, { type: 'custom', skill_id: short.id }))).id,

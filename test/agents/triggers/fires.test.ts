@@ -22,6 +22,7 @@ import {
 
 useTriggers()
 
+type Fires = { nodes: { id: string }[] }
 type Told = { status: string; source: string; agent_id: string; deployment_id: string | null; owner: unknown }
 const sessionOf = async (id: unknown): Promise<Told> =>
   (await callAgents<Told>(berth, token, 'GET', `/sessions/${String(id)}`)).body
@@ -361,4 +362,26 @@ test('an archived agent is said to be archived', async () => {
   await callAgents(berth, token, 'POST', `/agents/${old}/archive`)
   const { fire } = await fireOf(id, 'release', payloads.release())
   expect(fire).toMatchObject({ status: 'failed', error: { type: 'agent_archived_error' } })
+})
+
+test('the fires of all triggers are listed together, of a status, each person their own', async () => {
+  const olga = await berth.token('olga', 'acme', 'member')
+  await connect(olga)
+  const fields = { agent: await makeAgent(olga), events: ['release'] }
+  const [one, other] = [await create(fields, olga), await create(fields, olga)]
+  await call('POST', `/${other.id}`, { enabled: false }, olga)
+  const { fire } = await fireOf(one.id, 'release', payloads.release(), olga)
+  await until('both are decided', async () => (await firesOf(other.id, olga))[0]?.status === 'skipped')
+  const list = async (filter: string, as = olga): Promise<string[]> => {
+    const field = `triggerFires(first: 2${filter}) { nodes { id } }`
+    const { body } = await berth.ask(`{ ${field} viewer { organization { ${field} } } }`, { token: as })
+    const { triggerFires, viewer } = body.data as { triggerFires: Fires; viewer: { organization: unknown } } // as asked
+    expect(viewer.organization).toEqual({ triggerFires })
+    return triggerFires.nodes.map(({ id }) => id)
+  }
+  expect(new Set(await list(''))).toEqual(new Set([fire.id, (await firesOf(other.id, olga))[0]?.id]))
+  expect(await list(', filter: {statuses: [STARTED]}')).toEqual([fire.id])
+  expect(await list(', filter: {statuses: [PENDING]}')).toEqual([])
+  expect(await list('', await berth.token('martha', 'acme', 'member'))).toEqual([])
+  expect(await list('', await berth.token('eve', 'evil', 'owner'))).toEqual([])
 })

@@ -58,6 +58,20 @@ test('a trigger is made, read, listed, changed and deleted', async () => {
   expect(await call('GET', `/${made.id}`)).toMatchObject(refusal(404, 'not_found'))
 })
 
+test('its name finds it again, and nobody gives one twice', async () => {
+  const named = await create({ name: 'review' })
+  expect(named).toMatchObject({ name: 'review' })
+  const other = await create()
+  expect(other).toMatchObject({ name: null })
+  expect(await call('PATCH', `/${other.id}`, { name: 'review' })).toMatchObject({ status: 400 })
+  expect((await call('PATCH', `/${named.id}`, { enabled: false })).body).toMatchObject({
+    name: 'review',
+    enabled: false,
+  })
+  expect((await call('PATCH', `/${named.id}`, { name: 'reviews' })).body).toMatchObject({ name: 'reviews' })
+  expect((await create({ name: 'review' })).id).not.toBe(named.id)
+})
+
 test('it is a node of the graph, beside its agent', async () => {
   const { id } = await create()
   const { body } = await berth.ask(

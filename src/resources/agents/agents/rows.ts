@@ -46,8 +46,11 @@ export type AgentDefinition = {
   metadata: Metadata
 }
 
-/** An agent in one of its versions; ids are uuids, times RFC 3339 text. `ownerUserId` null: the organization's. */
-export type Agent = Row<'agents', { definition: AgentDefinition }>
+/**
+ * An agent in one of its versions; ids are uuids, times RFC 3339 text. `ownerUserId` null: the organization's. Its name is in the
+ * definition; the column is only for finding it.
+ */
+export type Agent = Omit<Row<'agents', { definition: AgentDefinition }>, 'name'>
 
 /** Queries for agents in their newest version. */
 export const agentRows = rowsOf<Agent>('agent', 'agents', 'agent', sql`*`, ['definition'])

@@ -95,7 +95,8 @@ async function recordRun(
       update deployments set run_position = run_position + 1, last_run_at = case when ${session !== undefined} then now() else last_run_at end
       where id = ${id} returning id, organization_id, owner_user_id, run_position)
     insert into deployment_runs (id, deployment_id, organization_id, owner_user_id, position, agent_id, agent_version, session_id, error, trigger)
-    select ${newUuid()}::uuid, id, organization_id, owner_user_id, run_position, ${agent.id}, ${version}, ${session?.id ?? null}, ${error ? JSON.stringify(error) : null}::jsonb, ${JSON.stringify(trigger)}::jsonb
+    select ${newUuid()}::uuid, id, organization_id, owner_user_id, run_position, ${agent.id}, ${version}, ${session?.id ?? null},
+      ${error ? JSON.stringify(error) : null}::jsonb, ${JSON.stringify(trigger)}::jsonb
     from counted returning *`,
   )
   if (!run) return undefined

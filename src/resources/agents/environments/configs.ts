@@ -102,8 +102,8 @@ export function readEnvironmentConfig(
     readShape(selfHosted, given ?? {}, 'config')
     return { type: 'self_hosted' }
   }
-  const said = inWords(given ?? {}, names)
-  const kept = Object.entries(before?.type === 'self_hosted' ? {} : (before ?? {})).filter(([key]) => !(key in said))
+  const changes = inWords(given ?? {}, names)
+  const kept = Object.entries(before?.type === 'self_hosted' ? {} : (before ?? {})).filter(([key]) => !(key in changes))
   const read = readShape(shape, given ?? {}, 'config')
   const { git_repos, ...config } = { ...read, ...(Object.fromEntries(kept) as Partial<VmConfig>) } // its own keys
   policyOf(config.networking, [])

@@ -14,12 +14,16 @@ const restSeconds = 10
 const batchMax = 100
 
 /** A session has nothing to do, and waits for nobody: its run is over. */
-const isOver = sql<boolean>`s.source in ('deployment', 'schedule', 'trigger') and s.status = 'idle' and s.stop_reason ->> 'type' is distinct from 'requires_action'`
+const isOver = sql<boolean>`
+  s.source in ('deployment', 'schedule', 'trigger')
+  and s.status = 'idle'
+  and s.stop_reason ->> 'type' is distinct from 'requires_action'`
 
 /** Environments with a VM whose session is over. */
 const isDone = sql<boolean>`
   e.ephemeral and e.vm_id is not null and e.status in ('ready', 'error') and e.used_at < now() - ${sql.lit(restSeconds)} * interval '1 second'
-  and exists (select from sessions s where s.environment_id = e.id and ${isOver}) and not exists (select from sessions s where s.environment_id = e.id and not ${isOver})`
+  and exists (select from sessions s where s.environment_id = e.id and ${isOver})
+    and not exists (select from sessions s where s.environment_id = e.id and not ${isOver})`
 
 /** Deletes the VMs of runs that are over. */
 export async function endVmsOfRuns(services: Background): Promise<void> {

@@ -79,7 +79,9 @@ export async function addEnvironmentEvent(
 ): Promise<void> {
   await change(
     tx,
-    sql`insert into environment_events (environment_id, position, status, status_reason, vm_id) values (${id}, ${eventPosition}, ${status}, ${statusReason}, ${vmId})`,
+    sql`
+      insert into environment_events (environment_id, position, status, status_reason, vm_id)
+      values (${id}, ${eventPosition}, ${status}, ${statusReason}, ${vmId})`,
   )
   publish(tx, 'environment', id)
 }

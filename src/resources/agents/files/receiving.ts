@@ -101,8 +101,8 @@ async function finish(
   { sizeBytes, sha256 }: StoredObject,
   facts: FileFacts,
 ): Promise<StoredFile> {
-  const { filename: name, mediaType: said, expiresInSeconds } = readFacts(facts)
-  const mediaType = mediaTypeOf(said, name, await beginningOf(call, draft, sizeBytes))
+  const { filename: name, mediaType: declared, expiresInSeconds } = readFacts(facts)
+  const mediaType = mediaTypeOf(declared, name, await beginningOf(call, draft, sizeBytes))
   const file = await findOne<StoredFile>(
     call.db,
     sql`

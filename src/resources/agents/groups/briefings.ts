@@ -30,8 +30,14 @@ export async function briefingOf(tx: Tx, task: Pick<Task, 'id' | 'sessionId'>): 
   const fresh = await findAll<GroupMessage>(
     tx,
     sql`
-    select * from group_messages where group_id = ${group.id} and sequence > ${self.seenSequence} and sequence <= ${messageSequence} and author_id <> ${self.sessionId} and id <> ${asked.id}
-    order by sequence desc limit ${groupLimits.toldMessagesMax + 1}`,
+    select *
+    from group_messages
+    where group_id = ${group.id}
+      and sequence > ${self.seenSequence}
+      and sequence <= ${messageSequence}
+      and author_id <> ${self.sessionId}
+      and id <> ${asked.id}
+    order by sequence desc limit ${groupLimits.includedMessagesMax + 1}`,
   )
   await change(
     tx,
@@ -60,20 +66,20 @@ function introductionOf(group: Group, self: GroupMember, members: readonly Group
 
 /** The newest of what was said, quoted, oldest first; older messages are left out when they are too many or too long. */
 function transcriptOf(newestFirst: readonly GroupMessage[], members: readonly GroupMember[]): string[] {
-  const told: string[] = []
-  let left: number = groupLimits.toldLength
-  for (const message of newestFirst.slice(0, groupLimits.toldMessagesMax)) {
+  const included: string[] = []
+  let left: number = groupLimits.includedLength
+  for (const message of newestFirst.slice(0, groupLimits.includedMessagesMax)) {
     const quote = quoted(message, members)
     left -= quote.length
     if (left < 0) break
-    told.unshift(quote)
+    included.unshift(quote)
   }
-  if (told.length === 0 && newestFirst.length === 0) return []
+  if (included.length === 0 && newestFirst.length === 0) return []
   const heading =
-    told.length < newestFirst.length
+    included.length < newestFirst.length
       ? 'The newest of what was said since you last answered; older messages are left out:'
       : 'What was said since you last answered:'
-  return ['', heading, ...told]
+  return ['', heading, ...included]
 }
 
 function quoted(message: GroupMessage, members: readonly GroupMember[]): string {

@@ -42,7 +42,8 @@ export async function addMessage(
     sql`
     with next as (update groups set message_sequence = message_sequence + 1 where id = ${group.id} returning message_sequence as sequence)
     insert into group_messages (id, group_id, sequence, author_type, author_id, author_handle, text, recipient_ids, run_id, undelivered_reason)
-    select ${newUuid()}, ${group.id}, sequence, ${authorType}, ${authorId}, ${authorHandle}, ${text}, ${recipients.map(({ sessionId }) => sessionId)}::uuid[], ${runId}, ${undeliveredReason}
+    select ${newUuid()}, ${group.id}, sequence, ${authorType}, ${authorId}, ${authorHandle}, ${text},
+      ${recipients.map(({ sessionId }) => sessionId)}::uuid[], ${runId}, ${undeliveredReason}
     from next returning *`,
   )
   await addGroupEvent(tx, group.id, 'group.message', { messageId: message.id })
@@ -91,7 +92,9 @@ export async function followRunTask(tx: Tx, task: Task): Promise<void> {
   await change(
     tx,
     sql`
-    update group_runs set revision = ${revision}, usage_from = ${from ? JSON.stringify(from) : null}::jsonb, usage = ${usage ? JSON.stringify(usage) : null}::jsonb,
+    update group_runs
+    set revision = ${revision}, usage_from = ${from ? JSON.stringify(from) : null}::jsonb,
+      usage = ${usage ? JSON.stringify(usage) : null}::jsonb,
       through_position = ${isOpen(task) || !task.startedAt ? null : (session?.eventPosition ?? null)} where id = ${run.id}`,
   )
 }

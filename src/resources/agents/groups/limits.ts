@@ -11,6 +11,6 @@ export const groupLimits = {
   messagesMax: 100_000, // of a group; members may still answer the last one
   pageMax: 50, // messages of a snapshot or of a page of the history
   eventsKept: 10_000, // of a group; older ones are deleted
-  toldMessagesMax: 50, // that a member is told at once, the newest
-  toldLength: 64_000, // characters of them together
+  includedMessagesMax: 50, // that a member is told at once, the newest
+  includedLength: 64_000, // characters of them together
 } as const

@@ -123,7 +123,9 @@ export const sessionCounters = sql`jsonb_build_object('inputTokens', s.input_tok
   'activeMs', s.active_ms + coalesce((extract(epoch from now() - s.running_since) * 1000)::bigint, 0))`
 
 /** Where runs stand: `r`, with their tasks `t`, their sessions `s` and their replies. A task and its run are made together. */
-export const runTables = sql`group_runs r join (select id as task_id, status, error, from_position, started_at, finished_at from session_tasks) t on t.task_id = r.id
+export const runTables = sql`
+  group_runs r
+  join (select id as task_id, status, error, from_position, started_at, finished_at from session_tasks) t on t.task_id = r.id
   left join (select id as reply_id, text as reply_text, run_id from group_messages) reply on reply.run_id = r.id`
 
 /** The columns of a GroupRun, all as they were at one moment. A tool use waits as long as nobody has answered it. */

@@ -84,7 +84,8 @@ export async function pageRunsOfEach(
 /** Runs, each with the bytes of its reply and of what it waits for, which may be large. */
 function sizedRuns(condition: RawBuilder<unknown>): RawBuilder<GroupRun> {
   return sql<GroupRun>`
-    select run.*, coalesce(octet_length(reply_text), 0) + octet_length(pending::text) as size_bytes from (select ${runColumns} from ${runTables} where ${condition}) run`
+    select run.*, coalesce(octet_length(reply_text), 0) + octet_length(pending::text) as size_bytes
+    from (select ${runColumns} from ${runTables} where ${condition}) run`
 }
 
 /** Stops a run; one that has ended stays as it is. @throws BerthError not_found. */
@@ -209,8 +210,8 @@ function readApproval({ approved, reason, result, denyMessage }: ApprovalInput):
   result: 'allow' | 'deny'
   denyMessage: string | null
 } {
-  const said = approved ?? null
-  const word = said === null ? (result ?? null) : said ? 'allow' : 'deny'
+  const decision = approved ?? null
+  const word = decision === null ? (result ?? null) : decision ? 'allow' : 'deny'
   if (word === null || (result && result !== word))
     throw new BerthError('invalid_request', 'Send approved, true or false; or result, allow or deny. Not both.', {
       field: 'approved',

@@ -109,7 +109,8 @@ async function readChunks(db: Db, taskId: string, after: number): Promise<Piece<
     db,
     sql`
     select number, body, found, is_kept
-    from (select exists (select from task_streams where task_id = ${taskId}) or exists (select from session_tasks where id = ${taskId} and finished_at is null) as is_kept) run
+    from (select exists (select from task_streams where task_id = ${taskId})
+      or exists (select from session_tasks where id = ${taskId} and finished_at is null) as is_kept) run
     left join (
       select number, body, end_bytes - octet_length(body) - min(end_bytes) over () as before, count(*) over () as found from (
         select number, body, end_bytes from task_chunks where task_id = ${taskId} and number > ${after} order by number limit ${most}) next) counted
@@ -133,11 +134,11 @@ async function chunksOf(runId: string, rows: readonly ChunkRow[]): Promise<RunCh
 }
 
 /** The chunks in a notice, which has those after a number if they are short. */
-function readNotice(runId: string, said: string): RunChunk[] {
-  const space = said.indexOf(' ')
-  const before = Number(said.slice(0, space))
-  const chunks = parseExactly(said.slice(space + 1)) as Chunk[] // as tasks/streams.ts wrote it
-  const sizeBytes = Math.ceil(said.length / chunks.length)
+function readNotice(runId: string, payload: string): RunChunk[] {
+  const space = payload.indexOf(' ')
+  const before = Number(payload.slice(0, space))
+  const chunks = parseExactly(payload.slice(space + 1)) as Chunk[] // as tasks/streams.ts wrote it
+  const sizeBytes = Math.ceil(payload.length / chunks.length)
   return chunks.map((chunk, at) => ({ runId, number: before + at + 1, chunk, sizeBytes }))
 }
 
@@ -145,8 +146,8 @@ function readNotice(runId: string, said: string): RunChunk[] {
 const { follow: followChunks } = createFanOut<RunChunk, number>({
   name: 'the reply of a run',
   read: readChunks,
-  watch(db, id, { listen, ring, tell, signal }) {
-    listen(chunkTopic, (said) => (said === null ? ring() : tell(readNotice(id, said)))) // before the position is read
+  watch(db, id, { listen, ring, push, signal }) {
+    listen(chunkTopic, (payload) => (payload === null ? ring() : push(readNotice(id, payload)))) // before the position is read
     return {
       start: patiently(async () => (await findStream(db, id))?.lastNumber ?? 0, signal),
       read: (after) => patiently(() => readChunks(db, id, after), signal),

@@ -150,5 +150,8 @@ function newestOf<Columns>(
 ): RawBuilder<Columns> {
   const of = (owner: RawBuilder<unknown>): RawBuilder<unknown> =>
     sql`(select ${columns} from memories where organization_id = ${organizationId} and ${owner} order by id desc limit ${most})`
-  return sql<Columns>`select * from (${of(sql`owner_user_id = ${userId}::uuid`)} union all ${of(sql`owner_user_id is null`)}) newest order by id desc limit ${most}`
+  return sql<Columns>`
+    select *
+    from (${of(sql`owner_user_id = ${userId}::uuid`)} union all ${of(sql`owner_user_id is null`)}) newest
+    order by id desc limit ${most}`
 }

@@ -20,7 +20,7 @@ export async function listThoseToAsk(
   const agents = await findAll<{ id: string; name: string }>(
     db,
     sql`
-    select id, definition ->> 'name' as name from agents
+    select id, name from agents
     where organization_id = ${organizationId} and (owner_user_id is null or owner_user_id = ${ownerUserId}) and archived_at is null and not ${isByVmToken}
     order by id desc limit ${peerLimits.listedMax}`,
   )

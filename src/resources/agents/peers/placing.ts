@@ -27,7 +27,8 @@ export async function findMissingAttachments(services: Background, placing: Plac
     services.db,
     sql`
     select e.*, f.filename from peer_exchanges e join files f on f.id = e.file_id
-    where e.responder_session_id = ${session.id} and (e.attachment_placed_at is null or (e.finished_at is null and e.attachment_vm_id is distinct from ${vm.id}))
+    where e.responder_session_id = ${session.id}
+      and (e.attachment_placed_at is null or (e.finished_at is null and e.attachment_vm_id is distinct from ${vm.id}))
       and exists (select from peer_exchange_events where exchange_id = e.id and status = 'working')
       and (e.finished_at is null or exists (select from files where id = e.file_id and ${isThere}))
     order by e.id desc limit ${peerLimits.attachmentsPlacedMax}`,

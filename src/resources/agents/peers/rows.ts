@@ -88,8 +88,10 @@ export async function insertExchange(
   await change(
     tx,
     sql`
-    insert into peer_exchanges (id, organization_id, owner_user_id, requester_session_id, responder_session_id, turn_id, depth, request_text, file_id, status, error, expires_at, finished_at)
-    values (${given.id}, ${given.organizationId}, ${given.ownerUserId}, ${given.requesterSessionId}, ${given.responderSessionId}, ${given.turnId}, ${given.depth}, ${given.requestText}, ${given.fileId},
+    insert into peer_exchanges (id, organization_id, owner_user_id, requester_session_id, responder_session_id, turn_id, depth,
+      request_text, file_id, status, error, expires_at, finished_at)
+    values (${given.id}, ${given.organizationId}, ${given.ownerUserId}, ${given.requesterSessionId}, ${given.responderSessionId},
+      ${given.turnId}, ${given.depth}, ${given.requestText}, ${given.fileId},
       ${status}, ${error && JSON.stringify(error)}::jsonb, now() + ${taskLimits.openHours} * interval '1 hour', ${error ? sql`now()` : null})`,
   )
   await addEvent(tx, given.id, status)

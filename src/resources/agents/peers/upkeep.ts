@@ -13,22 +13,27 @@ import { deleteTasks, type Task } from '#src/resources/agents/tasks/rows.ts'
 import type { PeerExchange } from './rows.ts'
 
 /** The call of an exchange has its result, so the requester waits no more: it was interrupted, or its turn was given up. */
-const isAnswered = sql`exists (select from session_events answer where answer.session_id = e.requester_session_id and answer.answers = e.id and answer.type = any(${resultTypes}::text[]))`
+const isAnswered = sql`
+  exists (select from session_events answer
+  where answer.session_id = e.requester_session_id and answer.answers = e.id and answer.type = any(${resultTypes}::text[]))`
 const isOver = sql`not exists (select from sessions s where s.id = e.requester_session_id and s.status <> 'terminated')`
 
-const isDueAgain = sql`(told_at is null or told_at < now() - ${peerLimits.toldAgainSeconds} * interval '1 second')`
+const isDueAgain = sql`(told_at is null or told_at < now() - ${peerLimits.notifyAgainSeconds} * interval '1 second')`
 
 /** Cancels what a session has asked and waits for no more. What a turn that began meanwhile asks goes on. */
 export async function cancelExchangesOf(services: Background, sessionId: string): Promise<void> {
   const open = await findAll<Pick<Task, 'id' | 'sessionId'>>(
     services.db,
-    sql`select id, responder_session_id as session_id from peer_exchanges e where requester_session_id = ${sessionId} and finished_at is null and (${isAnswered} or ${isOver})`,
+    sql`
+      select id, responder_session_id as session_id
+      from peer_exchanges e
+      where requester_session_id = ${sessionId} and finished_at is null and (${isAnswered} or ${isOver})`,
   )
   await stopEach(services, open)
 }
 
 /** Gives the requester of an exchange that has ended a step, in which it takes the end in. With any id of one that has not ended nothing happens. */
-export async function tellRequester(services: Background, id: string): Promise<void> {
+export async function notifyRequester(services: Background, id: string): Promise<void> {
   await enqueueSteps(services, [id])
 }
 
@@ -39,7 +44,12 @@ export async function tellRequester(services: Background, id: string): Promise<v
 export async function lookAfterExchanges(services: Background): Promise<void> {
   const left = await findAll<Pick<Task, 'id' | 'sessionId'>>(
     services.db,
-    sql`select id, responder_session_id as session_id from peer_exchanges e where finished_at is null and (${isAnswered} or ${isOver}) order by random() limit ${peerLimits.atOnce}`,
+    sql`
+      select id, responder_session_id as session_id
+      from peer_exchanges e
+      where finished_at is null and (${isAnswered} or ${isOver})
+      order by random()
+      limit ${peerLimits.atOnce}`,
   )
   await stopEach(services, left)
   await change(
@@ -62,7 +72,7 @@ export async function lookAfterExchanges(services: Background): Promise<void> {
 async function enqueueSteps({ db, jobs }: Pick<Background, 'db' | 'jobs'>, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await transaction(db, async (tx) => {
-    const told = await findAll<Pick<PeerExchange, 'requesterSessionId'>>(
+    const notified = await findAll<Pick<PeerExchange, 'requesterSessionId'>>(
       tx,
       sql`
       update peer_exchanges set told_at = now() where id in (
@@ -71,7 +81,7 @@ async function enqueueSteps({ db, jobs }: Pick<Background, 'db' | 'jobs'>, ids: 
         order by id for no key update skip locked)
       returning requester_session_id`,
     )
-    for (const sessionId of new Set(told.map((one) => one.requesterSessionId)))
+    for (const sessionId of new Set(notified.map((one) => one.requesterSessionId)))
       await jobs.enqueue(tx, stepJob, { sessionId })
   })
 }

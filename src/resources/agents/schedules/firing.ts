@@ -176,7 +176,11 @@ async function findDueOrganizations(db: Db, except: readonly string[]): Promise<
 async function lockDue(tx: Tx, organizationIds: readonly string[], share: number): Promise<Due[]> {
   const chosen = sql`
     s.id = any (select due.id from unnest(${organizationIds}::uuid[]) o(id) cross join lateral (
-      select s.id from schedules s where s.organization_id = o.id and ${isDue()} order by s.next_run_at, s.id limit ${share} for no key update skip locked) due)`
+      select s.id
+      from schedules s
+      where s.organization_id = o.id and ${isDue()}
+      order by s.next_run_at, s.id limit ${share}
+      for no key update skip locked) due)`
   return (await findAll<Due>(tx, dueSql(chosen))).toSorted((one, other) =>
     one.organizationId < other.organizationId ? -1 : one.organizationId > other.organizationId ? 1 : 0,
   )

@@ -19,6 +19,7 @@ export type NewSchedule = Cron & {
   kickoff: Kickoff | null
   enabled: boolean
   overlap: Overlap
+  name: string | null
 }
 
 /** Refuses another schedule where there are too many. @throws BerthError rate_limited. */
@@ -33,21 +34,23 @@ export async function insertSchedule(tx: Tx, given: NewSchedule): Promise<Schedu
   return getOne<Schedule>(
     tx,
     sql`
-    insert into schedules (id, organization_id, owner_user_id, agent_id, agent_version, deployment_id, kickoff, cron, timezone, enabled, overlap, jitter_ms, next_run_at, planned_at)
-    values (${id}, ${given.organizationId}, ${given.userId}, ${given.agentId}, ${given.agentVersion}, ${given.deploymentId}, ${json(given.kickoff)}::jsonb, ${given.cron}, ${given.timezone}, ${given.enabled}, ${given.overlap},
+    insert into schedules (id, organization_id, owner_user_id, name, agent_id, agent_version, deployment_id, kickoff, cron, timezone,
+      enabled, overlap, jitter_ms, next_run_at, planned_at)
+    values (${id}, ${given.organizationId}, ${given.userId}, ${given.name}, ${given.agentId}, ${given.agentVersion}, ${given.deploymentId},
+      ${json(given.kickoff)}::jsonb, ${given.cron}, ${given.timezone}, ${given.enabled}, ${given.overlap},
       ${jitterOf(id)}, ${given.enabled ? nextMoment(given, planned) : null}, ${planned}) returning *`,
   )
 }
 
 /** What may change of a schedule. */
-export type SchedulePlan = Cron & { enabled: boolean; overlap: Overlap; kickoff: Kickoff | null }
+export type SchedulePlan = Cron & { enabled: boolean; overlap: Overlap; kickoff: Kickoff | null; name: string | null }
 
 /**
  * Changes a schedule that this transaction has locked. One that is enabled again counts its failures anew, and moments
  * that passed while it was disabled are not made up for.
  */
 export async function changePlan(tx: Tx, before: Schedule, plan: SchedulePlan): Promise<Schedule> {
-  const { cron, timezone, enabled, overlap, kickoff } = plan
+  const { name, cron, timezone, enabled, overlap, kickoff } = plan
   const isAgain = enabled && !before.enabled
   const isSame = cron === before.cron && timezone === before.timezone && enabled === before.enabled
   const planned = isSame ? before.plannedAt : now()
@@ -55,7 +58,9 @@ export async function changePlan(tx: Tx, before: Schedule, plan: SchedulePlan): 
   const schedule = await getOne<Schedule>(
     tx,
     sql`
-    update schedules set cron = ${cron}, timezone = ${timezone}, enabled = ${enabled}, overlap = ${overlap}, kickoff = ${json(kickoff)}::jsonb, next_run_at = ${nextRunAt}, planned_at = ${planned},
+    update schedules
+    set name = ${name}, cron = ${cron}, timezone = ${timezone}, enabled = ${enabled}, overlap = ${overlap}, kickoff = ${json(kickoff)}::jsonb,
+      next_run_at = ${nextRunAt}, planned_at = ${planned},
       failures = ${isAgain ? 0 : before.failures}, last_error = ${isAgain ? null : before.lastError}, updated_at = now() where id = ${before.id} returning *`,
   )
   publish(tx, scheduleTopic, schedule.id)

@@ -36,12 +36,12 @@ export async function setScheduleOf(tx: Tx, deployment: Deployment, given: Cron 
       { field: 'schedule' },
     )
   if (before) {
-    await changePlan(tx, before, { ...given, enabled: true, overlap: before.overlap, kickoff: null })
+    await changePlan(tx, before, { ...given, enabled: true, overlap: before.overlap, kickoff: null, name: before.name })
     return
   }
   const { id, organizationId, ownerUserId } = deployment
   await checkScheduleCount(tx, organizationId)
-  const target = { agentId: null, agentVersion: null, deploymentId: id, kickoff: null }
+  const target = { agentId: null, agentVersion: null, deploymentId: id, kickoff: null, name: null }
   await insertSchedule(tx, { ...given, ...target, organizationId, userId: ownerUserId, enabled: true, overlap: 'skip' })
 }
 

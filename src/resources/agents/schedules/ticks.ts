@@ -92,14 +92,19 @@ export async function recordTicks(tx: Tx, ticks: readonly Tick[]): Promise<void>
       tx,
       sql`
       insert into schedule_runs (id, schedule_id, scheduled_at, position, status, session_id, skip_reason, error_type, message)
-      select * from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) as r(id uuid, schedule_id uuid, scheduled_at timestamptz, position bigint, status text, session_id uuid, skip_reason text, error_type text, message text)`,
+      select *
+      from jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) as r(id uuid, schedule_id uuid, scheduled_at timestamptz,
+        position bigint, status text, session_id uuid, skip_reason text, error_type text, message text)`,
     )
   const moved = await findAll<{ id: string }>(
     tx,
     sql`
-      update schedules s set next_run_at = t.next_run_at, planned_at = ${now()}, enabled = t.enabled, last_run_at = coalesce(t.last_run_at, s.last_run_at), last_session_id = coalesce(t.last_session_id, s.last_session_id),
+      update schedules s
+      set next_run_at = t.next_run_at, planned_at = ${now()}, enabled = t.enabled,
+        last_run_at = coalesce(t.last_run_at, s.last_run_at), last_session_id = coalesce(t.last_session_id, s.last_session_id),
         last_error = t.last_error, failures = t.failures, run_position = t.run_position, updated_at = case when t.enabled then s.updated_at else now() end
-      from jsonb_to_recordset(${JSON.stringify(ticks.map(scheduleRowOf))}::jsonb) as t(id uuid, next_run_at timestamptz, enabled boolean, last_run_at timestamptz, last_session_id uuid, last_error text, failures integer, run_position bigint)
+      from jsonb_to_recordset(${JSON.stringify(ticks.map(scheduleRowOf))}::jsonb) as t(id uuid, next_run_at timestamptz,
+        enabled boolean, last_run_at timestamptz, last_session_id uuid, last_error text, failures integer, run_position bigint)
       where s.id = t.id returning s.id`,
   )
   for (const { id } of moved) publish(tx, scheduleTopic, id)

@@ -104,12 +104,18 @@ async function insertSessions(
   const rows = await findAll<Session>(
     tx,
     sql`
-    insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition, environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, spends_from, used_by_vm, status, running_since)
-    select new.id, ${organizationId}::uuid, ${userId}::uuid, new.agent_id, new.builtin_agent, new.version, new.definition::json, ${environmentId}::uuid, ${deploymentId}::uuid,
-      ${environmentId ? 'computer' : 'chat'}, ${source}, ${title}::text, ${JSON.stringify(metadata)}::jsonb, ${vaultIds}::uuid[], ${budgetNanoUsd}::bigint, ${spendsFrom}::uuid[], ${vmId !== null}::boolean,
+    insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition,
+      environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, spends_from, used_by_vm, status,
+      running_since)
+    select new.id, ${organizationId}::uuid, ${userId}::uuid, new.agent_id, new.builtin_agent, new.version, new.definition::json,
+      ${environmentId}::uuid, ${deploymentId}::uuid,
+      ${environmentId ? 'computer' : 'chat'}, ${source}, ${title}::text, ${JSON.stringify(metadata)}::jsonb, ${vaultIds}::uuid[],
+      ${budgetNanoUsd}::bigint, ${spendsFrom}::uuid[], ${vmId !== null}::boolean,
       case when new.is_work then 'running' else 'idle' end, case when new.is_work then now() end
-    from unnest(${openings.map(({ sessionId }) => sessionId)}::uuid[], ${openings.map(({ isWork }) => isWork)}::boolean[], ${openings.map(({ agent }) => agent.agentId)}::uuid[],
-      ${openings.map(({ agent }) => agent.builtinAgent)}::text[], ${openings.map(({ agent }) => agent.version)}::integer[], ${openings.map(({ agent }) => JSON.stringify(agent.definition))}::text[])
+    from unnest(${openings.map(({ sessionId }) => sessionId)}::uuid[], ${openings.map(({ isWork }) => isWork)}::boolean[],
+      ${openings.map(({ agent }) => agent.agentId)}::uuid[],
+      ${openings.map(({ agent }) => agent.builtinAgent)}::text[], ${openings.map(({ agent }) => agent.version)}::integer[],
+      ${openings.map(({ agent }) => JSON.stringify(agent.definition))}::text[])
       as new (id, is_work, agent_id, builtin_agent, version, definition) returning *`,
   )
   const byId = new Map(rows.map((row) => [row.id, row]))

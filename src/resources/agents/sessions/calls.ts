@@ -19,7 +19,9 @@ export async function beginCall(
     db,
     sql`
     insert into session_calls (tool_use_id, session_id, vm_id, vm_started_at)
-    select ${toolUseId}, id, ${vm?.id ?? null}, ${vm?.startedAt ?? null} from sessions where id = ${sessionId} and step_fence = ${fence} and status = 'running'`,
+    select ${toolUseId}, id, ${vm?.id ?? null}, ${vm?.startedAt ?? null}
+    from sessions
+    where id = ${sessionId} and step_fence = ${fence} and status = 'running'`,
   )
   if (noted === 0) throw new ClaimLost()
 }

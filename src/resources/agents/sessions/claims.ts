@@ -54,11 +54,14 @@ export async function claimSession(tx: Tx, sessionId: string, nodeId: string): P
     sql`
     with held as (
       select id, step_beat_at is not null as was_lost from sessions
-      where id = ${sessionId} and status in ('running', 'rescheduling') and (step_beat_at is null or step_beat_at < now() - ${silenceSeconds} * interval '1 second')
+      where id = ${sessionId}
+        and status in ('running', 'rescheduling')
+        and (step_beat_at is null or step_beat_at < now() - ${silenceSeconds} * interval '1 second')
       for no key update)
     update sessions s set step_fence = step_fence + 1, step_node = ${nodeId}, step_beat_at = now(), step_tries = step_tries + 1
     from held where s.id = held.id returning s.*, held.was_lost,
-      not exists (select from memberships m where m.organization_id = s.organization_id and m.user_id = s.owner_user_id and m.deactivated_at is null) as owner_left,
+      not exists (select from memberships m
+      where m.organization_id = s.organization_id and m.user_id = s.owner_user_id and m.deactivated_at is null) as owner_left,
       ${streamingTask(sql`s.id`)} as task_id`,
   )
   return (
@@ -102,7 +105,9 @@ export async function heartbeat(db: Db, { sessionId, fence }: Claim): Promise<{ 
   const row = await findOne<{ isInterrupted: boolean }>(
     db,
     sql`
-    update sessions set step_beat_at = now() where id = ${sessionId} and step_fence = ${fence} and step_beat_at is not null and status in ('running', 'rescheduling')
+    update sessions
+    set step_beat_at = now()
+    where id = ${sessionId} and step_fence = ${fence} and step_beat_at is not null and status in ('running', 'rescheduling')
     returning exists (select from session_events where session_id = ${sessionId} and type = 'user.interrupt' and processed_at is null) as is_interrupted`,
   )
   if (!row) throw new ClaimLost()
@@ -123,7 +128,10 @@ export async function takeOverSessions(services: Pick<Background, 'db' | 'jobs'>
     const left = await findAll<Pick<Row<'sessions'>, 'id'>>(
       tx,
       sql`
-      update sessions set step_beat_at = now() - interval '1 hour' where step_node = ${nodeId} and step_beat_at is not null and status in ('running', 'rescheduling') returning id`,
+      update sessions
+      set step_beat_at = now() - interval '1 hour'
+      where step_node = ${nodeId} and step_beat_at is not null and status in ('running', 'rescheduling')
+      returning id`,
     )
     for (const { id } of left) await services.jobs.enqueue(tx, stepJob, { sessionId: id })
   })
@@ -138,7 +146,8 @@ export async function requeueStalledSessions(services: Pick<Background, 'db' | '
       update sessions set updated_at = now() where id in (
         select id from sessions where status in ('running', 'rescheduling') and (
           step_beat_at < now() - ${silenceSeconds} * interval '1 second'
-          or step_beat_at is null and updated_at < now() - (case status when 'running' then ${stillSeconds} else ${stillSecondsRescheduling} end)::int * interval '1 second'
+          or step_beat_at is null
+            and updated_at < now() - (case status when 'running' then ${stillSeconds} else ${stillSecondsRescheduling} end)::int * interval '1 second'
             and (updated_at < now() - ${stillSecondsWaiting} * interval '1 second'
               or not ${waitsForPeer}))
         order by id limit ${batchMax} for no key update skip locked)

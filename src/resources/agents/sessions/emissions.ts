@@ -38,7 +38,10 @@ export async function readEmissions(db: Db, sessionId: string, after: number): P
           (select position as at, id, type, data, size_bytes, case when taken_position is null then processed_at end as processed_at, created_at
             from session_events where session_id = ${sessionId} and position > ${after} order by position limit ${pieceEventsMax})
           union all
-          (select taken_position, id, type, data, size_bytes, processed_at, created_at from session_events where session_id = ${sessionId} and taken_position > ${after} order by taken_position limit ${pieceEventsMax})
+          (select taken_position, id, type, data, size_bytes, processed_at, created_at
+          from session_events
+          where session_id = ${sessionId} and taken_position > ${after}
+          order by taken_position limit ${pieceEventsMax})
           order by at limit ${pieceEventsMax}) entry) counted
       where before < ${pieceBytesMax}
     ) piece on true where session.id = ${sessionId} order by piece.at`,

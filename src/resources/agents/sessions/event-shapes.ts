@@ -6,7 +6,7 @@ import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { imageTypeOf } from '#src/platform/shapes/image-types.ts'
 import { agentFileLimits } from '#src/resources/agents/files/limits.ts'
-import { messageTypes } from './event-types.ts'
+import { messageTypes, type ClientEventType, type EventKey } from './event-types.ts'
 import { readShape, usually } from '#src/platform/shapes/fields.ts'
 import { input, oneOf } from '#src/platform/shapes/inputs.ts'
 import type { NewEvent } from './log.ts'
@@ -66,6 +66,12 @@ const rubric = oneOf({
   file: input({ file_id: z.string() }).refine(() => false, 'a rubric is never a file; send its text'),
 })
 
+/** A shape for each type of event that clients send: of all its keys, but for that which the service adds. */
+type ClientShapes = {
+  [Type in ClientEventType]: [EventKey<Type>] extends [never]
+    ? true
+    : z.ZodType<Record<Exclude<EventKey<Type>, 'outcome_id'>, unknown>>
+}
 const clientEvent = oneOf({
   'user.message': input({ content: content.min(1) }),
   'user.interrupt': true,
@@ -82,7 +88,7 @@ const clientEvent = oneOf({
     max_iterations: usually(z.int().min(1).max(limits.outcomeIterationsMax), null),
   }),
   'system.message': input({ content: z.array(oneOf({ text })).min(1).max(limits.contentBlocksMax, tooMany) }),
-})
+} satisfies ClientShapes)
 
 /** An event as a client sends it. */
 export type ClientEventInput = z.input<typeof clientEvent>

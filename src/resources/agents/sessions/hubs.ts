@@ -10,7 +10,7 @@ import { lastPreview, readPreviews } from './previews.ts'
 export const { follow: followEmissions } = createFanOut<Emission, number>({
   name: 'the log of a session',
   read: readEmissions,
-  watch(db, id, { listen, ring, tell, signal }) {
+  watch(db, id, { listen, ring, push, signal }) {
     let previewed: Promise<number> | undefined
     let previewsDue = false
     let held: Emission[] = []
@@ -22,9 +22,9 @@ export const { follow: followEmissions } = createFanOut<Emission, number>({
       previewed = Promise.resolve(pieces.at(-1)?.seq ?? since)
       return pieces.map(emitPreview)
     }
-    listen(sessionTopic, (said) => {
-      const entry = said === null ? undefined : readNotice(said)
-      if (entry) tell([emit(id, entry)])
+    listen(sessionTopic, (payload) => {
+      const entry = payload === null ? undefined : readNotice(payload)
+      if (entry) push([emit(id, entry)])
       else ring()
     }) // before the position is read, so that nothing is missed
     return {

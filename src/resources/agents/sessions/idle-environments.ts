@@ -16,14 +16,20 @@ export async function stopIdleEnvironments(services: Background): Promise<void> 
     services.db,
     sql`
     select e.id from environments e join vms v on v.id = e.vm_id
-    where e.status = 'ready' and v.status = 'running' and e.used_at < now() - (e.config ->> 'idle_timeout_seconds')::int * interval '1 second' order by e.id limit ${batchMax}`,
+    where e.status = 'ready'
+      and v.status = 'running'
+      and e.used_at < now() - (e.config ->> 'idle_timeout_seconds')::int * interval '1 second'
+    order by e.id limit ${batchMax}`,
   )
   for (const { id } of idle) {
     await transaction(services.db, async (tx) => {
       const environment = await findOne<Environment>(
         tx,
         sql`
-        select * from environments where id = ${id} and status = 'ready' and used_at < now() - (config ->> 'idle_timeout_seconds')::int * interval '1 second' for no key update skip locked`,
+        select *
+        from environments
+        where id = ${id} and status = 'ready' and used_at < now() - (config ->> 'idle_timeout_seconds')::int * interval '1 second'
+        for no key update skip locked`,
       )
       if (!environment?.vmId || (await isEnvironmentInUse(tx, id))) return
       const vm = await lockVmRow(tx, environment.vmId)

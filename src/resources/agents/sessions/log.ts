@@ -8,10 +8,10 @@ import { parseExactly } from '#src/platform/json/numbers.ts'
 import { isLargeJson, writeInPieces } from '#src/platform/json/text.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { hook } from '#src/platform/postgres/hooks.ts'
-import { publish, saidBytesMax } from '#src/platform/pubsub.ts'
+import { publish, noticePayloadBytesMax } from '#src/platform/pubsub.ts'
 import { readTimestamp } from '#src/platform/postgres/statements.ts'
 import { definedBy } from '#src/resources/agents/sessions/outcomes/rows.ts'
-import { streamedTypes } from './event-types.ts'
+import { streamedTypes, type SessionEventType } from './event-types.ts'
 import { notifyOfEvents } from './webhook-events.ts'
 import { eventColumns, streamingTask, type SessionEvent } from './rows.ts'
 
@@ -20,7 +20,7 @@ import { eventColumns, streamingTask, type SessionEvent } from './rows.ts'
  * @property id a uuid, if it had to be known before, as for a preview.
  * @property queued whether it waits until a worker takes it; by default true for clients' events.
  */
-export type NewEvent = { type: string; data?: Readonly<Record<string, unknown>>; id?: string; queued?: boolean }
+export type NewEvent = { type: SessionEventType; data?: SessionEvent['data']; id?: string; queued?: boolean }
 
 /** Events were appended for a task of which a stream tells. */
 export const taskEventsAppended =
@@ -36,7 +36,7 @@ export const previewTopic = 'session_preview'
 /**
  * The bytes that a notice needs besides an entry's data: position, id, type, size and times, with commas and quotes.
  */
-const saidBesidesDataBytes = 250
+const payloadOverheadBytes = 250
 
 /**
  * Appends events to a session's log, in this order and all or none, and notifies subscribers. Their previews are
@@ -80,27 +80,32 @@ async function appendWhere(
   const fromService = rows.filter(({ type }) => !isClientType(type)).length
   const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
-  const entry = sql`'[' || position || (${rows.map(saidOf)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ',"' || created_at::text || '"]'`
-  const told = rows.some(({ type }) => streamedTypes.includes(type))
+  const entry = sql`
+    '[' || position || (${rows.map(payloadOf)}::text[])[position - (select before from counted)]
+      || coalesce('"' || processed_at::text || '"', 'null') || ',"' || created_at::text || '"]'`
+  const isStreamed = rows.some(({ type }) => streamedTypes.includes(type))
   const stored = await findAll<
-    Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'> & { said: string | null; taskId?: string | null }
+    Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'> & { payload: string | null; taskId?: string | null }
   >(
     db,
     sql`
     with counted as (
-      update sessions set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService}, last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
+      update sessions
+      set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService},
+        last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
         ${outcomes.length > 0 ? sql`, outcomes = outcomes || ${JSON.stringify(outcomes)}::jsonb` : sql``}
       where id = ${sessionId} and ${condition}
-      returning event_position - ${rows.length} as before ${told ? sql`, ${streamingTask(sql`sessions.id`)} as task_id` : sql``})
+      returning event_position - ${rows.length} as before ${isStreamed ? sql`, ${streamingTask(sql`sessions.id`)} as task_id` : sql``})
     ${rows.some(({ type }) => isPreviewable(type)) ? sql`, forgotten as (delete from session_previews where session_id = ${sessionId})` : sql``}
     insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
     select ${sessionId}, before + new.place, new.id, new.type, new.data::json, new.size_bytes, new.answers, case when new.queued then null else now() end
-    from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[],
-      ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
+    from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)},
+      ${rows.map(({ sizeBytes }) => sizeBytes)}::int[], ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[])
+      with ordinality as new (id, type, data, size_bytes, answers, queued, place)
     order by place
-    returning position, processed_at, created_at, ${entry} as said ${told ? sql`, (select task_id from counted) as task_id` : sql``}`,
+    returning position, processed_at, created_at, ${entry} as payload ${isStreamed ? sql`, (select task_id from counted) as task_id` : sql``}`,
   )
-  for (const { said } of stored) publish(db, sessionTopic, sessionId, said)
+  for (const { payload } of stored) publish(db, sessionTopic, sessionId, payload)
   if (interrupts && stored.length > 0) publish(db, interruptTopic, sessionId)
   return {
     stored: stored.map((values, at) => eventOf({ sessionId, ...rows[at]! }, values)), // in their order, which is that of the rows
@@ -133,14 +138,16 @@ export async function openLogs(tx: Tx, openings: readonly Opening[]): Promise<Se
     tx,
     sql`
     with opened as (
-      update sessions s set event_position = log.events, service_events = log.service_events, last_event_id = log.last_event_id, last_event_at = now(), outcomes = log.outcomes
+      update sessions s
+      set event_position = log.events, service_events = log.service_events, last_event_id = log.last_event_id,
+        last_event_at = now(), outcomes = log.outcomes
       from jsonb_to_recordset(${JSON.stringify(logs)}::jsonb) as log(id uuid, events bigint, service_events bigint, last_event_id uuid, outcomes jsonb)
       where s.id = log.id)
     insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
     select new.session_id, new.position, new.id, new.type, new.data::json, new.size_bytes, new.answers, case when new.queued then null else now() end
     from unnest(${rows.map(({ sessionId }) => sessionId)}::uuid[], ${rows.map(({ position }) => position)}::bigint[], ${rows.map(({ id }) => id)}::uuid[],
-      ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[], ${rows.map(({ answers }) => answers)}::uuid[],
-      ${rows.map(({ queued }) => queued)}::boolean[]) as new (session_id, position, id, type, data, size_bytes, answers, queued)
+      ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[],
+      ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) as new (session_id, position, id, type, data, size_bytes, answers, queued)
     returning created_at`,
   )
   const createdAt = stored?.createdAt ?? '' // every row's: the transaction's time
@@ -183,8 +190,8 @@ type NewRow = {
  * The payload of an event's notice, without the parts that only Postgres knows; null when it is too long. It is built here
  * because in Postgres it would take a fifth of the whole append.
  */
-function saidOf({ id, type, text, sizeBytes }: NewRow): string | null {
-  if (typeof text !== 'string' || sizeBytes > saidBytesMax - saidBesidesDataBytes) return null
+function payloadOf({ id, type, text, sizeBytes }: NewRow): string | null {
+  if (typeof text !== 'string' || sizeBytes > noticePayloadBytesMax - payloadOverheadBytes) return null
   return `,"${id}",${JSON.stringify(type)},${text},${sizeBytes},`
 }
 
@@ -214,7 +221,7 @@ function textsOf(rows: readonly NewRow[]): RawBuilder<unknown> {
  */
 export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string[]): Promise<SessionEvent[]> {
   if (ids.length === 0) return []
-  const taken = await findAll<SessionEvent & { said: string | null }>(
+  const taken = await findAll<SessionEvent & { payload: string | null }>(
     tx,
     sql`
       with due as (
@@ -227,10 +234,10 @@ export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string
         update session_events event set processed_at = now(), taken_position = counted.before + due.place
         from due, counted where event.session_id = ${sessionId} and event.position = due.position
         returning event.*, ${takenEntry} as entry)
-      select ${eventColumns}, case when octet_length(entry) <= ${saidBytesMax} then entry end as said from taken order by position`,
+      select ${eventColumns}, case when octet_length(entry) <= ${noticePayloadBytesMax} then entry end as payload from taken order by position`,
   )
-  return taken.map(({ said, ...event }) => {
-    publish(tx, sessionTopic, sessionId, said)
+  return taken.map(({ payload, ...event }) => {
+    publish(tx, sessionTopic, sessionId, payload)
     return event
   })
 }
@@ -254,8 +261,8 @@ export type LogEntry = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'
 /**
  * The entry in a notice of sessionTopic; undefined for a notice of an earlier version of Berth, which had fewer fields.
  */
-export function readNotice(said: string): LogEntry | undefined {
-  const [at, id, type, data, sizeBytes, processedAt, createdAt] = parseExactly(said) as [
+export function readNotice(payload: string): LogEntry | undefined {
+  const [at, id, type, data, sizeBytes, processedAt, createdAt] = parseExactly(payload) as [
     number,
     string,
     string,

@@ -63,7 +63,11 @@ export async function markSeen(call: Call, publicId: string, throughEventId: str
     publish(tx, sessionTopic, session.id)
     return getOne<Session>(
       tx,
-      sql`update sessions set read_event_id = ${eventId}, read_position = ${event.position}, read_service_events = service_events - ${unread} where id = ${session.id} returning *`,
+      sql`
+        update sessions
+        set read_event_id = ${eventId}, read_position = ${event.position}, read_service_events = service_events - ${unread}
+        where id = ${session.id}
+        returning *`,
     )
   })
 }

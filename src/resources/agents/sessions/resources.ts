@@ -115,7 +115,9 @@ export async function updateSessionResource(
       tx,
       // Git in a clone that was made without a token does not ask for one yet, so it is put there again.
       sql`
-      update session_resources set sealed_token = ${sealToken(call.sealer, before.id, token)}, placed_at = case when sealed_token is null then null else placed_at end, updated_at = now()
+      update session_resources
+      set sealed_token = ${sealToken(call.sealer, before.id, token)},
+        placed_at = case when sealed_token is null then null else placed_at end, updated_at = now()
       where id = ${before.id} returning *`,
     )
   })

@@ -131,7 +131,7 @@ async function keptMasker(secrets: readonly string[]): Promise<Masker> {
 }
 
 /** The fields of an event with text from users, models or tools; the others have ids and fixed words. */
-const saidFields = ['content', 'error', 'explanation', 'description', 'rubric', 'deny_message', 'title'] as const
+const textFields = ['content', 'error', 'explanation', 'description', 'rubric', 'deny_message', 'title'] as const
 
 /** Events without secrets. Tool inputs are masked completely, including the names of their fields. */
 export async function maskedEvents(masker: Masker, events: readonly NewEvent[]): Promise<NewEvent[]> {
@@ -139,7 +139,7 @@ export async function maskedEvents(masker: Masker, events: readonly NewEvent[]):
   const masked: NewEvent[] = []
   for (const event of events) {
     const data: Record<string, unknown> = { ...event.data }
-    for (const field of saidFields)
+    for (const field of textFields)
       if (data[field] !== undefined) data[field] = await maskedValue(masker, data[field], false)
     if (data['input'] !== undefined) data['input'] = await maskedValue(masker, data['input'], true)
     if (event.type === 'agent.tool_use' && !findBuiltInTool(String(data['name'])))

@@ -128,7 +128,11 @@ async function hasAttachmentElsewhere(tx: Tx, sessionId: string): Promise<boolea
   return (
     (await findOne(
       tx,
-      sql`select 1 from session_events where session_id = ${sessionId} and (data -> 'content')::jsonb @? '$[*].source ? (@.type == "url" || @.type == "file")' limit 1`,
+      sql`
+        select 1
+        from session_events
+        where session_id = ${sessionId} and (data -> 'content')::jsonb @? '$[*].source ? (@.type == "url" || @.type == "file")'
+        limit 1`,
     )) !== undefined
   )
 }

@@ -13,7 +13,7 @@ import { isPreviewable, sessionTopic } from './log.ts'
 import { previewTypes, type PreviewType } from './previews.ts'
 import { findSessionRow, readSession, type Session } from './rows.ts'
 
-const saidMax = 100 // events whose previews may still arrive
+const sentMax = 100 // events whose previews may still arrive
 
 type Following = Call & { signal?: AbortSignal }
 
@@ -49,7 +49,7 @@ async function* nothing(): AsyncIterableIterator<never> {}
  * caught up from the log, or got a notice while the pieces were read, may have the event already.
  */
 function previewFilter(previewTypes: ReadonlySet<PreviewType>): (emission: Emission) => boolean {
-  const sent = createBoundedMap<unknown, true>({ entriesMax: saidMax })
+  const sent = createBoundedMap<unknown, true>({ entriesMax: sentMax })
   let begun: string | null = null
   return ({ event, preview }) => {
     if (preview === null) {

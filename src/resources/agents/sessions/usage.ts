@@ -56,7 +56,10 @@ export async function findBudgetLeft(
     db,
     sql`
     select (min(budget_nano_usd - cost_nano_usd - coalesce((
-      select sum(started.cost_nano_usd) from sessions started where started.spends_from <> '{}' and started.spends_from @> array[sessions.id]), 0)))::bigint as left
+      select sum(started.cost_nano_usd)
+      from sessions started
+      where started.spends_from <> '{}' and started.spends_from @> array[sessions.id]),
+        0)))::bigint as left
     from sessions where id = any(${[id, ...spendsFrom]}::uuid[]) and budget_nano_usd is not null`,
   )
   return left

@@ -1,11 +1,11 @@
-/** What webhook endpoints are told of sessions: that something happened, never what was said. */
+/** What webhook endpoints are notified of in sessions: that something happened, never its content. */
 import { encodeId } from '#src/platform/ids.ts'
 import { sql, type Tx } from '#src/platform/postgres.ts'
 import { emitWebhookEvent, emitWebhookEvents, type Happening } from '#src/resources/infra/webhooks/emit.ts'
 import type { WebhookEventType } from '#src/resources/infra/webhooks/event-types.ts'
 import type { Session, SessionEvent } from './rows.ts'
 
-const told: Readonly<Record<string, WebhookEventType>> = {
+const webhookTypes: Readonly<Record<string, WebhookEventType>> = {
   'session.status_running': 'session.status_run_started',
   'session.status_idle': 'session.status_idled',
   'session.status_rescheduled': 'session.status_rescheduled',
@@ -15,12 +15,12 @@ const told: Readonly<Record<string, WebhookEventType>> = {
 }
 
 /** Why a session became idle, where endpoints can ask for that. */
-const toldReasons: Readonly<Record<string, WebhookEventType>> = {
+const webhookTypesOfReasons: Readonly<Record<string, WebhookEventType>> = {
   requires_action: 'session.requires_action',
   budget_reached: 'session.budget_reached',
 }
 
-/** Tells of what was appended to a session's log, in the same transaction; most events are told to nobody. */
+/** Notifies of what was appended to a session's log, in the same transaction; of most events no endpoint is notified. */
 export async function notifyOfEvents(
   tx: Tx,
   sessionId: string,
@@ -54,13 +54,13 @@ export async function notifyOfSession(
 
 function happeningsOf(sessionId: string, events: readonly Pick<SessionEvent, 'type' | 'data'>[]): Happening[] {
   const id = encodeId('session', sessionId)
-  const types = events.flatMap(({ type, data }) => [told[type] ?? [], reasonOf(type, data) ?? []].flat())
+  const types = events.flatMap(({ type, data }) => [webhookTypes[type] ?? [], reasonOf(type, data) ?? []].flat())
   return types.map((type) => ({ type, id }))
 }
 
 function reasonOf(type: string, data: SessionEvent['data']): WebhookEventType | undefined {
   const reason = type === 'session.status_idle' ? data['stop_reason'] : undefined
   return typeof reason === 'object' && reason !== null && 'type' in reason
-    ? toldReasons[String(reason.type)]
+    ? webhookTypesOfReasons[String(reason.type)]
     : undefined
 }

@@ -137,9 +137,14 @@ function splitInstructions(bytes: Buffer): { front: string; rest: string } {
 }
 
 function parseFrontMatter(text: string): Readonly<Record<string, unknown>> {
-  const most = skillLimits.frontMatterBrackets
-  if ((text.match(/[[{]/g)?.length ?? 0) > most)
-    throw invalid(`The front matter of SKILL.md may have at most ${most} opening brackets and braces.`) // each takes the library microseconds
+  // Each takes the library microseconds.
+  const { frontMatterBrackets, frontMatterMarks } = skillLimits
+  if ((text.match(/[[{]/g)?.length ?? 0) > frontMatterBrackets)
+    throw invalid(`The front matter of SKILL.md may have at most ${frontMatterBrackets} opening brackets and braces.`)
+  if ((text.match(/[,:?]/g)?.length ?? 0) > frontMatterMarks)
+    throw invalid(
+      `The front matter of SKILL.md may have at most ${frontMatterMarks} commas, colons and question marks.`,
+    )
   try {
     // The library compares each key of a map with all others, and quotes the text at each error.
     const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' })

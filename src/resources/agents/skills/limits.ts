@@ -15,7 +15,8 @@ export const skillLimits = {
   instructionsBytes: 1024 * 1024, // of a SKILL.md
   frontMatterCharacters: 16 * 1024,
   frontMatterBrackets: 1000, // opening ones, square and curly
-  toldCharacters: 60_000, // of all SKILL.md together that one request to a model without a VM has
+  frontMatterMarks: 3000, // commas, colons and question marks
+  includedCharacters: 60_000, // of all SKILL.md together that one request to a model without a VM has
   unpackSeconds: 120, // for one version in a VM
   nameLength: 64,
   displayNameLength: 255,

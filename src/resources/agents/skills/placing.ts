@@ -24,7 +24,7 @@ const unpack = `${refuseFunction}archive=$1 path=$2 next=$1.d
 trap 'rm -rf -- "$archive" "$next"' EXIT
 umask 022
 [ ! -d "$path" ] || exit 0
-told=$(LC_ALL=C.UTF-8 unzip -qo "$archive" -d "$next" 2>&1 < /dev/null) || refuse "it could not be unpacked: $(grep -v '^\\[' <<< "$told" | head -n 1 | sed 's/^ *//')"
+output=$(LC_ALL=C.UTF-8 unzip -qo "$archive" -d "$next" 2>&1 < /dev/null) || refuse "it could not be unpacked: $(grep -v '^\\[' <<< "$output" | head -n 1 | sed 's/^ *//')"
 mv -T -- "$next" "$path" 2> /dev/null || [ -d "$path" ] || refuse "something else has its place."
 sync -f -- "$path"`
 

@@ -70,7 +70,8 @@ export async function insertVersion(
   return getOne<SkillVersion>(
     tx,
     sql`insert into skill_versions (id, skill_id, name, description, instructions, files, unpacked_bytes, archive_bytes)
-    values (${archive.id}, ${skillId}, ${folder.name}, ${folder.description}, ${folder.instructions}, ${JSON.stringify(files)}::jsonb, ${unpackedBytes}, ${sizeBytes})
+    values (${archive.id}, ${skillId}, ${folder.name}, ${folder.description}, ${folder.instructions},
+      ${JSON.stringify(files)}::jsonb, ${unpackedBytes}, ${sizeBytes})
     returning ${versionColumns}`,
   )
 }

@@ -107,16 +107,16 @@ async function describeInstructions(db: Db, skills: readonly SessionSkill[]): Pr
   const rows = await findAll<{ id: string; instructions: string }>(
     db,
     sql`
-    select id, left(instructions, ${skillLimits.toldCharacters + 1}) as instructions
+    select id, left(instructions, ${skillLimits.includedCharacters + 1}) as instructions
     from skill_versions where id = any(${skills.map(({ id }) => id)}::uuid[])`,
   )
   const texts = new Map(rows.map(({ id, instructions }) => [id, instructions]))
-  let left: number = skillLimits.toldCharacters
+  let left: number = skillLimits.includedCharacters
   const parts = skills.map(({ id, name, description }) => {
     const instructions = texts.get(id) ?? ''
-    const isTold = instructions.length <= left
-    if (isTold) left -= instructions.length
-    return `<skill name="${name}">\n${description}\n\n${isTold ? instructions : '(Its instructions are too long to be given here.)'}\n</skill>`
+    const isIncluded = instructions.length <= left
+    if (isIncluded) left -= instructions.length
+    return `<skill name="${name}">\n${description}\n\n${isIncluded ? instructions : '(Its instructions are too long to be given here.)'}\n</skill>`
   })
   return `You have skills: instructions for particular kinds of work. When a task is what a skill is for, follow its instructions. Its other files are not in your reach.\n\n${parts.join('\n\n')}`
 }

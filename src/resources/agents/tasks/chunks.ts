@@ -121,10 +121,10 @@ function sayMessage(writing: Writing, event: Said): void {
   writing.state.requestId = null
 }
 
-function say({ state, chunks }: Writing, ...said: readonly Chunk[]): void {
+function say({ state, chunks }: Writing, ...added: readonly Chunk[]): void {
   if (state.step === 'none') chunks.push({ type: 'start-step' })
   state.step = 'used'
-  chunks.push(...said)
+  chunks.push(...added)
 }
 
 function chunksOfUse({ id, type, data }: Said): Chunk[] {

@@ -67,7 +67,7 @@ export async function moveTask(
     id,
     to,
     sql`${set}, error = ${error ? JSON.stringify(error) : null}::jsonb, finished_at = ${isEnd ? sql`now()` : sql`null`},
-      answer = ${to === 'completed' ? saidSince(sessionId) : sql`null`}`,
+      answer = ${to === 'completed' ? textSince(sessionId) : sql`null`}`,
   )
   if (!moved) return undefined
   await streamMove(tx, moved)
@@ -105,9 +105,12 @@ function since({ sessionId, fromPosition }: Pick<Task, 'sessionId' | 'fromPositi
 }
 
 /** What the agent said while it worked on the task that is updated. */
-function saidSince(sessionId: string): RawBuilder<unknown> {
+function textSince(sessionId: string): RawBuilder<unknown> {
   return sql`left(coalesce((
     select string_agg(block ->> 'text', e'\n\n' order by event.position, place)
-    from session_events event, json_array_elements(event.data -> 'content') with ordinality as said (block, place)
-    where event.session_id = ${sessionId} and event.position > session_tasks.from_position and event.type = 'agent.message' and block ->> 'type' = 'text'), ''), ${taskLimits.answerLength})`
+    from session_events event, json_array_elements(event.data -> 'content') with ordinality as parts (block, place)
+    where event.session_id = ${sessionId}
+      and event.position > session_tasks.from_position
+      and event.type = 'agent.message'
+      and block ->> 'type' = 'text'), ''), ${taskLimits.answerLength})`
 }

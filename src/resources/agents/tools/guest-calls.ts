@@ -31,7 +31,7 @@ export type GuestCall = {
   begin: (vm: GuestVm) => Promise<void>
 }
 
-/** The machine in which a call was started is gone. */
+/** The machine in which a call was started is gone; the message says how that is known, for the log. */
 export class MachineLost extends Error {}
 
 /**
@@ -79,7 +79,7 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
     try {
       const vm = await call.vm()
       if (!begunIn) await call.begin(vm)
-      else if (begunIn.vmId !== vm.id) throw new MachineLost()
+      else if (begunIn.vmId !== vm.id) throw new MachineLost('the session has another VM now')
       else if (begunIn.vmStartedAt !== vm.startedAt) await checkKnown(vm, call.id)
       begunIn = { vmId: vm.id, vmStartedAt: vm.startedAt }
       await vm.node.call(
@@ -188,7 +188,7 @@ async function checkKnown(vm: GuestVm, processId: string): Promise<void> {
     requestOf(vm, { argv: ['/usr/bin/test', '-d', `/sys/fs/cgroup/user/${processId}`], timeoutMs: 5_000 }),
     { silenceMs: callSilenceMs },
   )
-  if (exitCode !== 0 && !(await isOver())) throw new MachineLost()
+  if (exitCode !== 0 && !(await isOver())) throw new MachineLost('its VM was started again and does not know the call')
 }
 
 function requestOf(

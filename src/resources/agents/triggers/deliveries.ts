@@ -144,7 +144,10 @@ async function keepsPayload(db: Db, organizationId: string, bytes: number): Prom
   if (!known || performance.now() > known.untilMs) {
     const kept = await getOne<{ bytes: number }>(
       db,
-      sql`select coalesce(sum(octet_length(payload)), 0)::float8 as bytes from trigger_deliveries where organization_id = ${organizationId} and payload is not null`,
+      sql`
+        select coalesce(sum(octet_length(payload)), 0)::float8 as bytes
+        from trigger_deliveries
+        where organization_id = ${organizationId} and payload is not null`,
     )
     counted.set(organizationId, (known = { bytes: kept.bytes, untilMs: performance.now() + countedMs }))
   }
@@ -192,7 +195,11 @@ async function recordFires(services: Services, tx: Tx, given: Recorded): Promise
 async function countWaiting(tx: Tx, organizationId: string): Promise<number> {
   const { count } = await getOne<{ count: number }>(
     tx,
-    sql`select count(*) from (select from trigger_fires where organization_id = ${organizationId} and status = 'pending' limit ${triggerLimits.waitingCounted}) waiting`,
+    sql`
+      select count(*)
+      from (select from trigger_fires
+        where organization_id = ${organizationId} and status = 'pending'
+        limit ${triggerLimits.waitingCounted}) waiting`,
   )
   return count
 }

@@ -4,7 +4,7 @@ import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Upkeep } from '#src/platform/jobs/upkeep.ts'
-import type { Loaded, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { isGiven, type Loaded, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { trySpend } from '#src/platform/rate-limits.ts'
@@ -131,7 +131,11 @@ async function finish(
 export async function giveUpFires(db: Db): Promise<void> {
   const left = await findAll<Pick<TriggerFire, 'id'>>(
     db,
-    sql`select id from trigger_fires where status = 'pending' and received_at < now() - ${triggerLimits.undecidedMinutes} * interval '1 minute' limit ${triggerLimits.sweptAtOnce}`,
+    sql`
+      select id
+      from trigger_fires
+      where status = 'pending' and received_at < now() - ${triggerLimits.undecidedMinutes} * interval '1 minute'
+      limit ${triggerLimits.sweptAtOnce}`,
   )
   const error = {
     type: 'upstream_error',
@@ -156,11 +160,27 @@ export async function findFires(call: Call, ids: readonly string[]): Promise<Tri
   return fireRows.find(call.db, ids, ofOwnTriggers(allowAnywhere(call.caller, 'triggers:read')))
 }
 
-/** The fires of a trigger, newest first. @throws BerthError not_found, invalid_request. */
-export async function pageFires(call: Call, publicId: string, window: PageWindow): Promise<Page<TriggerFire>> {
+/** Conditions of a list of fires; all must hold. */
+export type FireFilter = { statuses?: readonly FireStatus[] | null }
+
+/** The fires of a trigger, or of all the caller's triggers, newest first. @throws BerthError not_found, invalid_request. */
+export async function pageFires(
+  call: Call,
+  publicId: string | null | undefined,
+  window: PageWindow,
+  filter?: FireFilter | null,
+): Promise<Page<TriggerFire>> {
   const scope = allow(call.caller, 'triggers:read')
+  const statuses = filter?.statuses ?? null
+  const within = sql`(${statuses}::text[] is null or status = any(${statuses}::text[]))`
+  if (!isGiven(publicId))
+    return fireRows.page(
+      call.db,
+      window,
+      sql`organization_id = ${scope.organizationId} and ${ofOwnTriggers(scope)} and ${within}`,
+    )
   const { id } = await triggerRows.read(call.db, publicId, ownedByCaller(scope))
-  return fireRows.page(call.db, window, sql`trigger_id = ${id}`)
+  return fireRows.page(call.db, window, sql`trigger_id = ${id} and ${within}`)
 }
 
 /** The fires of each of these triggers, by stored ids, newest first. @throws BerthError invalid_request. */

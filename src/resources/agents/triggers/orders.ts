@@ -50,6 +50,7 @@ const trusted: TriggerFilters['author_associations'] = ['OWNER', 'MEMBER', 'COLL
 
 /** The input of a trigger; an absent key stays as it is. */
 export type TriggerInput = {
+  name?: string | null
   agent?: StartAgentInput | null
   repo?: string | null
   events?: readonly string[] | null

@@ -101,7 +101,7 @@ function routed(event: EventName, root: Fields): Routed {
     sha: shaOf(sha),
     number,
     facts: factsOf(event, root, ref),
-    told: told(root, { sender, ref, sha: shaOf(sha), number }),
+    told: agentFields(root, { sender, ref, sha: shaOf(sha), number }),
   }
 }
 
@@ -113,19 +113,21 @@ function senderOf(root: Fields): Sender {
 function factsOf(event: EventName, root: Fields, ref: string | null): Facts {
   const pull = fieldsOf(root['pull_request'])
   const item = pull ?? fieldsOf(root['issue'])
-  const said = fieldsOf(root['comment']) ?? fieldsOf(root['review'])
+  const written = fieldsOf(root['comment']) ?? fieldsOf(root['review'])
   const label = textOf(at(root, 'label', 'name'), textLength)
   const isLabelled = root['action'] === 'labeled' && label !== null
   const push = event === 'push' ? pathsOf(root) : { paths: [], hasMorePaths: false }
   return {
     branch: event === 'push' ? (ref?.startsWith(branchRef) ? ref.slice(branchRef.length) : null) : ref,
     labels: isLabelled ? [label] : namesOf(item?.['labels']),
-    comment: textOf(said?.['body'], triggerLimits.bodyLength),
+    comment: textOf(written?.['body'], triggerLimits.bodyLength),
     ...push,
     isFork: isFork(event, root, pull),
     isDeletion: event === 'push' && (root['deleted'] === true || isNoCommit(root['after'])),
-    association: byWriters.has(event) ? null : (textOf((said ?? item)?.['author_association'], textLength) ?? 'NONE'),
-    apps: [at(said, 'performed_via_github_app'), at(item, 'performed_via_github_app')].flatMap((app) =>
+    association: byWriters.has(event)
+      ? null
+      : (textOf((written ?? item)?.['author_association'], textLength) ?? 'NONE'),
+    apps: [at(written, 'performed_via_github_app'), at(item, 'performed_via_github_app')].flatMap((app) =>
       ['slug', 'client_id'].flatMap((key) => textOf(at(fieldsOf(app), key), textLength) ?? []),
     ),
   }
@@ -169,7 +171,7 @@ function pathsOf(root: Fields): Pick<Facts, 'paths' | 'hasMorePaths'> {
 type Common = Pick<Routed, 'sender' | 'ref' | 'sha' | 'number'>
 
 /** What an agent is told: enough to begin with, from which it finds the rest. */
-function told(root: Fields, common: Common): Record<string, unknown> {
+function agentFields(root: Fields, common: Common): Record<string, unknown> {
   return withoutAbsent({
     ...common,
     repository: pick(root['repository'], ['full_name', 'private', 'default_branch', 'html_url']),

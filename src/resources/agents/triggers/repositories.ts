@@ -70,7 +70,10 @@ export async function whyNoAccess(services: AccessServices, trigger: Trigger): P
     return 'Your connected account may no longer write to this repository. Ask its owner, or connect the account again.'
   await change(
     services.db,
-    sql`update triggers set access_checked_at = now(), repo = ${found.fullName}, repo_key = ${found.fullName.toLowerCase()} where id = ${trigger.id} and repository_id = ${repositoryId}`,
+    sql`
+      update triggers
+      set access_checked_at = now(), repo = ${found.fullName}, repo_key = ${found.fullName.toLowerCase()}
+      where id = ${trigger.id} and repository_id = ${repositoryId}`,
   )
   return null
 }

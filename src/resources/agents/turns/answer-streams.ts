@@ -12,26 +12,26 @@ import { textIdOf, type Chunk } from '#src/resources/agents/tasks/chunks.ts'
 import { taskStreamLimits } from '#src/resources/agents/tasks/limits.ts'
 import { hasPiece, writePiece, type Piece } from '#src/resources/agents/tasks/streams.ts'
 
-/** The stream that tells an answer: of which run, and the stored id of the event that began the request. */
+/** The stream that an answer is written to: of which run, and the stored id of the event that began the request. */
 type AnswerStream = Pick<Piece, 'taskId' | 'requestId'>
 
-/** An answer that is being told. */
-export type ToldAnswer = {
+/** An answer that is being streamed. */
+export type StreamedAnswer = {
   /** Adds text. Nothing waits for it. */
   say(text: string): void
-  /** Tells the rest of the whole text. @throws the database's errors: then the answer cannot be logged either. */
+  /** Streams the rest of the whole text. @throws the database's errors: then the answer cannot be logged either. */
   finish(whole: string): Promise<void>
-  /** Tells nothing more: the answer is given up. */
+  /** Streams nothing more: the answer is given up. */
   stop(): Promise<void>
 }
 
-/** Begins to tell an answer. A worker that has lost its claim tells nothing any more. */
-export function tellAnswer(db: Db, stream: AnswerStream, masker: Masker, signal: AbortSignal): ToldAnswer {
+/** Begins to stream an answer. A worker that has lost its claim streams nothing any more. */
+export function streamAnswer(db: Db, stream: AnswerStream, masker: Masker, signal: AbortSignal): StreamedAnswer {
   const masking = masker.stream() // text that may be the beginning of a secret waits for the next piece
   const decoder = new StringDecoder('utf8')
   const hurry = new AbortController()
   let due = ''
-  let saidLength = 0
+  let addedLength = 0
   let number = 0
   let isOver = false
   let writing: Promise<void> | null = null
@@ -60,7 +60,7 @@ export function tellAnswer(db: Db, stream: AnswerStream, masker: Masker, signal:
   return {
     say(text) {
       due += text
-      saidLength += text.length
+      addedLength += text.length
       if (isOver || failure !== undefined) return
       writing ??= writeOn()
         .catch((error: Error) => void (failure = error))
@@ -70,7 +70,7 @@ export function tellAnswer(db: Db, stream: AnswerStream, masker: Masker, signal:
       hurry.abort()
       await writing
       if (failure !== undefined) throw failure
-      due += whole.slice(saidLength)
+      due += whole.slice(addedLength)
       if (!isOver) await write(takeDue() + decoder.write(masking.end()) + decoder.end())
     },
     async stop() {

@@ -31,16 +31,18 @@ export async function readTurnLog(db: Db, sessionId: string): Promise<SessionEve
         ${last(sql`type = 'span.model_request_start'`)},
         coalesce(${last(sql`type = any(${promptTypes}::text[]) and processed_at is not null`)}, 0),
         coalesce(${last(sql`type = 'session.status_idle' and data #>> '{stop_reason,type}' is distinct from 'requires_action'`)}, 0)) as since)
-    select session_id, position, id, type, case when type = any(${factTypes}::text[]) then '{}' else data end as data, answers, processed_at, taken_position, created_at
+    select session_id, position, id, type, case when type = any(${factTypes}::text[]) then '{}' else data end as data, answers,
+      processed_at, taken_position, created_at
     from session_events event, bound
     where session_id = ${sessionId} and (position >= since or taken_position > since or processed_at is null
-      or (type = any(${toolUseTypes}::text[]) and not ${hasResult(sql`event.id`)}) or (type = 'user.tool_confirmation' and not ${hasResult(sql`event.answers`)}))
+      or (type = any(${toolUseTypes}::text[]) and not ${hasResult(sql`event.id`)})
+        or (type = 'user.tool_confirmation' and not ${hasResult(sql`event.answers`)}))
     order by position`,
   )
 }
 
 /** The events that conversations.ts needs. */
-const toldTypes = [
+const conversationTypes = [
   ...messageTypes,
   ...toolUseTypes,
   ...resultTypes,
@@ -56,6 +58,6 @@ export async function readConversation(db: Db, sessionId: string): Promise<TurnE
     db,
     sql`
     select id, type, data, answers, processed_at, position, taken_position from session_events
-    where session_id = ${sessionId} and type = any(${toldTypes}::text[]) and processed_at is not null order by position`,
+    where session_id = ${sessionId} and type = any(${conversationTypes}::text[]) and processed_at is not null order by position`,
   )
 }

@@ -19,7 +19,7 @@ import { noUsage } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { addToPreview, startPreview, type PreviewType } from '#src/resources/agents/sessions/previews.ts'
 import { stepMasker, type SecretSession } from '#src/resources/agents/sessions/secrets.ts'
-import { tellAnswer } from './answer-streams.ts'
+import { streamAnswer } from './answer-streams.ts'
 import { startOf } from '#src/platform/texts.ts'
 
 /** Limits of an answer. */
@@ -75,7 +75,7 @@ export async function askModel(
   const masker = await stepMasker(services, session)
   const taskId = stream?.taskId ?? null
   const preview = previewing(services, session.id, masker, taskId === null ? previewMs : previewMsBesideStream)
-  const told = stream && taskId !== null ? tellAnswer(services.db, { ...stream, taskId }, masker, signal) : null
+  const streamed = stream && taskId !== null ? streamAnswer(services.db, { ...stream, taskId }, masker, signal) : null
   try {
     const payer = { organizationId: session.organizationId, keyId: null, userId: session.ownerUserId }
     const { events } = await startCompletion(
@@ -85,7 +85,7 @@ export async function askModel(
     )
     for await (const batch of events) {
       for (const event of batch) {
-        if (event.type === 'text') told?.say(answer.shortened(event.text))
+        if (event.type === 'text') streamed?.say(answer.shortened(event.text))
         if (!isPrivate && event.type === 'text') preview.text(event.text)
         else if (!isPrivate && event.type === 'reasoning') preview.thinking()
         answer.add(event)
@@ -97,7 +97,7 @@ export async function askModel(
     }
   } catch (error) {
     if (!signal.aborted) {
-      await told?.stop()
+      await streamed?.stop()
       throw error
     }
     answer.turn.cut = 'signal'
@@ -105,7 +105,7 @@ export async function askModel(
     await preview.end()
   }
   const whole = answer.whole()
-  await (whole.cut === 'signal' ? told?.stop() : told?.finish(whole.text))
+  await (whole.cut === 'signal' ? streamed?.stop() : streamed?.finish(whole.text))
   return { ...whole, messageId: preview.ids['agent.message'], thinkingId: preview.ids['agent.thinking'] }
 }
 

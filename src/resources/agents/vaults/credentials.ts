@@ -53,7 +53,9 @@ export async function createCredential(
       tx,
       sql`
       insert into vault_credentials (id, vault_id, display_name, auth, key_kind, key, sealed_secrets, metadata)
-      values (${id}, ${vault.id}, ${displayName}, ${JSON.stringify(auth)}::jsonb, ${keyKind}, ${key}, ${sealSecrets(call.sealer, id, secrets)}, ${JSON.stringify(metadata)}::jsonb) returning *`,
+      values (${id}, ${vault.id}, ${displayName}, ${JSON.stringify(auth)}::jsonb, ${keyKind}, ${key},
+        ${sealSecrets(call.sealer, id, secrets)}, ${JSON.stringify(metadata)}::jsonb)
+      returning *`,
     )
     await addVaultEvent(tx, vault.id, 'vault_credential.created', id)
     return credential

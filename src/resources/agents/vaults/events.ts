@@ -48,13 +48,16 @@ export async function addVaultEvent(
   )
   await change(
     tx,
-    sql`delete from vault_events where vault_id = ${vaultId} and position <= (select event_position from vaults where id = ${vaultId}) - ${limits.vaultEventsKept}`,
+    sql`
+      delete from vault_events
+      where vault_id = ${vaultId}
+        and position <= (select event_position from vaults where id = ${vaultId}) - ${limits.vaultEventsKept}`,
   )
   publish(tx, 'vault', vaultId)
-  if (vault && isTold(type)) await notifyOfVault(tx, vault.organizationId, type, vaultId, credentialId)
+  if (vault && isNotified(type)) await notifyOfVault(tx, vault.organizationId, type, vaultId, credentialId)
 }
 
-function isTold(type: VaultEventType): type is Extract<VaultEventType, WebhookEventType> {
+function isNotified(type: VaultEventType): type is Extract<VaultEventType, WebhookEventType> {
   return type in webhookEventTypes
 }
 

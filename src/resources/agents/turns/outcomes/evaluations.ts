@@ -24,12 +24,12 @@ export function evaluationStart(id: string, { outcome_id, iteration }: Outcome):
 export function evaluationEnd(
   startId: string,
   { outcome_id, iteration, max_iterations }: Outcome,
-  said: Verdict | { result: 'interrupted'; explanation: string },
+  verdict: Verdict | { result: 'interrupted'; explanation: string },
   usage: Usage | null,
 ): { event: NewEvent; outcome: OutcomeChange } {
-  const wasLast = said.result === 'needs_revision' && iteration + 1 >= max_iterations
-  const result = wasLast ? 'max_iterations_reached' : said.result
-  const explanation = storableText(startOf(said.explanation, explanationLength))
+  const wasLast = verdict.result === 'needs_revision' && iteration + 1 >= max_iterations
+  const result = wasLast ? 'max_iterations_reached' : verdict.result
+  const explanation = storableText(startOf(verdict.explanation, explanationLength))
   return {
     event: {
       type: 'span.outcome_evaluation_end',

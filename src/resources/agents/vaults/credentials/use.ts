@@ -136,7 +136,11 @@ export async function readSecretValues(
     db,
     sql`
     select c.* from vault_credentials c join vaults v on v.id = c.vault_id
-    where v.id = any(${vaultIds}::uuid[]) and v.organization_id = ${owner.organizationId} and v.owner_user_id = ${owner.userId} and c.sealed_secrets is not null order by c.id`,
+    where v.id = any(${vaultIds}::uuid[])
+      and v.organization_id = ${owner.organizationId}
+      and v.owner_user_id = ${owner.userId}
+      and c.sealed_secrets is not null
+    order by c.id`,
   )
   return rows.flatMap((row) =>
     Object.values(openSecrets(sealer, row) ?? {}).filter((value) => typeof value === 'string'),
@@ -164,7 +168,11 @@ export async function giveVariables(
   )
   await change(
     tx,
-    sql`insert into vm_credentials (vm_id, credential_id) select ${vmId}, id from unnest(${variables.filter(({ networking }) => networking).map(({ credentialId }) => credentialId)}::uuid[]) as given (id) on conflict do nothing`,
+    sql`
+      insert into vm_credentials (vm_id, credential_id)
+      select ${vmId}, id
+      from unnest(${variables.filter(({ networking }) => networking).map(({ credentialId }) => credentialId)}::uuid[]) as given (id)
+      on conflict do nothing`,
   )
   await noteEnvChange(tx, vmId)
 }
