@@ -60,7 +60,7 @@ export async function sendChat(
     if (!raw.writableNeedDrain && !raw.destroyed) raw.write(heartbeat)
     beat.refresh()
   }, heartbeatMs)
-  let told: string | null = claim ? '' : null
+  let replay: string | null = claim ? '' : null
   let last = ''
   let text: StreamText | null = null
   const failed: FailureText = (error, requestId) =>
@@ -74,7 +74,7 @@ export async function sendChat(
     for await (const batch of completion.events) {
       const piece = text.batch(batch)
       if (piece === '') continue
-      if (told !== null) told = told.length + piece.length > limits.chatReplayBytes ? null : told + piece
+      if (replay !== null) replay = replay.length + piece.length > limits.chatReplayBytes ? null : replay + piece
       if (batch.at(-1)?.type === 'end') {
         last = piece
         break
@@ -91,11 +91,11 @@ export async function sendChat(
     }
     const reason = end.reason ?? (raw.destroyed ? undefined : shownError(error, request.id))
     if (reason) last = failed(reason, request.id)
-    told = null
+    replay = null
   }
   clearTimeout(beat)
   try {
-    if (claim) await (told !== null && last !== '' ? claim.keep({ status: 200, body: told }) : claim.release())
+    if (claim) await (replay !== null && last !== '' ? claim.keep({ status: 200, body: replay }) : claim.release())
   } catch (error) {
     last = failed(shownError(error, request.id), request.id)
   }

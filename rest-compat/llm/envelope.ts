@@ -38,10 +38,13 @@ export function llmEnvelope(error: BerthError, requestId: string): { error: Reco
 }
 
 /** One attempt at an upstream, as resources/llm/attempts.ts records it. */
-export type ToldAttempt = { upstream: string; status: string }
+export type ReportedAttempt = { upstream: string; status: string }
 
 /** Headers that say which upstream answered, how many were tried, and what failed. */
-export function attemptHeaders(upstream: string | undefined, attempts: readonly ToldAttempt[]): Record<string, string> {
+export function attemptHeaders(
+  upstream: string | undefined,
+  attempts: readonly ReportedAttempt[],
+): Record<string, string> {
   const headers: Record<string, string> = {}
   if (upstream !== undefined) headers['x-berth-upstream'] = upstream
   if (attempts.length > 0) headers['x-berth-attempts'] = String(attempts.length)
@@ -60,7 +63,7 @@ export function llmErrorHeaders({ code, status, details }: BerthError): Record<s
   const { upstream, attempts } = details
   const headers = attemptHeaders(
     typeof upstream === 'string' ? upstream : undefined,
-    Array.isArray(attempts) ? (attempts as readonly ToldAttempt[]) : [],
+    Array.isArray(attempts) ? (attempts as readonly ReportedAttempt[]) : [],
   ) // put there by resources/llm/attempts.ts
   if (status === 402 || code === 'idempotency_conflict') headers['x-should-retry'] = 'false'
   return headers

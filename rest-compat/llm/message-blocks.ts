@@ -80,7 +80,7 @@ export class MessageBlocks {
     this.#hasRefused ||= isRefusal
     if (text === '') return
     if (this.#isInCall) return this.#delay(text)
-    this.#tell(text)
+    this.#emitText(text)
   }
 
   #delay(text: string): void {
@@ -98,7 +98,7 @@ export class MessageBlocks {
     return made
   }
 
-  #tell(text: string): void {
+  #emitText(text: string): void {
     if (this.#open?.type !== 'text') {
       this.#close()
       this.#start({ type: 'text' }, { type: 'text' })
@@ -179,7 +179,7 @@ export class MessageBlocks {
         const { thinking: index, pieces, block } = next
         if (pieces.length > 0) this.#think(index, pieces.join(''))
         if (block) this.#endThinking({ index, block })
-      } else this.#tell(next.pieces.join(''))
+      } else this.#emitText(next.pieces.join(''))
     }
   }
 

@@ -59,14 +59,14 @@ const searchBlock = titled(
     { ...cached, citations },
   ),
 )
-const said = [textBlock, imageBlock, documentBlock, searchBlock]
+const contentBlocks = [textBlock, imageBlock, documentBlock, searchBlock]
 const resultBlock = titled(
   'MessageToolResult',
   object(
     { type: oneOf('tool_result'), tool_use_id: text },
     {
       ...cached,
-      content: { oneOf: [text, most({ oneOf: said }, limits.chatPartsMax), { type: 'null' }] },
+      content: { oneOf: [text, most({ oneOf: contentBlocks }, limits.chatPartsMax), { type: 'null' }] },
       is_error: nullableFlag,
       toolset_name: { type: 'null' },
     },
@@ -91,7 +91,7 @@ const contentOf = (...blocks: JsonSchema[]): JsonSchema => ({
 })
 const message = titled('MessageInput', {
   oneOf: [
-    object({ role: oneOf('user'), content: contentOf(...said, resultBlock) }),
+    object({ role: oneOf('user'), content: contentOf(...contentBlocks, resultBlock) }),
     object({
       role: oneOf('assistant'),
       content: contentOf(textBlock, thinkingBlock, redactedBlock, callBlock),

@@ -34,15 +34,15 @@ const inputAudio = object({
   type: oneOf('input_audio'),
   input_audio: object({ data: text, format: oneOf('wav', 'mp3') }),
 })
-const saidText = object(
+const assistantText = object(
   { type: oneOf('output_text'), text },
   { annotations: list(anyObject), logprobs: list(anyObject) },
 )
-const saidRefusal = object({ type: oneOf('refusal'), refusal: text })
+const refusalPart = object({ type: oneOf('refusal'), refusal: text })
 const own = { id: nullableText, status: nullableText }
 const message = {
   role: oneOf('user', 'system', 'developer', 'assistant'),
-  content: content(inputText, inputImage, inputFile, inputAudio, saidText, saidRefusal),
+  content: content(inputText, inputImage, inputFile, inputAudio, assistantText, refusalPart),
 }
 const summary = list(object({ type: oneOf('summary_text'), text }))
 
@@ -147,7 +147,7 @@ export const responseBody = titled(
 )
 
 const outputText = object({ type: oneOf('output_text'), text, annotations: list(anyObject), logprobs: list(anyObject) })
-const part = titled('ResponsePart', { anyOf: [outputText, saidRefusal] })
+const part = titled('ResponsePart', { anyOf: [outputText, refusalPart] })
 const outputItem = titled('ResponseOutputItem', {
   anyOf: [
     object({ type: oneOf('message'), id: text, status, role: oneOf('assistant'), content: list(part) }),

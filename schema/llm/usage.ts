@@ -1,13 +1,15 @@
 /** The usage and cost of requests to models, in GraphQL. */
 import { findInTurn } from '../large-reads.ts'
-import { organizationArguments } from '../arguments.ts'
+import { daysArguments, organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { organizationOf } from '../nouns.ts'
 import { connectionOf, newestFirst, pageArguments, type OrderGiven } from '../pages.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { sumLimits } from '#src/platform/shapes/sums.ts'
 import type { RequestRoute, RequestStatus } from '#src/resources/llm/billing.ts'
 import {
   findRequests,
@@ -19,6 +21,7 @@ import {
   type Totals,
   type UsageGroup,
   type UsageGroupBy,
+  type UsageQuestion,
 } from '#src/resources/llm/usage.ts'
 import { sessionType } from '../agents/sessions.ts'
 import { apiKeyType } from '../identity/api-keys.ts'
@@ -131,7 +134,7 @@ const totals = builder.objectRef<Totals>('InferenceTotals').implement({
   }),
 })
 const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implement({
-  description: 'The sums of one key, person, model or day; the others are null.',
+  description: 'The sums of one key or person, model or day, or of two of these; the others are null.',
   fields: (t) => ({
     keyId: t.exposeID('keyId', { nullable: true, description: 'The API key.' }),
     key: t.field({
@@ -165,9 +168,11 @@ const usage = builder.objectRef<InferenceUsage>('InferenceUsage').implement({
     totals: t.field({ type: totals, description: 'Everything together.', resolve: (all) => all.totals }),
     groups: t.field({
       type: [usageGroup],
-      description: 'Groups with the highest cost first, days in order; 1,000 at most. Empty without `groupBy`.',
+      description: `Days in order, of a day those with the highest cost first; ${sumLimits.groupsMax} at most. Empty without \`dimensions\`.`,
+      extensions: { most: sumLimits.groupsMax },
       resolve: (all) => all.groups,
     }),
+    hasMoreGroups: t.exposeBoolean('hasMoreGroups', { description: 'Whether there are more groups than are shown.' }),
   }),
 })
 
@@ -195,11 +200,31 @@ const requestFilter = builder.inputType('InferenceRequestFilter', {
     status: t.field({ type: requestStatus, description: 'Only those with this status.' }),
   }),
 })
-const usageArguments = builder.args((t) => ({
-  from: t.string({ description: 'The first day, UTC: `2026-11-01`; by default the first day of the month of `to`.' }),
-  to: t.string({ description: 'The last day, UTC; today by default. The range has 366 days at most.' }),
-  groupBy: t.field({ type: groupBy, description: 'What to group by, in addition to the total.' }),
-}))
+const usageFilter = builder.inputType('InferenceUsageFilter', {
+  description: 'Which requests to models are summed.',
+  fields: (t) => ({
+    keyId: t.id({ description: 'Only those with this API key.' }),
+    modelId: t.id({ description: 'Only those to this model.' }),
+  }),
+})
+const usageArguments = {
+  ...daysArguments,
+  ...builder.args((t) => ({
+    dimensions: t.field({ type: [groupBy], description: 'What to group by, in addition to the total: one or two.' }),
+    groupBy: t.field({
+      type: groupBy,
+      description: 'What to group by.',
+      deprecationReason: 'Use `dimensions`. Goes with 0.2.',
+    }),
+    filter: t.field({ type: usageFilter, description: 'Narrows what is summed.' }),
+  })),
+}
+type UsageGiven = Omit<UsageQuestion, 'organizationId'> & { groupBy?: UsageGroupBy | null }
+function questionOf({ groupBy: one, dimensions, ...rest }: UsageGiven): UsageQuestion {
+  if (one && dimensions)
+    throw new BerthError('invalid_request', 'Give dimensions and not groupBy.', { field: 'groupBy' })
+  return { ...rest, dimensions: dimensions ?? (one ? [one] : null) }
+}
 const requestArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
@@ -213,7 +238,8 @@ builder.queryFields((t) => ({
     type: usage,
     description: 'The usage and cost of the organization’s requests to models. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: { ...organizationArguments, ...usageArguments },
-    resolve: (_, input, call, info) => findInTurn(call, info, () => sumUsage(call, input)),
+    resolve: (_, { organizationId, ...given }, call, info) =>
+      findInTurn(call, info, () => sumUsage(call, { ...questionOf(given), organizationId })),
   }),
   inferenceRequests: t.field({
     type: requestConnection,
@@ -235,8 +261,10 @@ builder.objectFields(organizationType, (t) => ({
     nullable: true,
     description: 'The usage and cost of its requests to models. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: usageArguments,
-    resolve: ({ id }, input, call, info) =>
-      findInTurn(call, info, () => sumUsage(call, { ...input, organizationId: encodeId('organization', id) })),
+    resolve: ({ id }, given, call, info) =>
+      findInTurn(call, info, () =>
+        sumUsage(call, { ...questionOf(given), organizationId: encodeId('organization', id) }),
+      ),
   }),
   inferenceRequests: t.field({
     type: requestConnection,

@@ -15,12 +15,16 @@ import { shownError } from '#schema/public-error.ts'
 import { compressAnswers } from '#src/platform/compression.ts'
 import { BerthError, retryAfterOf } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
+import { createProxies, networkOf } from '#src/platform/http/proxies.ts'
 import { limits } from '#src/platform/limits.ts'
 import { acceptJsonBodies, refusedRequest } from '#src/platform/json/body.ts'
 import { reportConnections, reportServer, requestSeconds } from '#src/platform/metrics.ts'
 import type { Services } from '#src/platform/services.ts'
+import { serveConsole } from '#src/console/pages.ts'
 import { ensureSigningKey, serveIssuer } from '#src/identity/issuer.ts'
-import { serveSignIn } from '#src/identity/sign-in.ts'
+import { serveOAuth } from '#src/identity/oauth.ts'
+import { serveOidc } from '#src/identity/oidc.ts'
+import { serveSignIn, serveSignOut } from '#src/identity/sign-in.ts'
 import { reportState } from '#src/resources/state-metrics.ts'
 import { watchConnections } from './connections.ts'
 import { allowOrigins, markOrigin } from './cors.ts'
@@ -28,17 +32,27 @@ import { createEngine } from './graphql.ts'
 import { serveGraphql } from './graphql-http.ts'
 import { serveHealth } from './health.ts'
 import { beginsAsHttp2, http2Refusal } from './http2-refusal.ts'
+import { serveGuide } from '#src/guide/serve.ts'
 import { serveIndexPage } from './index-page.ts'
+import { serveMcp } from './mcp/route.ts'
 import { serveObjects } from './objects.ts'
 import { unpackBodies } from './packed-bodies.ts'
 import { holdSmallChunks, watchReceiving } from './receiving.ts'
 import { asksForSocket, serveSockets } from './sockets.ts'
 import { serveSql } from './sql.ts'
+import { serveTerminals } from './terminals/sockets.ts'
+import { serveTunnels } from './tunnels/sockets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Fires when the app starts to close, and ends open streams, so that closing does not wait for them. */
     stopping: AbortSignal
+  }
+  interface FastifyRequest {
+    /** The address of who sent it: not Fastify's `ip`, which knows no trusted proxy. */
+    readonly clientAddress: string
+    /** Whose that is, for what is limited for each: see `networkOf`. */
+    readonly clientNetwork: string
   }
 }
 
@@ -64,7 +78,18 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   const { config } = services
   const origins = new Set(config.corsOrigins)
   const app = createServer(origins)
-  watchConnections(app, config)
+  const proxies = createProxies(config.trustedProxies)
+  app.decorateRequest('clientAddress', {
+    getter() {
+      return proxies.clientOf(this.raw)
+    },
+  })
+  app.decorateRequest('clientNetwork', {
+    getter() {
+      return networkOf(this.clientAddress)
+    },
+  })
+  watchConnections(app, config, proxies)
   const stopping = signalStop(app)
   app.addHook('onRequest', (request, reply, done) => {
     markAnswer(request.id, reply)
@@ -86,11 +111,15 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
 
   const authenticator = createAuthenticator(services)
   const engine = createEngine(schema)
-  const graphql = { services, schema, engine, authenticator, stopping }
-  serveIndexPage(app)
+  const graphql = { services, schema, engine, authenticator, proxies, stopping }
+  serveIndexPage(app, serveConsole(app, config))
+  serveGuide(app, services)
   serveHealth(app, services)
   await app.register(async (scope) => serveGraphql(scope, graphql))
   serveSockets(app, graphql)
+  serveTerminals(app, graphql)
+  serveTunnels(app, graphql)
+  serveMcp(app, { services, operations: engine.operations, authenticator })
   await serveObjects(app, services)
   await serveSql(app, config)
   if (config.builtInIssuer) {
@@ -98,6 +127,9 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     serveIssuer(app, services)
     if (config.localSignIn) serveSignIn(app, services)
   }
+  serveSignOut(app, services)
+  serveOidc(app, services)
+  await serveOAuth(app, services, (cookie) => authenticator.authenticate(cookie))
   await surfaces?.(app, { services, schema, authenticator })
   return app
 }

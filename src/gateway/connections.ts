@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { neighbourhood } from '#src/drivers/addresses.ts'
 import type { Config } from '#src/platform/config.ts'
 import { limits } from '#src/platform/limits.ts'
+import { plainAddress, type Proxies } from '#src/platform/http/proxies.ts'
 import { connectionsRefused } from '#src/platform/metrics.ts'
 
 /** A reverse proxy and programs on this host connect from loopback, all from one address. */
@@ -17,17 +18,18 @@ const loopbackTimes = 8
 export function watchConnections(
   app: FastifyInstance,
   { connectionsPerAddress, connectionsMax }: Pick<Config, 'connectionsPerAddress' | 'connectionsMax'>,
+  proxies: Proxies,
 ): void {
   const { server } = app
   const open = new Map<string, number>()
   let total = 0
   const admit = (socket: Socket): void => {
-    const address = socket.remoteAddress ?? ''
+    const address = plainAddress(socket.remoteAddress ?? '')
     const whose = neighbourhood(address)
     const count = open.get(whose) ?? 0
-    const most =
-      whose === '::1' || whose.startsWith('127.') ? connectionsPerAddress * loopbackTimes : connectionsPerAddress
-    if (count >= most || total >= connectionsMax) return refuse(socket)
+    const isLoopback = whose === '::1' || whose.startsWith('127.')
+    const most = isLoopback ? connectionsPerAddress * loopbackTimes : connectionsPerAddress
+    if ((count >= most && !proxies.includes(address)) || total >= connectionsMax) return refuse(socket)
     open.set(whose, count + 1)
     total++
     socket.once('close', () => {

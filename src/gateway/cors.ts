@@ -1,6 +1,6 @@
 /**
- * CORS: pages of other origins have no access, unless the operator names their origin (BERTH_CORS_ORIGINS). There are
- * no cookies, so a page needs a token of its own, and `Access-Control-Allow-Credentials` is never sent.
+ * CORS: pages of other origins have no access, unless the operator names their origin (BERTH_CORS_ORIGINS). Such a
+ * page needs a token of its own: cookies count only for our own pages, and `Access-Control-Allow-Credentials` is never sent.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addVary } from '#src/platform/compression.ts'
@@ -25,7 +25,7 @@ const exposed = [
   'x-vercel-ai-ui-message-stream',
 ].join(', ')
 /** The headers that a page may send when its browser names none. */
-const usualHeaders = 'authorization, content-type, idempotency-key, last-event-id, x-api-key'
+const usualHeaders = 'authorization, berth-organization, content-type, idempotency-key, last-event-id, x-api-key'
 const rememberSeconds = 600
 
 /**

@@ -6,15 +6,18 @@ import { bearerOf, countRefusedCredential, tokenInQuery, type Authenticator } fr
 import { watchCaller } from '#schema/watch-caller.ts'
 import { allowAgain, noting, type Caller } from '#src/platform/access.ts'
 import { callerName } from '#src/platform/access/callers.ts'
+import { actingInNamed, organizationHeader } from '#src/platform/access/organizations.ts'
 import { keepText, sendKept } from '#src/platform/compression.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { eventStreamHeaders, reconnectMs, setAllowance } from '#src/platform/http/headers.ts'
+import type { Proxies } from '#src/platform/http/proxies.ts'
 import { refusedRequest } from '#src/platform/json/body.ts'
 import { holdBodyOf } from '#src/platform/json/held-bodies.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { beginStream } from '#src/platform/streams/open-streams.ts'
 import type { Services } from '#src/platform/services.ts'
+import { ownCookieOf } from '#src/identity/browser-cookies.ts'
 import type { Engine } from './graphql.ts'
 import type { GraphqlCall } from './graphql-operations.ts'
 import { showError } from './graphql-errors.ts'
@@ -44,6 +47,7 @@ export type GraphqlParts = {
   schema: GraphQLSchema
   engine: Engine
   authenticator: Authenticator
+  proxies: Proxies
   stopping: AbortSignal
 }
 
@@ -69,12 +73,16 @@ async function answer(
   reply: FastifyReply,
   { services, engine: { yoga, operations }, authenticator, stopping }: GraphqlParts,
 ): Promise<unknown> {
-  const credential = bearerOf(request.headers) ?? (wantsEvents(request) ? tokenInQuery(request.query) : undefined)
-  const caller = await authenticator.authenticate(credential)
-  if (caller.kind === 'nobody' && credential !== undefined) {
-    await countRefusedCredential(services.limiter, request.ip)
-    throw caller.refusal
+  const credential =
+    bearerOf(request.headers) ??
+    (wantsEvents(request) ? tokenInQuery(request.query) : undefined) ??
+    (isJsonPost(request) ? ownCookieOf(request.raw, services.config) : undefined)
+  const known = await authenticator.authenticate(credential)
+  if (known.kind === 'nobody' && credential !== undefined) {
+    await countRefusedCredential(services.limiter, request.clientAddress)
+    throw known.refusal
   }
+  const caller = actingInNamed(known, request.headers[organizationHeader])
   holdBodyOf(caller, request.rawBody?.length ?? 0, reply.raw)
   const single = singleOf(request)
   const key = request.method === 'POST' && caller.kind !== 'nobody' ? request.headers['idempotency-key'] : undefined
@@ -112,7 +120,7 @@ async function answer(
     gone.abort() // this ends the source, from which nothing was read yet
     return reply.headers(form.headers).send()
   }
-  const over = beginOrCancel(caller.kind === 'nobody' ? request.ip : callerName(caller), gone)
+  const over = beginOrCancel(caller.kind === 'nobody' ? request.clientAddress : callerName(caller), gone)
   const unwatch =
     credential === undefined
       ? () => {
@@ -152,6 +160,11 @@ function beginOrCancel(whose: string, gone: AbortController): () => void {
   }
 }
 
+/** What a form of another site cannot send. */
+function isJsonPost({ method, headers }: FastifyRequest): boolean {
+  return method === 'POST' && /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')
+}
+
 /** Whether a browser's EventSource may have sent this: it cannot set headers, and accepts only events. */
 function wantsEvents({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers.accept === 'text/event-stream'
@@ -165,7 +178,7 @@ function callOf(services: Services, caller: Caller, request: FastifyRequest, sig
     signal,
     sent: request.body,
     isGet: request.method !== 'POST',
-    address: request.ip,
+    address: request.clientAddress,
     answer: {},
   }
 }

@@ -26,7 +26,7 @@ export async function answerSingle(
     ...services,
     caller,
     requestId: request.id,
-    address: request.ip,
+    address: request.clientAddress,
     answer: {},
     // Few resolvers check whether the client has disconnected, and a signal for every request costs 7 % of the throughput.
     get signal() {
@@ -49,7 +49,7 @@ export async function answerOnce(
 ): Promise<FastifyReply> {
   const { caller, grants } = noting(known)
   // Without a signal: a client that leaves comes back for the answer.
-  const call: GraphqlCall = { ...services, caller, requestId: request.id, address: request.ip, answer: {} }
+  const call: GraphqlCall = { ...services, caller, requestId: request.id, address: request.clientAddress, answer: {} }
   const claim = await claimKey(services, caller, key, request, grants)
   if (claim.kept) {
     call.answer.allowance = await spendRequest(services.limiter, caller, true)

@@ -58,10 +58,8 @@ function handOver(operations: Operations): Plugin<object, GraphqlCall> {
     },
     onParams: ({ params: sent, setParamsHandler }) => {
       checkMembers(sent)
-      // Once yoga has checked the others. Its type of the context forgets the server's part.
-      setParamsHandler(({ params, context }) =>
-        operations.run(params as OperationParams, context as unknown as GraphqlCall),
-      )
+      // Once yoga has checked the others.
+      setParamsHandler(({ params, context }) => operations.run(params as OperationParams, wholeOf(context)))
     },
     onResultProcess: async ({ request, result, setResult, setResultProcessor, serverContext }) => {
       if (Symbol.asyncIterator in result) {
@@ -78,6 +76,11 @@ function handOver(operations: Operations): Plugin<object, GraphqlCall> {
       setResult(await yogaAnswer(result as ExecutionResult, serverContext)) // neither a stream nor a batch
     },
   }
+}
+
+/** The context as an object that can be copied: of a member of a batch, yoga makes one that inherits from the request's. */
+function wholeOf(context: object): GraphqlCall {
+  return { ...Object.getPrototypeOf(context), ...context } as GraphqlCall // yoga's type of it forgets the server's part
 }
 
 /**

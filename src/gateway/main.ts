@@ -1,14 +1,16 @@
 /** The web process: listens, and ends within ten seconds after a signal. `npm start` and the Procfile start it. */
+import '#src/platform/config.ts' // first, for what it says to libraries
 import type { ServerResponse } from 'node:http'
 import { flushCompileCache } from 'node:module'
 import { Server } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyListenOptions } from 'fastify'
+import { ensureConsole } from '#src/console/building.ts'
 import { registerSurfaces } from '#rest-compat/surfaces.ts'
 import { schema } from '#schema/schema.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
-import { serveMetrics } from '#src/platform/metrics.ts'
+import { serveMetrics } from '#src/platform/metrics/private-server.ts'
 import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { serviceCatalog } from '#src/resources/agents/mcp-services/catalog.ts'
@@ -16,6 +18,7 @@ import { memoryModel } from '#src/resources/agents/memories/model.ts'
 import { modelTable } from '#src/resources/llm/models/table.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
 import { buildApp } from './app.ts'
+import { watchWeb } from './health.ts'
 
 const stopLimitMs = 9_000 // the supervisor waits 11 s
 /** With other web processes on the port, keep-alive connections are closed one by one before we stop listening, so that their clients reach the others. */
@@ -25,7 +28,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const services = await openServices(config, databaseUrl, 'web')
   await clearDeadWrites(services)
   const app = await buildApp({ services, schema, surfaces: registerSurfaces })
-  const metrics = await serveMetrics(config.webMetricsPort)
+  const metrics = await serveMetrics(config.webMetricsPort, { config, readiness: watchWeb(services) })
   watchStalls()
   // With several web processes the kernel distributes new connections; `npm start` refuses a port that another program has.
   const listening: FastifyListenOptions & { reusePort: boolean } = {
@@ -35,6 +38,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   } // passed on to Node
   await app.listen(listening)
   log.info({ port: config.port, host: config.host, metricsPort: metrics.port }, 'the web process listens')
+  ensureConsole(config)
   flushCompileCache() // now, because there is no chance to do it after kill -9
 
   let stopping = false

@@ -15,6 +15,7 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  type GraphQLField,
   type GraphQLNamedType,
   type GraphQLSchema,
   type OperationDefinitionNode,
@@ -26,14 +27,16 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /**
- * The size of an operation. `objects` is the maximum that the answer can contain, judged by the document;
- * `schemaAliases` are those on and inside `__schema`.
+ * The size of an operation. `objects` is the most that the answer may count, judged by the document: 1 for each row of a list
+ * that takes a size, and `besideCost` for an object beside one, or in a list of its own; `schemaAliases` are those on and inside `__schema`.
  */
 export type OperationSize = {
   depth: number
   aliases: number
   directives: number
   objects: number
+  /** How many of these are rows of lists. */
+  rows: number
   schemaAliases: number
   readsSchema: boolean
   /** Of which field most of the objects are, as the path of the fields around it. */
@@ -43,6 +46,8 @@ export type OperationSize = {
 const directivesMax = 50
 // graphql compares all selections of the same name with each other, so 500 of them would block the process for 75 ms.
 const selectionsMax = 300
+/** Of an object beside a row: it is read for all rows at once, or stands in the row itself. */
+const besideCost = 0.25
 const unsizedListObjects = 10 // the assumed size of a list without a size argument
 const sizeArguments = ['first', 'last', 'limit', 'ids'] // `ids` counts as many as it names
 
@@ -63,7 +68,7 @@ export function refuseLarge({ depth, aliases, directives, objects, schemaAliases
   if (directives > directivesMax) refuse(`The operation has ${directives} directives; ${directivesMax} are allowed.`)
   if (objects > limits.graphqlCost)
     refuse(
-      `The operation may return ${objects} objects; ${limits.graphqlCost} are allowed. Up to ${largest.objects} of them are of ${largest.path || 'one field'}: give it and the lists around it a smaller first (a list without one counts ${limits.connectionFirstDefault}), or read it in an operation of its own.`,
+      `The operation may return ${Math.ceil(objects)} objects; ${limits.graphqlCost} are allowed. Up to ${Math.ceil(largest.objects)} of them are of ${largest.path || 'one field'}: give it and the lists around it a smaller first (a list without one counts ${limits.connectionFirstDefault}), or read it in an operation of its own.`,
     )
 }
 
@@ -124,6 +129,7 @@ const nothing: OperationSize = {
   aliases: 0,
   directives: 0,
   objects: 0,
+  rows: 0,
   schemaAliases: 0,
   readsSchema: false,
   largest: { path: '', objects: 0 },
@@ -169,6 +175,7 @@ class Measure {
         aliases: sum.aliases + size.aliases,
         directives: sum.directives + size.directives + own,
         objects: sum.objects + (alternative === undefined ? size.objects : 0),
+        rows: sum.rows + size.rows,
         schemaAliases: sum.schemaAliases + size.schemaAliases,
         readsSchema: sum.readsSchema || size.readsSchema,
         largest: size.largest.objects > sum.largest.objects ? size.largest : sum.largest,
@@ -212,14 +219,17 @@ class Measure {
       named && isCompositeType(named) ? named : undefined,
       isList ? null : asked,
     )
-    const times = isList ? (asked ?? pageSize ?? unsizedListObjects) : 1
-    const itself = countOfItself(name, isList, asked, inside.objects)
+    const times = isList ? (asked ?? pageSize ?? sizeWithout(definition, inside.rows)) : 1
+    const isOfEdge = name === 'node' && (parent?.name.endsWith('Edge') ?? false)
+    const isRow = isOfEdge || (isList && (asked ?? pageSize) !== null)
+    const itself = countOfItself(name, { isList, isRow, asked }, inside.objects)
     const largest = inside.largest.objects > itself ? inside.largest : { path: '', objects: itself }
     return {
       ...inside,
       depth: inside.depth + 1,
       aliases: inside.aliases + aliases,
       objects: times * (inside.objects + itself),
+      rows: times * (inside.rows + (isRow ? 1 : 0)),
       largest: { path: pathOf(definition && name, largest.path), objects: times * largest.objects },
     }
   }
@@ -259,10 +269,24 @@ function pathOf(name: string | undefined, inside: string): string {
   return [name === undefined || connectionParts.has(name) ? '' : name, inside].filter(Boolean).join('.')
 }
 
+/**
+ * The assumed size of a list without a size argument: of one that may be long (`most` in its field's extensions) all of that,
+ * where lists are read inside.
+ */
+function sizeWithout({ extensions }: Pick<GraphQLField<unknown, unknown>, 'extensions'>, rowsInside: number): number {
+  const most = extensions['most']
+  return typeof most === 'number' && rowsInside > 0 ? most : unsizedListObjects
+}
+
 /** What an object of this field adds: nothing for a connection whose nodes are counted, nor for an edge whose node is. */
-function countOfItself(name: string, isList: boolean, asked: number | null, inside: number): 0 | 1 {
+function countOfItself(
+  name: string,
+  { isList, isRow, asked }: { isList: boolean; isRow: boolean; asked: number | null },
+  inside: number,
+): number {
   const isConnection = !isList && asked !== null
-  return inside > 0 && (isConnection || name === 'edges') ? 0 : 1
+  if (inside > 0 && (isConnection || name === 'edges')) return 0
+  return isRow || isConnection ? 1 : besideCost
 }
 
 /** Whether only the name of a type is selected, which costs nothing. */

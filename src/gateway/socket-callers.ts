@@ -2,19 +2,20 @@
 import type { IncomingMessage } from 'node:http'
 import { CloseCode, type Context as SocketContext } from 'graphql-ws'
 import type { WebSocket } from 'ws'
-import { bearerOf, countRefusedCredential } from '#schema/context.ts'
+import { bearerOf, countRefusedCredential, type Credential } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { allowAgain, type Caller, type Grant } from '#src/platform/access.ts'
 import { callerName } from '#src/platform/access/callers.ts'
+import { actingInNamed, organizationHeader } from '#src/platform/access/organizations.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
+import { ownCookieOf } from '#src/identity/browser-cookies.ts'
 import { beginStream } from '#src/platform/streams/open-streams.ts'
-import { withoutEnding } from '#src/platform/texts.ts'
 import type { GraphqlCall } from './graphql-operations.ts'
 import { showError } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
+import { closeSaying } from './web-sockets/closing.ts'
 
-const closeReasonBytes = 123 // the maximum length of a reason in RFC 6455
 const tryAgainLater = 1013
 const ended = 4401 // the caller's permission ended while the socket was open
 
@@ -27,7 +28,9 @@ export type Peer = {
   request: IncomingMessage
   address: string
   caller: Caller | null
-  credential: string | undefined
+  credential: Credential | undefined
+  /** The organization that the first message named. */
+  organizationId: unknown
   leave: () => void
   open: Map<string, Operation>
   beginning: number
@@ -55,10 +58,17 @@ export type Socket = SocketContext<Init, Peer>
  */
 export async function connect(socket: Socket, { services, authenticator }: GraphqlParts): Promise<boolean> {
   const peer = socket.extra
-  peer.credential = credentialOf(socket.connectionParams) ?? bearerOf(peer.request.headers)
+  const named = headersIn(socket.connectionParams)
+  peer.credential = bearerOf(named) ?? bearerOf(peer.request.headers) ?? ownCookieOf(peer.request, services.config)
+  peer.organizationId = named[organizationHeader] ?? peer.request.headers[organizationHeader]
   try {
     peer.caller = await authenticator.authenticate(peer.credential)
     if (peer.caller.kind !== 'nobody') {
+      const refusal = refusalOf(peer)
+      if (refusal) {
+        close(peer, CloseCode.Forbidden, refusal)
+        return false
+      }
       remain(
         peer,
         callerName(peer.caller),
@@ -102,18 +112,26 @@ function remain(
   if (peer.socket.readyState !== peer.socket.OPEN) peer.leave() // it closed meanwhile
 }
 
-/**
- * The credential in `connection_init`: `{"authorization": "Bearer …"}`, in upper or lower case, or inside `headers`.
- */
-function credentialOf(init: Readonly<Init> | undefined): string | undefined {
+/** Why the caller may not act for the organization that the first message named, if they may not. */
+function refusalOf({ caller, organizationId }: Peer): BerthError | null {
+  try {
+    if (caller) actingInNamed(caller, organizationId)
+    return null
+  } catch (refusal) {
+    if (refusal instanceof BerthError) return refusal
+    throw refusal
+  }
+}
+
+/** The headers in `connection_init`: `{"authorization": "Bearer …"}`, in upper or lower case, or inside `headers`. */
+function headersIn(init: Readonly<Init> | undefined): Readonly<Record<string, string>> {
   const inner = init?.['headers']
   const merged = { ...init, ...(typeof inner === 'object' ? inner : {}) }
-  const lowerCase = Object.fromEntries(
+  return Object.fromEntries(
     Object.entries(merged)
       .filter((entry): entry is [string, string] => typeof entry[1] === 'string')
       .map(([name, value]) => [name.toLowerCase(), value]),
   )
-  return bearerOf(lowerCase)
 }
 
 /** Ends the operations that the caller's current rights no longer permit; the others continue. */
@@ -130,11 +148,5 @@ function endRefused({ open }: Peer, now: Caller): void {
 }
 
 function close({ socket }: Peer, code: number, { message }: { message: string }): void {
-  const bytes = Buffer.from(message)
-  socket.close(
-    code,
-    bytes.length <= closeReasonBytes
-      ? bytes
-      : `${withoutEnding(bytes.subarray(0, closeReasonBytes - 3).toString('utf8'), '\uFFFD')}…`,
-  )
+  closeSaying(socket, code, message)
 }

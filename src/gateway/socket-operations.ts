@@ -6,6 +6,7 @@ import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import type { SubscribePayload } from 'graphql-ws'
 import { noting } from '#src/platform/access.ts'
 import { callerName } from '#src/platform/access/callers.ts'
+import { actingInNamed } from '#src/platform/access/organizations.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -57,7 +58,8 @@ async function enter(
     )
   peer.beginning++
   try {
-    const { caller, grants } = noting(await authenticator.authenticate(peer.credential))
+    const known = await authenticator.authenticate(peer.credential)
+    const { caller, grants } = noting(actingInNamed(known, peer.organizationId))
     const call: GraphqlCall = { ...services, caller, requestId, signal: gone.signal, address: peer.address, answer: {} }
     if (peer.socket.readyState !== peer.socket.OPEN) gone.abort()
     const whose = caller.kind === 'nobody' ? peer.address : callerName(caller)
@@ -79,13 +81,13 @@ export function abortable(
   operation: Operation | undefined,
 ): AsyncGenerator<ExecutionResult> {
   const gone = operation?.gone
-  let told = false
+  let isReported = false
   return {
     next: async () => {
       const next = await events.next()
       const refusal = operation?.refusal
-      if (!refusal || told) return refusal ? { done: true, value: undefined } : next
-      told = true
+      if (!refusal || isReported) return refusal ? { done: true, value: undefined } : next
+      isReported = true
       return { done: false, value: { errors: [new GraphQLError(refusal.message, { originalError: refusal })] } }
     },
     return: (value) => {

@@ -17,10 +17,11 @@ import { showError, showResult } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
 import { connect, type Init, type Peer, type Socket } from './socket-callers.ts'
 import { abortable, begin, finish } from './socket-operations.ts'
+import { terminalPath } from './terminals/sockets.ts'
+import { tunnelPath } from './tunnels/sockets.ts'
+import { keepAlive } from './web-sockets/heartbeats.ts'
 
 const initWaitMs = 5_000
-const pingMs = 10_000
-const goingAway = 1001
 const tooLarge = 1009
 
 /** Adds the web socket to /graphql. Sockets close with 1001 when `stopping` fires. */
@@ -33,31 +34,19 @@ export function serveSockets(app: FastifyInstance, parts: GraphqlParts): void {
       limits.graphqlBodyBytes /* a message that is too large gets an error below; beyond this limit the socket is cut unread */,
     handleProtocols: (offered) => handleProtocols(offered),
   })
-  const alive = new WeakSet<WebSocket>()
-  const beat = setInterval(() => {
-    for (const socket of sockets.clients) {
-      if (!alive.delete(socket))
-        socket.terminate() // did not answer the last ping
-      else socket.ping()
-    }
-  }, pingMs)
-  beat.unref()
-
+  const watch = keepAlive(sockets, parts.stopping)
   app.server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', (error) =>
       log.debug({ reason: error.message }, 'a connection broke during the upgrade to a web socket'),
     )
-    if (request.url?.split('?')[0] !== '/graphql')
+    const path = request.url?.split('?')[0]
+    if (path === terminalPath || path === tunnelPath) return // terminals/sockets.ts and tunnels/sockets.ts take them
+    if (path !== '/graphql')
       return connection.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
     sockets.handleUpgrade(request, connection, head, (socket) => {
-      alive.add(socket)
-      socket.on('pong', () => alive.add(socket))
-      attach(protocol, socket, request)
+      watch(socket)
+      attach(protocol, socket, request, parts.proxies.clientOf(request))
     })
-  })
-  parts.stopping.addEventListener('abort', () => {
-    clearInterval(beat)
-    for (const socket of sockets.clients) socket.close(goingAway, 'Berth is stopping; reconnect soon.')
   })
 }
 
@@ -73,13 +62,15 @@ function attach(
   protocol: ReturnType<typeof makeServer<Init, Peer>>,
   socket: WebSocket,
   request: IncomingMessage,
+  address: string,
 ): void {
   const peer: Peer = {
     socket,
     request,
-    address: request.socket.remoteAddress ?? '',
+    address,
     caller: null,
     credential: undefined,
+    organizationId: undefined,
     leave: () => {
       /* nothing is watched yet */
     },

@@ -19,7 +19,7 @@ export async function serveSql(app: FastifyInstance, { opensSqlDoor, runDir }: C
         headers: request.headers,
         body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
         host: request.hostname,
-        address: request.ip,
+        address: request.clientAddress,
         signal: left.signal,
       })
       const answer = await asked.catch((error: unknown) => {

@@ -45,7 +45,7 @@ beforeAll(async () => {
   const services = await openServices(config, database.url, 'web')
   const store = objectStore({ config, sealer: loadSealer(null, dataDir) })
   await store.put('compute/large', Readable.from([Buffer.alloc(30 * megabyte)]), 100 * megabyte)
-  web = startCommand(['src/gateway/main.ts'], settings)
+  web = startCommand(['--import', './test/support/stalls/collecting.ts', 'src/gateway/main.ts'], settings)
   await until('the web process listens', () => web.lines.some((line) => line.includes('listens')), 100_000)
   token = (
     await issueToken(services, {

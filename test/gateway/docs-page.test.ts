@@ -44,8 +44,8 @@ test('is found from the first page, and read by unfolding a path and following i
   page.on('request', (request) => {
     if (!request.url().startsWith(running.url)) outside.push(request.url())
   })
-  await page.goto(running.url)
-  await page.getByRole('link', { name: '/docs' }).click()
+  await page.goto(running.url) // the console where it is built, otherwise the list of addresses
+  await page.getByRole('link', { name: /^(?:\/docs|REST)$/ }).click()
   const operation = page.locator('details', { has: page.locator('[id="agents.createVault"]') })
   await operation.locator('summary').click()
   for (const [link, field] of [

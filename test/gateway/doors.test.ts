@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
-import { documentsOf } from '#src/gateway/index-page.ts'
+import { documentsOf } from '#src/guide/documents.ts'
 import { announcement } from '#src/start/announcement.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from '../contract/callers.ts'
+import { documentOf } from '../contract/documents.ts'
+import { graphqlRows } from '../contract/matrix.ts'
 
 let berth: Berth
 let callers: Callers
@@ -32,7 +34,7 @@ describe('the page at /', () => {
       expect.arrayContaining([
         '/graphql',
         '/graphql/schema.graphql',
-        '/healthz',
+        '/livez',
         '/readyz',
         '/README.md',
         ...surfaces.map(({ openapiPath }) => openapiPath),
@@ -64,7 +66,7 @@ describe('the page at /', () => {
   })
 
   test('serves no file that no document links to', async () => {
-    for (const path of ['package.json', 'Procfile', 'src/start/node.sh'])
+    for (const path of ['package-lock.json', 'Procfile', 'src/start/node.sh'])
       expect([path, (await fetch(`${berth.url}/${path}`)).status]).toEqual([path, 404])
   })
 
@@ -100,7 +102,7 @@ test('every address of Berth that a start prints answers', async () => {
   const printed = announcement(
     { ...config, publicUrl: berth.url },
     { withoutVms: 'None.', withoutDatabases: 'None.', withoutProxies: 'None.' },
-    'the-code',
+    { signInCode: 'the-code', howToStop: 'Ctrl-C stops it' },
   )
   const links = [...printed.matchAll(/https?:\/\/\S+/g)]
     .map((match) => match[0])
@@ -166,8 +168,11 @@ describe('HEAD', () => {
     '/',
     '/docs',
     '/README.md',
+    '/livez',
+    '/livez?verbose',
     '/healthz',
     '/readyz',
+    '/readyz?verbose',
     '/graphql/schema.graphql',
     '/graphql?query=%7B__typename%7D',
   ])('of %s has the status and headers of GET, and no body', async (path) => {
@@ -213,4 +218,14 @@ describe('HEAD', () => {
     expect((await head('/api/v1/vms/sandbox', callers.owner)).status).not.toBe(200)
     expect((await head('/nowhere')).status).toBe(404)
   })
+})
+
+test('what checks the room of an organization is done in a batch as it is alone', async () => {
+  const changes = ['updateAgent', 'updateMemory', 'updateVaultCredential', 'sendGroupMessage', 'createBuild']
+  const batch = changes.map((name) => {
+    const rootField = `mutation ${name}`
+    return { query: documentOf(rootField, fill(graphqlRows[rootField]?.args ?? '', target)) }
+  })
+  const { body } = await berth.call<object[]>('POST', '/graphql', { token: callers.owner, body: batch })
+  expect(body).toEqual(changes.map((name) => ({ data: { [name]: expect.any(Object) as object } })))
 })

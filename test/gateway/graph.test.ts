@@ -363,7 +363,7 @@ test('a query for a million objects is refused before it runs', async () => {
 })
 
 test('the size of a page is the requested one, whichever argument sets it', async () => {
-  const inside = 'nodes { folder { id } }'
+  const inside = 'nodes { folder { id } template { id } createdBy { id } machine { id } project { id } }'
   for (const [pages, variables] of [
     ['first: null, last: 1000', {}],
     ['first: $n, last: 1000', {}],

@@ -160,7 +160,7 @@ const refused: Readonly<Record<string, Input>> = {
   'too many objects': { query: '{ items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }' },
   'too many objects by variable': {
     query: 'query ($n: Int) { items(first: $n) { nodes { id } } }',
-    variables: { n: 1001 },
+    variables: { n: 2001 },
   },
   'too many tokens': { query: `{ ${'e '.repeat(4000)} }` },
   'too many fields': { query: `{ ${'shared '.repeat(301)} }` },

@@ -229,9 +229,9 @@ describe('limits', () => {
     const query = `query Q { ...A ...B } fragment A on Query { ...C ...C } fragment B on Query { ...C ...C } fragment C on Query { a: __typename b: __typename c: __typename d: __typename }`
     expect(await refused(query)).toMatch(/16 aliases/)
   })
-  it('refuse more than 1000 objects, also when the size comes by variable or is left out', async () => {
+  it('refuse more than 2000 objects, also when the size comes by variable or is left out', async () => {
     expect(await refused('{ items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }')).toMatch(
-      /objects; 1000 are allowed/,
+      /objects; 2000 are allowed/,
     )
     expect(
       await refused('query ($n: Int) { items(first: $n) { nodes { items(first: $n) { nodes { id } } } } }', { n: 100 }),
@@ -248,26 +248,26 @@ describe('limits', () => {
   })
   it.each([
     ['{ items { nodes { items { nodes { id } } } } }', 2550, 2500, 'items.items'],
-    ['{ items(first: 1001) { nodes { id } } }', 1001, 1001, 'items'],
+    ['{ items(first: 2001) { nodes { id } } }', 2001, 2001, 'items'],
     [
-      '{ items(first: 5) { ...F } } fragment F on ItemConnection { nodes { items(first: 300) { nodes { id } } } }',
-      1505,
-      1500,
+      '{ items(first: 5) { ...F } } fragment F on ItemConnection { nodes { items(first: 500) { nodes { id } } } }',
+      2505,
+      2500,
       'items.items',
     ],
   ])('name the list that makes most of them, and what to do: %s', async (query, objects, most, path) => {
     expect(await refused(query)).toBe(
-      `The operation may return ${objects} objects; 1000 are allowed. Up to ${most} of them are of ${path}: give it and the lists around it a smaller first (a list without one counts 50), or read it in an operation of its own.`,
+      `The operation may return ${objects} objects; 2000 are allowed. Up to ${most} of them are of ${path}: give it and the lists around it a smaller first (a list without one counts 50), or read it in an operation of its own.`,
     )
   })
   it('run lists inside a list whose pages are small enough', async () => {
-    const query = '{ items(first: 30) { nodes { items(first: 32) { nodes { id } } } } }'
+    const query = '{ items(first: 40) { nodes { items(first: 49) { nodes { id } } } } }'
     expect((await running.ask(query, { token })).body.errors).toBeUndefined()
   })
   it.each(['nodes { id }', 'edges { cursor node { id } }'])('run the largest page, of %s', async (page) => {
     const asking = (first: number): string => `{ items(first: ${first}) { ${page} } }`
-    expect((await running.ask(asking(1000), { token })).body.errors).toBeUndefined()
-    expect(await refused(asking(1001))).toMatch(/may return 1001 objects; 1000 are allowed/)
+    expect((await running.ask(asking(2000), { token })).body.errors).toBeUndefined()
+    expect(await refused(asking(2001))).toMatch(/may return 2001 objects; 2000 are allowed/)
   })
   it('refuse 4001 tokens', async () => {
     expect(await refused(`{ ${'echo '.repeat(4000)} }`)).toMatch(/more than 4000 tokens/)

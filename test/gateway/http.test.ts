@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { checkJson, parseJson } from '#src/platform/json/body.ts'
 import { limits } from '#src/platform/limits.ts'
-import { serveMetrics } from '#src/platform/metrics.ts'
+import { serveMetrics } from '#src/platform/metrics/private-server.ts'
+import { watchReadiness } from '#src/platform/metrics/readiness.ts'
 import { startTestPostgres } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 import { startApp, type GraphqlBody, type RunningApp } from './running-app.ts'
@@ -328,7 +330,10 @@ describe('rate limits', () => {
 
 describe('health', () => {
   it('is reported, and not cached', async () => {
-    expect(await (await fetch(`${running.url}/healthz`)).json()).toEqual({ status: 'ok' })
+    for (const path of ['/livez', '/healthz']) {
+      const alive = await fetch(running.url + path)
+      expect([alive.headers.get('cache-control'), await alive.json()]).toEqual(['no-store', { status: 'ok' }])
+    }
     const ready = await fetch(`${running.url}/readyz`)
     expect([ready.status, await ready.json()]).toEqual([
       200,
@@ -344,6 +349,24 @@ describe('health', () => {
       },
     ])
   })
+  it('is told as Kubernetes tells its own, where the lines are asked for', async () => {
+    const told = async (path: string): Promise<(string | number | null)[]> => {
+      const answer = await fetch(running.url + path)
+      return [answer.status, answer.headers.get('content-type'), await answer.text()]
+    }
+    const [status, type, lines] = await told('/readyz?verbose')
+    expect([status, type]).toEqual([200, 'text/plain; charset=utf-8'])
+    expect(String(lines).split('\n')).toEqual([
+      '[+]database ok',
+      '[+]migrations ok',
+      '[+]notices ok',
+      expect.stringMatching(/^\[\+\]vms not needed: No worker/),
+      expect.stringMatching(/^\[\+\]edge not needed: No edge process/),
+      'readyz check passed',
+      '',
+    ])
+    expect(await told('/livez?verbose=1')).toEqual([200, type, '[+]ping ok\nlivez check passed\n'])
+  })
   it('says that Postgres died, and comes back with it', async () => {
     const postgres = await startTestPostgres()
     const own = await startApp({ on: postgres })
@@ -351,6 +374,10 @@ describe('health', () => {
       const ready = async (): Promise<number> => (await fetch(`${own.url}/readyz`)).status
       await postgres.killPostgres()
       await until('it says so', async () => (await ready()) === 503)
+      const away = await fetch(`${own.url}/readyz?verbose`)
+      expect([away.status, away.headers.get('retry-after')]).toEqual([503, '1'])
+      expect(await away.text()).toMatch(/^\[-\]database failed: Postgres does not answer\.\n[^]*readyz check failed\n$/)
+      expect((await fetch(`${own.url}/livez`)).status).toBe(200)
       const query = await own.ask('{ __typename }')
       expect([query.status, query.body.errors?.[0]?.extensions.code]).toEqual([503, 'SERVICE_UNAVAILABLE'])
       await postgres.restartPostgres()
@@ -364,10 +391,50 @@ describe('health', () => {
 })
 
 describe('metrics', () => {
+  const readiness = watchReadiness(['works'], async () => ({ works: 'Not yet.', other: true }))
+  const open = { config: { metricsHost: '127.0.0.1', metricsToken: null }, readiness }
+
+  it('are for whoever has the token, where there is one; probes need none', async () => {
+    const token = 'a-secret-of-operators'
+    const secured = await serveMetrics(12_950, { ...open, config: { ...open.config, metricsToken: token } })
+    const ask = (path: string, authorization?: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${secured.port}${path}`, { headers: authorization ? { authorization } : {} })
+    try {
+      for (const wrong of [undefined, token, 'Bearer ', `Bearer ${token}s`, `Basic ${token}`]) {
+        const refused = await ask('/metrics', wrong)
+        expect([wrong, refused.status, refused.headers.get('www-authenticate')]).toEqual([wrong, 401, 'Bearer'])
+        expect(await refused.text()).toContain('BERTH_METRICS_TOKEN')
+      }
+      const told = await ask('/metrics', `Bearer ${token}`)
+      expect([told.status, await told.text()]).toEqual([200, expect.stringContaining('process_cpu_seconds_total')])
+      const ready = await ask('/readyz?verbose')
+      expect([ready.status, ready.headers.get('retry-after'), await ready.text()]).toEqual([
+        503,
+        '1',
+        '[-]works failed: Not yet.\n[+]other ok\nreadyz check failed\n',
+      ])
+      expect(await (await ask('/readyz')).json()).toEqual({
+        status: 'not_ready',
+        checks: { works: 'Not yet.', other: 'ok' },
+      })
+      expect(await (await ask('/livez')).json()).toEqual({ status: 'ok' })
+      const posted = await fetch(`http://127.0.0.1:${secured.port}/livez`, { method: 'POST' })
+      expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    } finally {
+      secured.close()
+    }
+  })
+  it('are not opened to other hosts without a token', () => {
+    const settings = { BERTH_METRICS_HOST: '0.0.0.0' }
+    expect(() => readConfig(settings)).toThrow(/set BERTH_METRICS_TOKEN too/)
+    expect(() => readConfig({ ...settings, BERTH_METRICS_TOKEN: 'short' })).toThrow(/a secret of 16 to 4096/)
+    expect(readConfig({ ...settings, BERTH_METRICS_TOKEN: 'sixteen-letters!' })).toMatchObject({
+      metricsHost: '0.0.0.0',
+    })
+  })
   it('are served on a port of their own, by route template', async () => {
     await fetch(`${running.url}/name/some-name`)
-    const one = await serveMetrics(12_900)
-    const other = await serveMetrics(12_900)
+    const [one, other] = [await serveMetrics(12_900, open), await serveMetrics(12_900, open)]
     try {
       expect(other.port).toBeGreaterThan(one.port)
       const text = await (await fetch(`http://127.0.0.1:${one.port}/metrics`)).text()

@@ -103,11 +103,11 @@ describe.each(names)('the document of %s', (name) => {
       const choices = ((part['oneOf'] ?? part['anyOf'] ?? []) as Schema[]).map(whole)
       const objects = choices.filter((one) => 'properties' in one)
       const words = (one: Schema, key: string): unknown[] => (keysOf(one)[key]?.['enum'] ?? []) as unknown[]
-      const isTold = (key: string): boolean => {
+      const isDistinct = (key: string): boolean => {
         const all = objects.flatMap((one) => words(one, key))
         return objects.every((one) => words(one, key).length > 0) && new Set(all).size === all.length
       }
-      return objects.length > 1 && !otherwise.some((end) => place.endsWith(end)) && !['type', 'role'].some(isTold)
+      return objects.length > 1 && !otherwise.some((end) => place.endsWith(end)) && !['type', 'role'].some(isDistinct)
     })
     expect(vague.map(([place]) => place)).toEqual([])
   })

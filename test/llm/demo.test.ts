@@ -83,7 +83,7 @@ async function ask(
   }
 }
 /** The conversation with the answer and a result for each of its calls, as a client goes on. */
-const goOn = (messages: Message[], answer: Answer, result = 'done'): Message[] => [
+const continued = (messages: Message[], answer: Answer, result = 'done'): Message[] => [
   ...messages,
   { role: 'assistant', reasoning: answer.blocks, text: answer.text, toolCalls: answer.calls },
   ...answer.calls.map(({ id }): Message => ({ role: 'tool', toolCallId: id, text: result, isError: false })),
@@ -173,7 +173,7 @@ describe('a script', () => {
       [['read', '{"path": "a"}']],
       'tool_calls',
     ])
-    messages = goOn(messages, first)
+    messages = continued(messages, first)
     const second = await ask(messages, { tools })
     expect([second.text, second.calls.map((call) => [call.name, call.arguments])]).toEqual([
       '',
@@ -182,19 +182,19 @@ describe('a script', () => {
         ['read', '{"path": "b"}'],
       ],
     ])
-    messages = goOn(messages, second, 'the result')
+    messages = continued(messages, second, 'the result')
     const third = await ask(messages, { tools })
     expect([third.text, third.calls, third.end.finishReason]).toEqual(['All is well.', [], 'stop'])
     expect(new Set([...first.calls, ...second.calls].map(({ id }) => id)).size).toBe(3)
-    const after = await ask(goOn(messages, third), { tools })
+    const after = await ask(continued(messages, third), { tools })
     expect(after.text).toMatch(/^I am the built-in demo model.*You said: Fix it\.$/)
   })
 
   test('that ends with a call is followed by the usual answer with the result', async () => {
     const messages = [user('!tool read {}')]
-    expect((await ask(goOn(messages, await ask(messages, { tools }), 'text of the file'), { tools })).text).toMatch(
-      /hear\. The last tool answered: text of the file$/,
-    )
+    expect(
+      (await ask(continued(messages, await ask(messages, { tools }), 'text of the file'), { tools })).text,
+    ).toMatch(/hear\. The last tool answered: text of the file$/)
   })
 
   test('in the system message works too, until a user’s message has one', async () => {
@@ -219,7 +219,7 @@ describe('a script', () => {
       const answer = await ask(messages, { tools })
       expect(answer.calls.map(({ name }) => name)).toEqual([turn === 0 ? 'read' : 'bash'])
       seen.add(answer.calls[0]!.id)
-      messages = goOn(messages, answer)
+      messages = continued(messages, answer)
     }
     expect(seen.size).toBe(20)
   })
@@ -424,7 +424,7 @@ describe('reasoning', () => {
   test('that is sent back unchanged is accepted; changed, unsigned or another model’s, it is refused', async () => {
     const messages = [user('!reason because\n!tool read {}')]
     const answer = await ask(messages, { tools, reasoningEffort: 'low' })
-    const back = goOn(messages, answer)
+    const back = continued(messages, answer)
     expect((await ask(back, { tools, reasoningEffort: 'low' })).end.finishReason).toBe('stop')
     const [block] = answer.blocks
     for (const wrong of [

@@ -88,6 +88,26 @@ describe('inferenceUsage', () => {
     expect((await by('DAY')).groups).toMatchObject([{ day: today, modelId: null, totals: { requests: 3 } }])
   })
 
+  it('sums by two of them, and only what a key or a model has', async () => {
+    type Usage = { inferenceUsage: { totals: object; groups: object[] } }
+    const asked = async (given: string): Promise<Usage['inferenceUsage']> =>
+      (
+        await data<Usage>(
+          `{ inferenceUsage(organizationId: "${org}", ${given}) { totals { requests } groups { keyId modelId day totals { requests } } } }`,
+        )
+      ).inferenceUsage
+    expect((await asked('dimensions: [DAY, MODEL]')).groups).toEqual([
+      { keyId: null, modelId: 'test/one', day: today, totals: { requests: 2 } },
+      { keyId: null, modelId: 'test/two', day: today, totals: { requests: 1 } },
+    ])
+    expect(await asked(`dimensions: [MODEL], filter: { keyId: "${key.keyId}" }`)).toMatchObject({
+      totals: { requests: 2 },
+    })
+    expect(await asked('filter: { modelId: "test/two" }')).toMatchObject({ totals: { requests: 1 }, groups: [] })
+    for (const wrong of ['[DAY, DAY]', '[DAY, MODEL, KEY]'])
+      expect(await refused(`{ inferenceUsage(dimensions: ${wrong}) { from } }`, token)).toBe('INVALID_REQUEST')
+  })
+
   it('covers the requested days, and refuses invalid ones', async () => {
     const usage = (range: string): string =>
       `{ inferenceUsage(organizationId: "${org}", ${range}) { totals { ${totals} } } }`

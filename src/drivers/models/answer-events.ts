@@ -147,7 +147,7 @@ export class AnswerEvents {
       call.early += text
       return
     }
-    this.tellCall(call)
+    this.emitCall(call)
     this.#batch.push({ type: 'arguments', index: call.number!, text }) // it has just got its number
   }
 
@@ -165,7 +165,7 @@ export class AnswerEvents {
 
   /** A call is complete. One without arguments gets an empty object, as some providers leave it out. */
   closeCall(call: OpenCall): void {
-    this.tellCall(call)
+    this.emitCall(call)
     if (!call.hasArguments) this.#batch.push({ type: 'arguments', index: call.number!, text: '{}' }) // it has its number
     call.hasArguments = true
   }
@@ -175,7 +175,7 @@ export class AnswerEvents {
    * because no result could be told apart.
    * @throws BerthError upstream_error when it has none: nobody can run it, or send it back.
    */
-  tellCall(call: OpenCall): void {
+  emitCall(call: OpenCall): void {
     if (call.number !== null) return
     if (call.name === '') throw brokenAnswer(this.#target, 'called a tool without a name')
     if (this.#callIds.has(call.id)) call.id = newCallId()
@@ -188,7 +188,7 @@ export class AnswerEvents {
 
   /** The usage so far as the provider reports it; undefined for what it does not report. */
   usage(usage: { [Key in keyof Usage]?: number | undefined }): void {
-    const reported = this.#count.tell(usage)
+    const reported = this.#count.record(usage)
     if (reported) this.#batch.push({ type: 'usage', usage: reported })
   }
 

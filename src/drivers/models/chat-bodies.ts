@@ -1,7 +1,7 @@
 /** A request as chat completions want it. */
 import {
   shownBy,
-  toldText,
+  resultText,
   type Message,
   type ModelRequest,
   type ReasoningBlock,
@@ -73,7 +73,7 @@ function chatMessage(target: UpstreamTarget, message: Message): object {
     case 'user':
       return { role: 'user', content: userContent(message.parts), name: message.name ?? undefined }
     case 'tool':
-      return { role: 'tool', tool_call_id: message.toolCallId, content: toldText(message) }
+      return { role: 'tool', tool_call_id: message.toolCallId, content: resultText(message) }
     case 'assistant': {
       const calls = message.toolCalls.map(({ id, name, arguments: text, extra }) => ({
         id,

@@ -10,10 +10,10 @@ import { brokenAnswer } from './upstream-errors.ts'
 const callsMax = 256
 
 /**
- * A call that is put together. `saidId` is the server's id of it, empty until it says one; `isNamedAgain` that its name
+ * A call that is put together. `serverId` is the server's id of it, empty until it says one; `isNamedAgain` that its name
  * came again when its arguments were complete, so that more of them are of another call of the same tool.
  */
-type Slot = { call: OpenCall; saidId: string; end: JsonEnd; isNamedAgain: boolean }
+type Slot = { call: OpenCall; serverId: string; end: JsonEnd; isNamedAgain: boolean }
 
 /** A piece of a call, as it arrived. `place` is where it stood among how many in its list. */
 type Piece = { index: number | undefined; id: string; name: string; hasArguments: boolean; place: number; of: number }
@@ -51,18 +51,18 @@ export class ChatCalls {
 
   /** Closes all calls, in order. What has no id, no name and no arguments is none: LM Studio sends such. */
   close(): void {
-    for (const { call, saidId } of this.#slots)
-      if (call.name !== '' || call.hasArguments || saidId !== '') this.#events.closeCall(call)
+    for (const { call, serverId } of this.#slots)
+      if (call.name !== '' || call.hasArguments || serverId !== '') this.#events.closeCall(call)
   }
 
-  #piece(said: Values, place: number, of: number): void {
-    const called = objectOf(said['function']) ?? {}
+  #piece(fields: Values, place: number, of: number): void {
+    const called = objectOf(fields['function']) ?? {}
     const given = called['arguments']
     const value = objectOf(given)
     const text = textOf(given) ?? ''
     const piece: Piece = {
-      index: countOf(said['index']),
-      id: textOf(said['id']) ?? '',
+      index: countOf(fields['index']),
+      id: textOf(fields['id']) ?? '',
       name: textOf(called['name']) ?? '',
       hasArguments: value !== null || text.trim() !== '',
       place,
@@ -70,7 +70,7 @@ export class ChatCalls {
     }
     const slot = this.#find(piece) ?? this.#open(piece)
     this.#add(slot, piece)
-    const extra = objectOf(said['extra_content'])
+    const extra = objectOf(fields['extra_content'])
     if (extra) this.#events.extra(slot.call, extra)
     slot.end.push(value ? '{}' : text)
     if (value) this.#events.argumentValue(slot.call, value)
@@ -87,17 +87,17 @@ export class ChatCalls {
           ? of > 1
             ? this.#byPlace.get(place)
             : this.#current
-          : (this.#slots.findLast(({ saidId }) => id !== '' && saidId === id) ??
+          : (this.#slots.findLast(({ serverId }) => id !== '' && serverId === id) ??
             (place === 0 ? this.#current : undefined))
     return known && !this.#isOther(known, piece) ? known : undefined
   }
 
   /** Whether a piece where this call stands is of another one: a new id or name there is a new call. */
   #isOther(slot: Slot, piece: Piece): boolean {
-    const { call, saidId, end } = slot
+    const { call, serverId, end } = slot
     const { id, name, hasArguments } = piece
     // Poolside's id changes behind the first piece of a call, which then is not complete yet.
-    if (id !== '' && saidId !== '' && id !== saidId) return name !== '' || call.name === '' || end.isThere
+    if (id !== '' && serverId !== '' && id !== serverId) return name !== '' || call.name === '' || end.isThere
     if (name === '' && slot.isNamedAgain && hasArguments) piece.name = call.name
     if (piece.name === '' || call.name === '') return false
     if (piece.name !== call.name)
@@ -109,8 +109,8 @@ export class ChatCalls {
   #open({ id, name }: Piece): Slot {
     if (this.#slots.length >= callsMax) throw brokenAnswer(this.#target, `called more than ${callsMax} tools`)
     const last = this.#current?.call
-    if (last && last.name !== '') this.#events.tellCall(last)
-    const slot = { call: this.#events.openCall(id, name), saidId: id, end: new JsonEnd(), isNamedAgain: false }
+    if (last && last.name !== '') this.#events.emitCall(last)
+    const slot = { call: this.#events.openCall(id, name), serverId: id, end: new JsonEnd(), isNamedAgain: false }
     this.#slots.push(slot)
     return slot
   }
@@ -123,7 +123,7 @@ export class ChatCalls {
     const { call } = slot
     if (call.number !== null) return
     if (name !== call.name) call.name += name
-    if (slot.saidId === '' && id !== '') call.id = slot.saidId = id
+    if (slot.serverId === '' && id !== '') call.id = slot.serverId = id
   }
 }
 

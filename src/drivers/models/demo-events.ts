@@ -43,7 +43,7 @@ export function wholeCharacters(text: string, most: number): string {
 }
 
 /** Streams the planned answer; throws when the signal fires. */
-export async function* tellPlan(
+export async function* streamPlan(
   target: UpstreamTarget,
   request: ModelRequest,
   plan: DemoPlan,
@@ -93,7 +93,7 @@ function* events(
       }
       yield { event: { type: 'reasoning_end', index: blocks++, block }, paceMs: 0 }
     } else {
-      stopped = yield* told(beforeStop(room.take(textsOf(group)), request.stop))
+      stopped = yield* textEvents(beforeStop(room.take(textsOf(group)), request.stop))
     }
     if (stopped !== null || room.isFull()) break
   }
@@ -119,7 +119,7 @@ function* events(
 }
 
 /** Pieces as text events; returns the generator's result. */
-function* told(texts: Generator<Piece, string | null>): Generator<Paced, string | null> {
+function* textEvents(texts: Generator<Piece, string | null>): Generator<Paced, string | null> {
   for (;;) {
     const { value, done } = texts.next()
     if (done) return value

@@ -6,7 +6,7 @@
 import { BerthError } from '#src/platform/errors.ts'
 import { sameDigest, sha256 } from '#src/platform/secrets.ts'
 import { sampleOf } from './demo-json.ts'
-import { signReasoning, tellPlan, wholeCharacters, type DemoPlan } from './demo-events.ts'
+import { signReasoning, streamPlan, wholeCharacters, type DemoPlan } from './demo-events.ts'
 import { dueTurn, textForPeople, type DemoDue, type DemoStep } from './demo-script.ts'
 import type { AskUpstream, ModelRequest, ToolCall, UpstreamTarget } from './model.ts'
 
@@ -26,7 +26,7 @@ export const askDemo: AskUpstream = async (target, request, signal) => {
   checkReplayed(target, request)
   const plan = planAnswer(request, dueTurn(request.messages))
   signal.throwIfAborted()
-  return tellPlan(target, request, plan, signal)
+  return streamPlan(target, request, plan, signal)
 }
 
 /** Like a real provider, refuses a block that was changed. */

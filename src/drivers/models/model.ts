@@ -71,7 +71,7 @@ export function shownBy({ images = [], files = [] }: ToolMessage): readonly (Ima
 }
 
 /** A result's text for formats that have no field for a failure: it begins with the word, unless it does already. */
-export function toldText({ text, isError }: ToolMessage): string {
+export function resultText({ text, isError }: ToolMessage): string {
   if (!isError || /^\s*error\b/i.test(text)) return text
   return text === '' ? 'Error' : `Error: ${text}`
 }

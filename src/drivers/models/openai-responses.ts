@@ -131,7 +131,7 @@ class ResponsesReader implements AnswerReader {
     const thought = this.#items.at('reasoning', index)
     if (thought && !isOther(thought.seen, named)) this.#finish(thought, {})
     const before = this.#items.at('call', index)
-    if (before?.type === 'call' && before.call.name !== '') this.#events.tellCall(before.call) // it is the first of both
+    if (before?.type === 'call' && before.call.name !== '') this.#events.emitCall(before.call) // it is the first of both
     const open = this.#make(index, item, isAdded)
     this.#items.add(open)
     beginCall(this.#events, open, item['arguments'])
@@ -244,7 +244,7 @@ class ResponsesReader implements AnswerReader {
     this.#items.delete(open)
     if (open.type !== 'call') return
     completeCall(this.#events, open, item)
-    if (open.call.name !== '') this.#events.tellCall(open.call)
+    if (open.call.name !== '') this.#events.emitCall(open.call)
   }
 
   /** The end of an item: emits what did not arrive in pieces. Without values, it is one that nobody has completed. */

@@ -1,7 +1,7 @@
 /** A request in the format of OpenAI's responses. */
 import {
   shownBy,
-  toldText,
+  resultText,
   type Message,
   type ModelRequest,
   type ReasoningBlock,
@@ -97,8 +97,8 @@ function itemsOf(target: UpstreamTarget, message: Message): Item[] {
           call_id: message.toolCallId,
           output:
             shown.length > 0
-              ? [{ type: 'input_text', text: toldText(message) }, ...shown.map((part) => partOf(target, part))]
-              : toldText(message),
+              ? [{ type: 'input_text', text: resultText(message) }, ...shown.map((part) => partOf(target, part))]
+              : resultText(message),
         },
       ]
     }

@@ -35,8 +35,8 @@ export function refusedByStatus(
   headers: IncomingHttpHeaders,
   body: string,
 ): BerthError {
-  const said = jsonOf(body)
-  const reported = objectOf(Array.isArray(said) ? said[0] : said) // Gemini sends a list of one
+  const parsed = jsonOf(body)
+  const reported = objectOf(Array.isArray(parsed) ? parsed[0] : parsed) // Gemini sends a list of one
   return describe(target, status, reported && errorIn(reported), headers)
 }
 
@@ -155,11 +155,11 @@ function describe(
   )
 }
 
-function isTooLong(error: Values | null, said: string): boolean {
+function isTooLong(error: Values | null, message: string): boolean {
   return (
     error?.['code'] === 'context_length_exceeded' ||
     /prompt is too long|maximum context length|context[_ ]length[_ ]exceeded|exceeds? the (?:available )?context (?:size|window)/i.test(
-      said,
+      message,
     )
   )
 }

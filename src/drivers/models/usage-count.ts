@@ -33,7 +33,7 @@ export class UsageCount {
   }
 
   /** Records what the provider reports; undefined values stay as they were. @returns what was new, or null. */
-  tell(usage: { [Name in keyof Usage]?: number | undefined }): Partial<Usage> | null {
+  record(usage: { [Name in keyof Usage]?: number | undefined }): Partial<Usage> | null {
     let reported: Partial<Usage> | null = null
     for (const name of usageNames) {
       const count = usage[name]
@@ -48,7 +48,7 @@ export class UsageCount {
   add(event: ModelEvent): void {
     if (event.type === 'text' || event.type === 'arguments') this.addText(event.text)
     else if (event.type === 'reasoning') this.addReasoning(event.text)
-    else if (event.type === 'usage') this.tell(event.usage)
+    else if (event.type === 'usage') this.record(event.usage)
   }
 
   /**

@@ -227,7 +227,8 @@ function findAccount(
   return findOne(
     db,
     sql`
-    select plan, monthly_budget_nano_usd as limit_nano_usd, case when monthly_budget_nano_usd is null then 0 else ${spentSince(monthStart, sql`a.organization_id`)} end as spent_nano_usd
+    select plan, monthly_budget_nano_usd as limit_nano_usd,
+      case when monthly_budget_nano_usd is null then 0 else ${spentSince(monthStart, sql`a.organization_id`)} end as spent_nano_usd
     from inference_accounts a where organization_id = ${organizationId}`,
   )
 }

@@ -48,8 +48,10 @@ export async function readCredits(db: Db, organizationId: string): Promise<Credi
   const account = await getOne<Omit<Credits, 'keyBudgets'>>(
     db,
     sql`
-    select o.id as organization_id, a.plan, ${usd(sql`(select coalesce(sum(amount_nano_usd), 0) from inference_grants g where g.organization_id = o.id)`)} as granted_usd,
-      ${usd(sql`coalesce(a.balance_nano_usd, 0) + l.held`)} as balance_usd, ${usd(sql`l.held`)} as reserved_usd, ${usd(spentSince(null, sql`o.id`))} as spent_usd,
+    select o.id as organization_id, a.plan,
+      ${usd(sql`(select coalesce(sum(amount_nano_usd), 0) from inference_grants g where g.organization_id = o.id)`)} as granted_usd,
+      ${usd(sql`coalesce(a.balance_nano_usd, 0) + l.held`)} as balance_usd, ${usd(sql`l.held`)} as reserved_usd,
+      ${usd(spentSince(null, sql`o.id`))} as spent_usd,
       ${usd(sql`a.monthly_budget_nano_usd`)} as monthly_budget_usd, ${usd(spentSince(month, sql`o.id`))} as spent_this_month_usd
     from organizations o left join inference_accounts a on a.organization_id = o.id,
       lateral (select coalesce(sum(amount_nano_usd), 0) as held from credit_leases where organization_id = o.id) as l
@@ -152,7 +154,10 @@ export async function setPlan(db: Db, organizationId: string, plan: string | nul
   await transaction(db, async (tx) => {
     await change(
       tx,
-      sql`insert into inference_accounts (organization_id, plan) values (${organizationId}, ${plan}) on conflict (organization_id) do update set plan = excluded.plan`,
+      sql`
+        insert into inference_accounts (organization_id, plan)
+        values (${organizationId}, ${plan})
+        on conflict (organization_id) do update set plan = excluded.plan`,
     )
     publish(tx, accountsTopic, organizationId)
   })
@@ -181,7 +186,9 @@ export async function grantCredits(
   await transaction(db, async (tx) => {
     await change(
       tx,
-      sql`insert into inference_grants (id, organization_id, amount_nano_usd, granted_by, note) values (${newUuid()}, ${organizationId}, ${amountNanoUsd}, ${grantedBy}, ${note})`,
+      sql`
+        insert into inference_grants (id, organization_id, amount_nano_usd, granted_by, note)
+        values (${newUuid()}, ${organizationId}, ${amountNanoUsd}, ${grantedBy}, ${note})`,
     )
     await change(
       tx,

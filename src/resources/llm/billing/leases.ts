@@ -90,7 +90,9 @@ export async function giveLeasesBack(db: Db, processId: string, organizationIds:
     with account as (
       select organization_id from inference_accounts where organization_id = any(${organizationIds}) order by organization_id for no key update
     ), ended as (
-      delete from credit_leases l using account a where l.process_id = ${processId} and l.organization_id = a.organization_id returning l.organization_id, l.amount_nano_usd
+      delete from credit_leases l using account a
+      where l.process_id = ${processId} and l.organization_id = a.organization_id
+      returning l.organization_id, l.amount_nano_usd
     )
     update inference_accounts a set balance_nano_usd = a.balance_nano_usd + e.amount_nano_usd from ended e where e.organization_id = a.organization_id`,
   )
@@ -110,7 +112,9 @@ async function takeLease(db: Db, processId: string, organizationId: string, need
     with account as (
       select balance_nano_usd as balance from inference_accounts where organization_id = ${organizationId} for no key update
     ), share as (
-      select ${neededNanoUsd}::bigint + (balance - ${neededNanoUsd}::bigint) / ${leasePartsOfRest}::bigint as part from account where balance >= ${neededNanoUsd}::bigint
+      select ${neededNanoUsd}::bigint + (balance - ${neededNanoUsd}::bigint) / ${leasePartsOfRest}::bigint as part
+      from account
+      where balance >= ${neededNanoUsd}::bigint
     ), taken as (
       update inference_accounts set balance_nano_usd = balance_nano_usd - share.part from share where organization_id = ${organizationId}
     ), held as (
@@ -118,7 +122,9 @@ async function takeLease(db: Db, processId: string, organizationId: string, need
       on conflict (process_id, organization_id) do update set amount_nano_usd = l.amount_nano_usd + excluded.amount_nano_usd returning amount_nano_usd
     )
     select balance as balance_nano_usd, (select amount_nano_usd from held) as held_nano_usd,
-      (select coalesce(sum(amount_nano_usd), 0) from credit_leases where organization_id = ${organizationId} and process_id <> ${processId}) as elsewhere_nano_usd
+      (select coalesce(sum(amount_nano_usd), 0)
+      from credit_leases
+      where organization_id = ${organizationId} and process_id <> ${processId}) as elsewhere_nano_usd
     from account`,
   )
   return row ?? { heldNanoUsd: null, balanceNanoUsd: 0, elsewhereNanoUsd: 0 }
@@ -140,7 +146,11 @@ async function givePartBack(
       update credit_leases l set amount_nano_usd = amount_nano_usd - ${nanoUsd}::bigint from account a
       where l.process_id = ${processId} and l.organization_id = a.organization_id and amount_nano_usd >= ${nanoUsd}::bigint returning l.amount_nano_usd
     )
-    update inference_accounts set balance_nano_usd = balance_nano_usd + ${nanoUsd}::bigint from less where organization_id = ${organizationId} returning less.amount_nano_usd as held_nano_usd`,
+    update inference_accounts
+    set balance_nano_usd = balance_nano_usd + ${nanoUsd}::bigint
+    from less
+    where organization_id = ${organizationId}
+    returning less.amount_nano_usd as held_nano_usd`,
   )
   return row?.heldNanoUsd
 }

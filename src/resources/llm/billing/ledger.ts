@@ -93,7 +93,10 @@ export function makeFlush(processId: string, number: number, rows: readonly Ledg
     ), paid as (
       insert into credit_leases as l (process_id, organization_id, amount_nano_usd)
       select ${processId}::uuid, n.organization_id, -c.cost
-      from numbered n join unnest(${list(ids)}::uuid[], ${list(sums.map((one) => one.costNanoUsd))}::bigint[]) as c (id, cost) on c.id = n.organization_id where c.cost <> 0
+      from numbered n
+      join unnest(${list(ids)}::uuid[], ${list(sums.map((one) => one.costNanoUsd))}::bigint[]) as c (id,
+        cost) on c.id = n.organization_id
+      where c.cost <> 0
       on conflict (process_id, organization_id) do update set amount_nano_usd = l.amount_nano_usd + excluded.amount_nano_usd
       returning organization_id, amount_nano_usd
     )
@@ -111,9 +114,11 @@ function writeRows(
 ): RawBuilder<unknown> {
   return sql`
       insert into inference_requests (organization_id, id, key_id, user_id, model, upstream, route, status,
-        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at, session_id)
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id,
+        settled_position, started_at, ended_at, session_id)
       select u.organization_id, u.id, u.key_id, u.user_id, u.model, u.upstream, u.route, u.status,
-        u.input, u.output, u.cache_read, u.cache_write, u.reasoning, u.cost, ${processId}::uuid, n.settled_position - u.behind, ${momentOf('u.started_ms')}, ${momentOf('u.ended_ms')}, u.session_id
+        u.input, u.output, u.cache_read, u.cache_write, u.reasoning, u.cost, ${processId}::uuid, n.settled_position - u.behind,
+        ${momentOf('u.started_ms')}, ${momentOf('u.ended_ms')}, u.session_id
       from numbered n join unnest(
         ${column(rows, (row) => row.payer.organizationId)}::uuid[], ${column(rows, (row) => row.id)}::uuid[],
         ${column(rows, (row) => quoted(row.payer.keyId))}::text[], ${column(rows, (row) => row.payer.userId)}::uuid[],
@@ -124,7 +129,8 @@ function writeRows(
         ${column(rows, (row) => row.usage.reasoningTokens)}::bigint[], ${column(rows, (row) => row.costNanoUsd)}::bigint[],
         ${list(behind)}::bigint[], ${column(rows, (row) => row.startedMs)}::bigint[],
         ${column(rows, (row) => (row.status === 'open' ? null : row.endedMs))}::bigint[], ${column(rows, (row) => row.sessionId)}::uuid[]
-      ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write, reasoning, cost, behind, started_ms, ended_ms, session_id)
+      ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write,
+      reasoning, cost, behind, started_ms, ended_ms, session_id)
         on u.organization_id = n.organization_id
       on conflict (organization_id, id) do update set upstream = excluded.upstream, status = excluded.status,
         input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cache_read_tokens = excluded.cache_read_tokens,
@@ -135,11 +141,14 @@ function writeRows(
 function writeDays(days: readonly Day[]): RawBuilder<unknown> {
   const tokens = (at: 0 | 1 | 2 | 3 | 4): string => list(days.map((day) => day.tokens[at]))
   return sql`
-      insert into inference_days as d (organization_id, day, model, payer, requests, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd)
+      insert into inference_days as d (organization_id, day, model, payer, requests, input_tokens, output_tokens,
+        cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd)
       select u.* from turn, unnest(
-        ${list(days.map((one) => one.organizationId))}::uuid[], ${list(days.map((one) => one.day))}::date[], ${list(days.map((one) => quoted(one.model)))}::text[],
+        ${list(days.map((one) => one.organizationId))}::uuid[], ${list(days.map((one) => one.day))}::date[],
+        ${list(days.map((one) => quoted(one.model)))}::text[],
         ${list(days.map((one) => quoted(one.payer)))}::text[], ${list(days.map((one) => one.requests))}::bigint[],
-        ${tokens(0)}::bigint[], ${tokens(1)}::bigint[], ${tokens(2)}::bigint[], ${tokens(3)}::bigint[], ${tokens(4)}::bigint[], ${list(days.map((one) => one.costNanoUsd))}::bigint[]
+        ${tokens(0)}::bigint[], ${tokens(1)}::bigint[], ${tokens(2)}::bigint[], ${tokens(3)}::bigint[], ${tokens(4)}::bigint[],
+        ${list(days.map((one) => one.costNanoUsd))}::bigint[]
       ) as u
       on conflict (organization_id, day, model, payer) do update set requests = d.requests + excluded.requests,
         input_tokens = d.input_tokens + excluded.input_tokens, output_tokens = d.output_tokens + excluded.output_tokens,

@@ -22,5 +22,6 @@ export function spentSince(
 ): RawBuilder<number> {
   return sql<number>`(
     select coalesce(sum(cost_nano_usd), 0) from inference_days d
-    where d.organization_id = ${organizationId} ${day === null ? sql`` : sql`and d.day >= ${day}::date`} ${keyId ? sql`and d.payer = 'key:' || ${keyId}` : sql``})`
+    where d.organization_id = ${organizationId}
+      ${day === null ? sql`` : sql`and d.day >= ${day}::date`} ${keyId ? sql`and d.payer = 'key:' || ${keyId}` : sql``})`
 }

@@ -67,7 +67,8 @@ export async function forgetInferenceProcesses(db: Db): Promise<void> {
   await change(
     db,
     sql`
-    delete from inference_processes p where seen_at < now() - ${keptHours} * interval '1 hour' and not exists (select from credit_leases where process_id = p.id)
+    delete from inference_processes p
+    where seen_at < now() - ${keptHours} * interval '1 hour' and not exists (select from credit_leases where process_id = p.id)
       and not exists (select from inference_requests where process_id = p.id and status = 'open')`,
   )
 }
@@ -85,7 +86,12 @@ async function endProcess(db: Db, id: string): Promise<void> {
       tx,
       sql`
       select organization_id as id from inference_accounts where organization_id in (
-        select organization_id from credit_leases where process_id = ${id} union select organization_id from inference_requests where process_id = ${id} and status = 'open')
+        select organization_id
+        from credit_leases
+        where process_id = ${id}
+        union select organization_id
+        from inference_requests
+        where process_id = ${id} and status = 'open')
       order by 1 for no key update`,
     )
     await giveLeasesBack(
@@ -98,12 +104,16 @@ async function endProcess(db: Db, id: string): Promise<void> {
       tx,
       sql`
       with lost as (
-        select organization_id, id, row_number() over (partition by organization_id order by id) as place from inference_requests where process_id = ${id} and status = 'open'
+        select organization_id, id, row_number() over (partition by organization_id order by id) as place
+        from inference_requests
+        where process_id = ${id} and status = 'open'
       ), numbered as (
         update inference_accounts a set settled_position = settled_position + l.count from (select organization_id, count(*) from lost group by 1) l
         where a.organization_id = l.organization_id returning a.organization_id, a.settled_position - l.count as before
       )
-      update inference_requests r set settled_position = n.before + l.place, status = 'lost', ended_at = greatest(r.started_at, coalesce((select seen_at from inference_processes where id = ${id}), now()))
+      update inference_requests r
+      set settled_position = n.before + l.place, status = 'lost',
+        ended_at = greatest(r.started_at, coalesce((select seen_at from inference_processes where id = ${id}), now()))
       from lost l join numbered n on n.organization_id = l.organization_id where r.organization_id = l.organization_id and r.id = l.id and r.status = 'open'`,
     )
     for (const organization of organizations) publish(tx, requestsTopic, organization.id)

@@ -18,22 +18,22 @@ export type SettledNotices = {
 
 /** Makes the notices of a process. */
 export function createSettledNotices(db: Db, writer: Pick<LedgerWriter, 'write'>): SettledNotices {
-  const toldLately = new Set<string>()
-  const untold = new Set<string>()
+  const notifiedLately = new Set<string>()
+  const pending = new Set<string>()
   return {
     async write(rows) {
       const settled = rows.filter(({ status }) => status !== 'open').map(({ payer }) => payer.organizationId)
       const [due, later] = [new Set<string>(), new Set<string>()]
-      for (const organizationId of settled) (toldLately.has(organizationId) ? later : due).add(organizationId)
-      for (const organizationId of due) toldLately.add(organizationId)
+      for (const organizationId of settled) (notifiedLately.has(organizationId) ? later : due).add(organizationId)
+      for (const organizationId of due) notifiedLately.add(organizationId)
       await writer.write(rows)
       for (const organizationId of due) publish(db, requestsTopic, organizationId)
-      for (const organizationId of later) untold.add(organizationId)
+      for (const organizationId of later) pending.add(organizationId)
     },
     sweep() {
-      for (const organizationId of untold) publish(db, requestsTopic, organizationId)
-      untold.clear()
-      toldLately.clear()
+      for (const organizationId of pending) publish(db, requestsTopic, organizationId)
+      pending.clear()
+      notifiedLately.clear()
     },
   }
 }

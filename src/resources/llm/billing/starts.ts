@@ -18,7 +18,9 @@ export async function checkMaySpend(db: Db, organizationId: string, isFree: bool
   const leased = sql`coalesce((select sum(amount_nano_usd) from credit_leases l where l.organization_id = a.organization_id), 0)`
   const account = await findOne<State>(
     db,
-    sql`select a.plan, (a.balance_nano_usd + ${leased})::bigint as left_nano_usd, a.monthly_budget_nano_usd as budget_nano_usd, (${spent})::bigint as spent_nano_usd
+    sql`
+      select a.plan, (a.balance_nano_usd + ${leased})::bigint as left_nano_usd, a.monthly_budget_nano_usd as budget_nano_usd,
+        (${spent})::bigint as spent_nano_usd
     from inference_accounts a where a.organization_id = ${organizationId}`,
   )
   if (!account || account.plan === null)

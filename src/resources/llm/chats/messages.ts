@@ -163,9 +163,9 @@ const notReplayed = [
 type AssistantMessage = Extract<Message, { role: 'assistant' }>
 
 function readAssistant(reader: Reader, fields: Fields, place: string): AssistantMessage {
-  const { text: said, reasoning } = readAssistantContent(reader, fields['content'], `${place}.content`)
+  const { text: written, reasoning } = readAssistantContent(reader, fields['content'], `${place}.content`)
   const refusal = optionalTextAt(fields['refusal'], `${place}.refusal`) // OpenAI's clients send it with a null content
-  const text = said ?? refusal
+  const text = written ?? refusal
   const toolCalls = readToolCalls(fields['tool_calls'], `${place}.tool_calls`)
   optionalTextAt(fields['reasoning_content'], `${place}.reasoning_content`) // the shown text; continuing from it requires reasoning_meta
   optionalTextAt(fields['name'], `${place}.name`) // no upstream tells the model's messages apart by names

@@ -34,7 +34,7 @@ export function readUiMessages(reader: Reader, value: unknown): Message[] {
     const parts = partsOf(fields, place)
     switch (fields['role']) {
       case 'system':
-        return [{ role: 'system' as const, text: parts.filter(isSaid).map(readSystemPart).join('') }]
+        return [{ role: 'system' as const, text: parts.filter(isContent).map(readSystemPart).join('') }]
       case 'user':
         return readUser(parts)
       case 'assistant':
@@ -69,7 +69,7 @@ function partsOf(message: Fields, place: string): Part[] {
   })
 }
 
-function isSaid({ type }: Part): boolean {
+function isContent({ type }: Part): boolean {
   return !type.startsWith('data-') && !type.startsWith('source-') && !shownOnly.has(type) && type !== 'step-start'
 }
 
@@ -79,7 +79,7 @@ function readSystemPart({ type, fields, place }: Part): string {
 }
 
 function readUser(parts: readonly Part[]): Message[] {
-  const read = parts.filter(isSaid).map(readUserPart)
+  const read = parts.filter(isContent).map(readUserPart)
   return read.length > 0 ? [{ role: 'user', parts: read, name: null }] : []
 }
 
@@ -123,7 +123,7 @@ function readStep(reader: Reader, parts: readonly Part[], isLast: boolean): Mess
   const texts: string[] = []
   const reasoning = []
   const turns: ToolTurn[] = []
-  for (const part of parts.filter(isSaid)) {
+  for (const part of parts.filter(isContent)) {
     const { type, fields, place } = part
     if (type === 'text') texts.push(textAt(fields['text'], `${place}.text`))
     else if (type === 'reasoning') reasoning.push(...readUiReasoning(reader, fields, place))

@@ -79,7 +79,7 @@ export function readDocument(reading: Reading, block: Fields, place: string): Us
   const title = optionalTextAt(block['title'], `${place}.title`)
   const context = optionalTextAt(block['context'], `${place}.context`)
   const before = [title, context].filter((text) => text !== null && text !== '').map((text) => `${text}\n\n`)
-  const told = (text: string): UserPart => ({ type: 'text', text: before.join('') + text })
+  const prefixed = (text: string): UserPart => ({ type: 'text', text: before.join('') + text })
   const here = `${place}.source`
   const source = fieldsAt(block['source'], here)
   switch (source['type']) {
@@ -98,10 +98,10 @@ export function readDocument(reading: Reading, block: Fields, place: string): Us
     case 'text':
       checkKeys(source, base64Keys, here)
       if (source['media_type'] !== 'text/plain') throw wrongMessage(`${here}.media_type`, 'must be text/plain.')
-      return [told(textAt(source['data'], `${here}.data`))]
+      return [prefixed(textAt(source['data'], `${here}.data`))]
     case 'content':
       checkKeys(source, contentKeys, here)
-      return [...(before.length > 0 ? [told('')] : []), ...readInner(reading, source['content'], `${here}.content`)]
+      return [...(before.length > 0 ? [prefixed('')] : []), ...readInner(reading, source['content'], `${here}.content`)]
     case 'url':
       checkKeys(source, urlKeys, here)
       checkAddress(source['url'], `${here}.url`)
