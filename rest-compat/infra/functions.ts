@@ -3,7 +3,7 @@ import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 
-const version = 'id number binary_url: binaryUrl start_command: startCommand port created_at: createdAt'
+const version = 'id number binary_url: binaryUrl start_command: startCommand port revision created_at: createdAt'
 const short = `id name url status status_reason: statusReason retry_at: retryAt failures vcpu_count: vcpuCount memory_mb: memoryMb
   idle_seconds: idleSeconds start_seconds: startSeconds active_at: activeAt created_at: createdAt updated_at: updatedAt`
 const whole = `${short} current_version: currentVersion { ${version} } variables { key value }`

@@ -1,5 +1,6 @@
 /** Every path of the infrastructure service, by noun. */
 import type { HandWritten, Routes } from '../routes.ts'
+import { exportAuditEventsRoute } from '../identity/audit-events.ts'
 import { buildRoutes } from './builds.ts'
 import { codeHostRoutes } from './code-host.ts'
 import { pushRoute } from './code-host/pushes.ts'
@@ -38,6 +39,7 @@ export const infraRoutes: Routes = {
 
 /** The paths that are answered by hand. */
 export const infraHandlers: Readonly<Record<string, HandWritten>> = {
+  'GET /api/v1/audit-events/export': exportAuditEventsRoute,
   'POST /api/v1/codehost/pushes/{link_id}': pushRoute,
   'GET /api/v1/databases/{db_id}/backups/{backup_id}/download': downloadBackupRoute,
   'GET /api/v1/vms/{vm_id}/files': getFileRoute,

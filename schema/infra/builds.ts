@@ -172,6 +172,10 @@ const buildFilter = builder.inputType('BuildFilter', {
   description: 'Narrows a list of builds.',
   fields: (t) => ({
     statuses: t.field({ type: [buildStatus], description: 'Only those with one of these statuses.' }),
+    text: t.string({
+      description:
+        'Only those with this piece of text in their output’s name, repository or reference, in upper or lower case.',
+    }),
   }),
 })
 const buildArguments = {

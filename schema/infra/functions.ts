@@ -55,6 +55,10 @@ builder.objectType(versionType, {
       description: 'The build whose output it runs; null for an upload.',
       id: (version) => version.buildId,
     }),
+    revision: t.exposeString('revision', {
+      nullable: true,
+      description: 'The mark that whoever deployed it gave it; null for none.',
+    }),
     startCommand: t.exposeString('startCommand', {
       nullable: true,
       description: 'The command that starts it; null where the deployed files say it.',
@@ -153,6 +157,7 @@ const functionFilter = builder.inputType('FunctionFilter', {
   description: 'Narrows a list of functions.',
   fields: (t) => ({
     statuses: t.field({ type: [functionStatus], description: 'Only those with one of these statuses.' }),
+    text: t.string({ description: 'Only those with this piece of text in their name, in upper or lower case.' }),
   }),
 })
 const functionArguments = {

@@ -2,7 +2,8 @@
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { nodeOf } from '../nodes.ts'
-import { findMachines } from '#src/resources/infra/nodes.ts'
+import { connectionOf, pageArguments } from '../pages.ts'
+import { findMachines, pageMachines } from '#src/resources/infra/nodes.ts'
 
 const acceleration = enumOf('Acceleration', 'How a machine runs its VMs.', {
   kvm: 'With hardware virtualization (KVM).',
@@ -29,3 +30,14 @@ builder.objectType(machineType, {
     lastSeenAt: t.expose('heartbeatAt', { type: 'DateTime', description: 'When its worker last sent a heartbeat.' }),
   }),
 })
+
+const machineConnection = connectionOf('Machine', machineType)
+
+builder.queryFields((t) => ({
+  machines: t.field({
+    type: machineConnection,
+    description: 'The hosts of this installation, oldest first. Requires the admin role.',
+    args: pageArguments,
+    resolve: (_, window, call) => pageMachines(call, window),
+  }),
+}))

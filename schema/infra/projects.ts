@@ -2,13 +2,13 @@
 import { userType } from '../identity/users.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, times } from '../nodes.ts'
-import { nounOf, organizationOf } from '../nouns.ts'
+import { nameFilter, nounOf, organizationOf } from '../nouns.ts'
 import { createProject, deleteProject, projectReads, updateProject } from '#src/resources/infra/projects.ts'
 
 /** A project. */
 export const projectType = nounOf('Project', projectReads, {
   description: 'What belongs together: databases, and the VMs that use them.',
-  list: { description: 'The active organization’s projects, newest first.' },
+  list: { description: 'The active organization’s projects, newest first.', filter: nameFilter('Project') },
   fields: (t) => ({
     name: t.exposeString('name', { description: '1 to 255 characters.' }),
     ...organizationOf(t),

@@ -31,7 +31,7 @@ const deploymentType = enumOf('DeploymentType', 'What a proxy entry leads to, an
 } satisfies Record<DeploymentType, string>)
 
 const ttlArgument = {
-  description: `For how many seconds it works: 1 to ${proxyLimits.previewSecondsMax}; ${proxyLimits.previewSeconds} by default.`,
+  description: `For how many seconds it works: 1 to ${proxyLimits.previewSecondsMax}, for a program that acts for a person ${proxyLimits.previewSecondsByProgram} at most; ${proxyLimits.previewSeconds} by default.`,
 }
 
 const proxyType = nodeOf('Proxy', findProxies)

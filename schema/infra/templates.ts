@@ -1,9 +1,10 @@
 /** Templates in GraphQL. */
 import { builder } from '../builder.ts'
+import { deletionOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { findTemplates, pageTemplates } from '#src/resources/infra/templates.ts'
+import { deleteTemplate, findTemplates, pageTemplates } from '#src/resources/infra/templates.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { machineType } from './machines.ts'
 
@@ -48,7 +49,7 @@ builder.objectType(templateType, {
       type: 'DateTime',
       nullable: true,
       description:
-        'When a newer template of the same name replaced it. From then on only VMs that started from it show it.',
+        'When it was deleted, or a newer template of the same name replaced it. From then on only VMs that started from it show it.',
     }),
   }),
 })
@@ -72,4 +73,9 @@ builder.objectField(organizationType, 'templates', (t) =>
     args: pageArguments,
     resolve: ({ id }, window, call) => templatesOf(call, id, window),
   }),
+)
+deletionOf(
+  'deleteTemplate',
+  'Deletes a template of the organization: no VM can start from it any more; those that did go on. Errors: NOT_FOUND, also for one that comes with Berth.',
+  deleteTemplate,
 )

@@ -104,6 +104,20 @@ describe('a function', () => {
     expect((await change('deployFunction', { id: made.id, binaryUrl })).currentVersion?.number).toBe(4)
   })
 
+  test('has in each version the mark that whoever deployed it gave it, and none otherwise', async () => {
+    const made = await create({ binaryUrl: await upload(), revision: 'sha256:1' })
+    const revisions = async () => {
+      const { body } = await berth.ask(`{ function(id: "${made.id}") { versions { nodes { revision } } } }`, { token })
+      return (body.data as { function: { versions: { nodes: { revision: string | null }[] } } }).function.versions.nodes
+    }
+    expect(await revisions()).toEqual([{ revision: 'sha256:1' }])
+    await change('deployFunction', { id: made.id, binaryUrl: await upload('two') })
+    expect(await revisions()).toEqual([{ revision: null }, { revision: 'sha256:1' }])
+    const refused = { id: made.id, binaryUrl: await upload('three'), revision: 'x'.repeat(256) }
+    expect((await change('deployFunction', refused)).code).toBe('INVALID_REQUEST')
+    expect((await create({ revision: 'abc' })).message).toContain('revision belongs to a version')
+  })
+
   test('has its name, its size and its idle time changed, and its address stays', async () => {
     const made = await create({ name: 'before' })
     const changed = await change('updateFunction', {

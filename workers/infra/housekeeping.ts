@@ -51,7 +51,7 @@ function tasksOfNode({ work, activeBuilds, functions, stopping }: NodeWork): Sch
     every('*/5 * * * * *', 'putting idle databases to sleep', () => sleepIdleDatabases(work)),
     every('*/2 * * * * *', 'putting idle VMs to sleep', () => sleepIdleVms(work)),
     every('*/10 * * * * *', 'resuming functions', () => keepInstances(work, functions)),
-    every('*/20 * * * * *', 'writing the names of databases into VMs', () => work.networks.tellNames()),
+    every('*/20 * * * * *', 'writing the names of databases into VMs', () => work.networks.writeNames()),
     every('*/10 * * * * *', 'measuring databases', () => measureDatabases(work)),
     every('*/10 * * * * *', 'waking builds that no worker is handling', () =>
       requeueUnclaimedBuilds(work, activeBuilds),

@@ -6,7 +6,14 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
 import { guestCommandOf } from '#src/drivers/compute/guest/commands.ts'
 import { runOnce } from '#src/drivers/compute/guest/once.ts'
-import { listFolder, readFile, removePath, writeFile } from '#src/drivers/compute/guest/files.ts'
+import {
+  listFolder,
+  makeFolder,
+  readFile,
+  removePath,
+  renamePath,
+  writeFile,
+} from '#src/drivers/compute/guest/files.ts'
 import {
   followBackground,
   forgetOutput,
@@ -14,7 +21,12 @@ import {
   readBackground,
   startBackground,
 } from '#src/drivers/compute/guest/processes.ts'
+import { readKernelLog } from '#src/drivers/compute/guest/kernel-log.ts'
+import { readPorts } from '#src/drivers/compute/guest/ports.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest/session.ts'
+import { openSsh } from '#src/drivers/compute/guest/ssh-server.ts'
+import { closeTerminal, openTerminal } from '#src/drivers/compute/guest/terminals.ts'
+import { readUsage } from '#src/drivers/compute/guest/usage.ts'
 import type { FollowRefusal, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
 import { atPrivateSocket } from '#src/drivers/private-sockets.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
@@ -109,8 +121,12 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
   }
 }
 
+/** Operations that only look at a VM: one that somebody watches falls asleep all the same. */
+const looks: ReadonlySet<string> = new Set(['/readUsage', '/readPorts'] satisfies `/${keyof NodeOperations}`[])
+
 /** The VM of a request is in use until the request is over. @throws BerthError as VmUse */
 async function noteUse(use: VmUse, request: FastifyRequest, answer: FastifyReply['raw']): Promise<void> {
+  if (looks.has(request.url)) return
   const vmId = vmOfTransfer(request) ?? (request.body as { vmId?: string } | null | undefined)?.vmId // as the client sends it
   if (vmId === undefined) return
   const end = await use.begin(vmId)
@@ -150,11 +166,31 @@ function operationsOf({ compute, env }: NodeAgentParts): Operations {
       delivered(taken)
       return { removed }
     },
+    async renamePath({ vmId, path, newPath }, { requestId, delivered }) {
+      const { taken } = await renamePath(findMachine(compute, vmId), requestId, path, newPath)
+      delivered(taken)
+      return { renamed: true }
+    },
+    makeFolder: async ({ vmId, path }) => {
+      await makeFolder(findMachine(compute, vmId), path)
+      return { made: true }
+    },
     writeSession: async ({ vmId, session }) => {
       await writeSession(findMachine(compute, vmId), session)
       return { written: true }
     },
     removeSession: async ({ vmId }) => ({ removed: await removeSession(findMachine(compute, vmId)) }),
+    openTerminal: async (input) => {
+      await openTerminal(await ready(input), input)
+      return { opened: true }
+    },
+    closeTerminal: async ({ vmId, terminalId }) => ({
+      closed: await closeTerminal(findMachine(compute, vmId), terminalId),
+    }),
+    openSsh: async (input) => ({ hostKey: await openSsh(await ready(input), input) }),
+    readUsage: async ({ vmId, since }) => readUsage(findMachine(compute, vmId), since),
+    readPorts: async ({ vmId }) => ({ ports: await readPorts(findMachine(compute, vmId)) }),
+    readKernelLog: async ({ vmId }) => ({ text: await readKernelLog(findMachine(compute, vmId)) }),
     copyFolder: async ({ folderId, to }) => ({ copied: await compute.copyFolder(folderId, to) }),
     pushEnv: async (input) => ({
       pushed: await env.push(input.vmId, findMachine(compute, input.vmId), input.envGeneration),

@@ -1,15 +1,20 @@
 /**
- * The node's end of tunnels to its VMs, to Postgres or another port: a request of the node's agent that is upgraded to a plain
- * connection (the caller's end is src/drivers/node/tunnels.ts). Bytes pass as they are, with backpressure both ways.
+ * The node's end of tunnels to its VMs, to Postgres, another port or a terminal: a request of the node's agent that is upgraded to a
+ * plain connection (the caller's end is src/drivers/node/tunnels.ts). Bytes pass as they are, with backpressure both ways.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { connectSshServer } from '#src/drivers/compute/guest/ssh-server.ts'
+import { connectTerminal } from '#src/drivers/compute/guest/terminals.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { createDial } from '#src/drivers/compute/postgres-ports.ts'
-import { tunnelProtocol } from '#src/drivers/node/tunnels.ts'
+import { sshPort, tunnelProtocol } from '#src/drivers/node/tunnels.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { isStoredId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { terminalLimits } from '#src/platform/limits/terminals.ts'
+import { FramedConnection } from '#src/drivers/node/framed-connection.ts'
+import { tunnelLimits } from '#src/platform/limits/tunnels.ts'
 import { log } from '#src/platform/log.ts'
 import { joinConnections } from '#src/drivers/joined-connections.ts'
 import type { VmUse } from './vms/use.ts'
@@ -35,7 +40,26 @@ export type Tunnels = {
 export function serveTunnels(server: Server, { checkToken, use, findMachine }: TunnelParts): Tunnels {
   const toPostgres = createCrowd('The database', limits.tunnelsPerVm, limits.tunnelsPerNode)
   const toPorts = createCrowd('The VM', limits.portTunnelsPerVm, limits.portTunnelsPerNode)
+  const toTerminals = createCrowd('The VM', terminalLimits.connectionsPerVm, terminalLimits.connectionsPerNode)
+  const toCallers = createCrowd('The VM', tunnelLimits.connectionsPerVm, tunnelLimits.connectionsPerNode)
   const dial = createDial()
+  /** Connects to what is asked for: a terminal, a port, or Postgres. @throws BerthError */
+  const open = async (asked: URLSearchParams, machine: Machine, caller: Duplex): Promise<Duplex> => {
+    const terminalId = asked.get('terminal')
+    if (terminalId !== null) {
+      if (!isStoredId(terminalId)) throw new BerthError('invalid_request', 'The node knows no such terminal.')
+      toTerminals.enter(machine, caller)
+      caller.once('end', () => caller.destroy()) // its client is gone, whatever the guest does with that
+      return connectTerminal(machine, terminalId)
+    }
+    const port = portIn(asked.get('port'), machine)
+    if (asked.get('for') === 'caller' && port !== null) {
+      toCallers.enter(machine, caller)
+      return port === sshPort ? connectSshServer(machine) : machine.connectPort(port)
+    }
+    ;(port === null ? toPostgres : toPorts).enter(machine, caller)
+    return port === null ? dial(machine, caller) : machine.connectPort(port)
+  }
   let closing = false
   server.on('upgrade', (request: IncomingMessage, caller: Duplex, head: Buffer) => {
     caller.on('error', () => caller.destroy()) // 'close' follows
@@ -51,17 +75,16 @@ export function serveTunnels(server: Server, { checkToken, use, findMachine }: T
       if (caller.closed) return end()
       caller.once('close', end)
       const machine = findMachine(vmId)
-      const port = portIn(searchParams.get('port'), machine)
-      ;(port === null ? toPostgres : toPorts).enter(machine, caller)
       if (head.length > 0) caller.unshift(head)
-      lead(caller, await (port === null ? dial(machine, caller) : machine.connectPort(port)))
+      lead(caller, await open(searchParams, machine, caller), searchParams.get('for') === 'caller')
     }
     serve().catch((error: unknown) => refuse(caller, error))
   })
   return {
     close() {
       closing = true
-      for (const crowd of [toPostgres, toPorts]) for (const caller of crowd.all) caller.destroy()
+      for (const crowd of [toPostgres, toPorts, toTerminals, toCallers])
+        for (const caller of crowd.all) caller.destroy()
     },
   }
 }
@@ -111,11 +134,13 @@ function full(whose: string): BerthError {
 }
 
 /** Says that the machine is connected, and passes bytes until both directions have ended. */
-function lead(caller: Duplex, server: Duplex): void {
+function lead(caller: Duplex, server: Duplex, isFramed: boolean): void {
   server.on('error', () => server.destroy()) // 'close' follows
   if (caller.destroyed) return void server.destroy()
   caller.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${tunnelProtocol}\r\n\r\n`)
-  joinConnections(caller, server)
+  const client = isFramed ? new FramedConnection(caller) : caller
+  if (isFramed) client.on('error', () => client.destroy()) // 'close' follows
+  joinConnections(client, server)
 }
 
 function refuse(caller: Duplex, error: unknown): void {

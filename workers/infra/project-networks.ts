@@ -25,8 +25,8 @@ export type ProjectNetworks = {
   join(vm: Pick<Vm, 'id' | 'projectId' | 'purpose'>, machine: Machine, hostname: string): Promise<void>
   /** Forgets a VM that has no machine any more. */
   leave(vmId: string): void
-  /** Tells VMs the names that they do not know yet. */
-  tellNames(): Promise<void>
+  /** Writes the names that VMs do not know yet into them. */
+  writeNames(): Promise<void>
 }
 
 /** A VM: the names that it should know, and those that it knows; null where that is not known. */
@@ -34,8 +34,8 @@ type Member = {
   machine: Machine
   hostname: string
   wanted: readonly string[] | null
-  told: readonly string[] | null
-  telling: Promise<void> | undefined
+  known: readonly string[] | null
+  writing: Promise<void> | undefined
   open: Set<Duplex>
 }
 
@@ -45,44 +45,48 @@ const nameless: readonly string[] = []
 /** Makes them; none at first. */
 export function openProjectNetworks(services: Background): ProjectNetworks {
   const members = new Map<string, Member>()
-  const tellNames = createTelling(services, members)
-  services.pubsub.listen('database', () => void tellNames())
+  const writeNames = createNameWriter(services, members)
+  services.pubsub.listen('database', () => void writeNames())
   return {
     async join({ id, projectId, purpose }, machine, hostname) {
       if (members.get(id)?.machine === machine) return
       const isFunction = purpose === 'function' && (await hasLinkedDatabases(services.db, id))
       if (!isFunction && (projectId === null || purpose !== null)) return
-      const told = isFunction ? nameless : null
-      const member: Member = { machine, hostname, wanted: null, told, telling: undefined, open: new Set() }
+      const known = isFunction ? nameless : null
+      const member: Member = { machine, hostname, wanted: null, known, writing: undefined, open: new Set() }
       machine.listen(postgresPort, (connection) => lead(services, id, connection, member.open))
       members.set(id, member)
       if (isFunction) return
-      await tellNames()
-      await member.telling
+      await writeNames()
+      await member.writing
     },
     leave(vmId) {
       for (const connection of members.get(vmId)?.open ?? []) connection.destroy()
       members.delete(vmId)
     },
-    tellNames,
+    writeNames,
   }
 }
 
 /**
- * Makes a function that reads the names and begins to tell them. Only one reads at a time, and only one tells a VM, so that
+ * Makes a function that reads the names and begins to write them. Only one reads at a time, and only one writes to a VM, so that
  * each ends up with the newest; a VM that does not answer keeps no other waiting.
  */
-function createTelling({ db }: Background, members: ReadonlyMap<string, Member>): () => Promise<void> {
+function createNameWriter({ db }: Background, members: ReadonlyMap<string, Member>): () => Promise<void> {
   let reading: Promise<void> | undefined
   let again = false
 
-  async function tell(vmId: string, member: Member): Promise<void> {
+  async function write(vmId: string, member: Member): Promise<void> {
     try {
-      while (member.wanted !== null && !isDeepStrictEqual(member.told, member.wanted) && members.get(vmId) === member) {
+      while (
+        member.wanted !== null &&
+        !isDeepStrictEqual(member.known, member.wanted) &&
+        members.get(vmId) === member
+      ) {
         const names = member.wanted
-        member.told = null // it is not known while this may have been done or not
+        member.known = null // it is not known while this may have been done or not
         await nameLoopback(member.machine, member.hostname, names)
-        member.told = names
+        member.known = names
       }
     } catch (error) {
       log.warn(
@@ -99,7 +103,7 @@ function createTelling({ db }: Background, members: ReadonlyMap<string, Member>)
         const names = await findNetworkNames(db, [...members.keys()])
         for (const [vmId, member] of members) {
           member.wanted = names.get(vmId) ?? []
-          member.telling ??= tell(vmId, member).finally(() => (member.telling = undefined))
+          member.writing ??= write(vmId, member).finally(() => (member.writing = undefined))
         }
       }
     } catch (error) {

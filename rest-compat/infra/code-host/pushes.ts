@@ -62,7 +62,7 @@ export const pushRoute: HandWritten = {
       async admit(request, reply) {
         lingerAfter(request, reply)
         const { limiter } = services
-        setAllowance(reply, await limiter.spend(`pushes:${request.ip}`, pushLimits.requestsPerMinute))
+        setAllowance(reply, await limiter.spend(`pushes:${request.clientAddress}`, pushLimits.requestsPerMinute))
       },
       async handle(request, reply) {
         await countRefusals(services, request, () => checkPushAddress(services, linkOf(request)))

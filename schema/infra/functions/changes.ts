@@ -39,6 +39,10 @@ const deploymentFields = (t: InputFields) => ({
       'What to run: the binary URL of an upload, or the output URL of a build. A tar or zip archive is unpacked; any other file is the program itself.',
   }),
   buildId: t.id({ description: 'The build whose output to run, instead of `binaryUrl`.' }),
+  revision: t.string({
+    description:
+      'Your own mark of what this is, such as a commit or a digest: 1 to 255 characters. Berth only keeps it.',
+  }),
   startCommand: t.string({
     description:
       'The command that starts it, in the unpacked folder. Without one: the `web:` line of a `Procfile`, `npm start` where `package.json` has it, or the program `app`, `server` or `main`.',

@@ -47,7 +47,8 @@ export async function createBackupSchedule(
       tx,
       sql`
       insert into backup_schedules (id, organization_id, database_id, user_id, cron, timezone, enabled, keep_count, keep_days, next_run_at)
-      values (${newUuid()}, ${scope.organizationId}, ${database.id}, ${scope.userId}, ${cron}, ${timezone}, ${enabled}, ${keepCount}, ${keepDays}, ${enabled ? nextMoment({ cron, timezone }, now()) : null})
+      values (${newUuid()}, ${scope.organizationId}, ${database.id}, ${scope.userId}, ${cron}, ${timezone}, ${enabled},
+        ${keepCount}, ${keepDays}, ${enabled ? nextMoment({ cron, timezone }, now()) : null})
       returning *`,
     )
   })

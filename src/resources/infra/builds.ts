@@ -18,6 +18,7 @@ import type { Direction, Page } from '#src/platform/pages.ts'
 import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import type { Call } from '#src/platform/services.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { dispatchJob } from './builds/jobs.ts'
 import {
@@ -85,10 +86,13 @@ export async function submitBuild(call: Call, scope: Scope, order: Omit<BuildOrd
     const build = await getOne<Build>(
       tx,
       sql`
-      insert into build_jobs (id, organization_id, created_by, key_id, submitted_role, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
+      insert into build_jobs (id, organization_id, created_by, key_id, submitted_role, status, repo_url, sealed_source, repo_key,
+        git_ref, commit_sha, sealed_spec,
         template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, event_position, code_host_link_id)
-      values (${id}, ${scope.organizationId}, ${scope.userId}, ${scope.keyId}, ${role}, 'queued', ${source.repoUrl}, ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
-        ${template.id}, ${spec.resources.vcpu}, ${spec.resources.memory_mb}, ${spec.timeout_seconds}, ${spec.output.type}, ${spec.output.name}, 1, ${link?.id ?? null})
+      values (${id}, ${scope.organizationId}, ${scope.userId}, ${scope.keyId}, ${role}, 'queued', ${source.repoUrl},
+        ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
+        ${template.id}, ${spec.resources.vcpu}, ${spec.resources.memory_mb}, ${spec.timeout_seconds}, ${spec.output.type},
+        ${spec.output.name}, 1, ${link?.id ?? null})
       returning *`,
     )
     await addBuildEvent(tx, build)
@@ -102,8 +106,18 @@ export async function getBuild(call: Call, publicId: string): Promise<Build> {
   return readableBuild(call, publicId, 'builds:read')
 }
 
+/** How builds are found. */
+export const buildSearch: Searched = {
+  type: 'Build',
+  may: 'builds:read',
+  table: 'build_jobs',
+  title: sql`output_name`,
+  texts: [sql`repo_url`, sql`git_ref`],
+  whose: owned,
+}
+
 /** Conditions of a list of builds. */
-export type BuildFilter = { statuses?: readonly BuildStatus[] | null }
+export type BuildFilter = TextFilter & { statuses?: readonly BuildStatus[] | null }
 
 /** The organization's builds, newest first: 200 at most at once. @throws BerthError invalid_request. */
 export async function pageBuilds(
@@ -114,7 +128,8 @@ export async function pageBuilds(
 ): Promise<Page<ShownBuild>> {
   const scope = allow(call.caller, 'builds:read')
   const statuses = filter?.statuses ?? null
-  const chosen = statuses ? sql`${owned(scope)} and status = any(${statuses}::text[])` : owned(scope)
+  const mine = statuses ? sql`${owned(scope)} and status = any(${statuses}::text[])` : owned(scope)
+  const chosen = sql`${mine} and ${hasTextOf(buildSearch, filter)}`
   return buildRows.page(call.db, { ...window, most: limits.buildListMax }, chosen, direction)
 }
 

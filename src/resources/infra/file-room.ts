@@ -28,8 +28,11 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
         + (select coalesce(sum(size_bytes), 0) from database_backups where organization_id = ${organizationId})::bigint
         + (select coalesce(sum(size_bytes), 0) from files where organization_id = ${organizationId})::bigint
         + (select coalesce(sum(size_bytes), 0) from skill_archives where organization_id = ${organizationId})::bigint
-        + (select coalesce(sum((output ->> 'sizeBytes')::bigint), 0) from build_jobs where organization_id = ${organizationId} and output ->> 'key' is not null)::bigint as stored_bytes,
-      coalesce(sum(reserved_bytes) filter (where organization_id = ${organizationId}), 0)::bigint as staged_bytes, coalesce(sum(reserved_bytes), 0)::bigint as all_staged_bytes
+        + (select coalesce(sum((output ->> 'sizeBytes')::bigint), 0)
+        from build_jobs
+        where organization_id = ${organizationId} and output ->> 'key' is not null)::bigint as stored_bytes,
+      coalesce(sum(reserved_bytes) filter (where organization_id = ${organizationId}), 0)::bigint as staged_bytes,
+      coalesce(sum(reserved_bytes), 0)::bigint as all_staged_bytes
     from (
       select organization_id, reserved_bytes from uploads where writer is not null and writing_until > now()
       union all select organization_id, reserved_bytes from files where stored_at is null and writing_until > now()

@@ -81,7 +81,9 @@ export async function addFolder(
     tx,
     sql`
     insert into folders (id, organization_id, user_id, name, node_id, size_mb, purpose)
-    values (${folder.id}, ${folder.organizationId}, ${folder.userId}, ${folder.name}, ${folder.nodeId}, ${folderSizeMb}, ${folder.purpose}) on conflict (id) do nothing`,
+    values (${folder.id}, ${folder.organizationId}, ${folder.userId}, ${folder.name}, ${folder.nodeId}, ${folderSizeMb},
+      ${folder.purpose})
+    on conflict (id) do nothing`,
   )
 }
 

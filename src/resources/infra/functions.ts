@@ -23,7 +23,7 @@ import {
   readFunctionSize,
   readIdleSeconds,
   readStartSeconds,
-  toldOfFunctionName,
+  functionNameError,
   type FunctionSize,
 } from './functions/orders.ts'
 import {
@@ -41,6 +41,7 @@ import { removeRepository } from './functions/repositories/removal.ts'
 import { externalUrl } from './routes/urls.ts'
 import { putRoute, removeRoute } from './routes.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 
 /** A locked function is going to be deleted: what is linked to it is linked to nothing then. */
 export const functionDeleting = hook<[tx: Tx, functionId: string]>('function deleting')
@@ -60,7 +61,7 @@ export type FunctionSettings = { [Part in keyof FunctionSize]?: number | null } 
 export type FunctionOrder = FunctionSettings & Deployment
 
 /** Conditions of a list of functions. */
-export type FunctionFilter = { statuses?: readonly FunctionStatus[] | null }
+export type FunctionFilter = TextFilter & { statuses?: readonly FunctionStatus[] | null }
 
 /**
  * Creates a function. It starts at its first request.
@@ -81,14 +82,14 @@ export async function createFunction(call: Call, order: FunctionOrder): Promise<
       return addVersion(call, tx, one, userId, { ...order, ...binary })
     })
   } catch (error) {
-    throw toldOfFunctionName(error)
+    throw functionNameError(error)
   }
 }
 
 /** What is said of a version makes no sense without one, and would be forgotten. @throws BerthError invalid_request. */
 function checkNothingDeployed(order: Deployment): void {
-  const { startCommand: start_command, port } = order
-  for (const [field, given] of Object.entries({ start_command, port }))
+  const { startCommand: start_command, port, revision } = order
+  for (const [field, given] of Object.entries({ start_command, port, revision }))
     if (isGiven(given))
       throw new BerthError(
         'invalid_request',
@@ -119,8 +120,11 @@ export async function insertFunction(
   const one = await getOne<StoredFunction>(
     tx,
     sql`
-    insert into functions (id, organization_id, user_id, name, host, status, event_position, sealed_variables, vcpu_count, memory_mb, idle_seconds, start_seconds)
-    values (${id}, ${organizationId}, ${userId}, ${name}, ${host}, 'stopped', 1, ${variables}, ${size.vcpuCount}, ${size.memoryMb}, ${idle}, ${start}) returning *`,
+    insert into functions (id, organization_id, user_id, name, host, status, event_position, sealed_variables, vcpu_count,
+      memory_mb, idle_seconds, start_seconds)
+    values (${id}, ${organizationId}, ${userId}, ${name}, ${host}, 'stopped', 1, ${variables}, ${size.vcpuCount},
+      ${size.memoryMb}, ${idle}, ${start})
+    returning *`,
   )
   await addFunctionEvent(tx, one)
   await beginFunctionLog(tx, id)
@@ -140,6 +144,15 @@ export async function findFunctions(call: Call, ids: readonly string[]): Promise
   return functionRows.find(call.db, ids, sql`${owned(allowAnywhere(call.caller, 'functions:read'))} and ${notDeleted}`)
 }
 
+/** How functions are found. */
+export const functionSearch: Searched = {
+  type: 'Function',
+  may: 'functions:read',
+  table: 'functions',
+  title: sql`name`,
+  whose: (scope) => sql`${owned(scope)} and ${notDeleted}`,
+}
+
 /** The organization's functions, newest first. @throws BerthError invalid_request. */
 export async function pageFunctions(
   call: Call,
@@ -149,7 +162,8 @@ export async function pageFunctions(
 ): Promise<Page<ShownFunction>> {
   const scope = allow(call.caller, 'functions:read')
   const statuses = filter?.statuses ?? null
-  const chosen = sql`${owned(scope)} and ${notDeleted} and (${statuses}::text[] is null or status = any(${statuses}::text[]))`
+  const chosen = sql`${owned(scope)} and ${notDeleted} and (${statuses}::text[] is null or status = any(${statuses}::text[]))
+    and ${hasTextOf(functionSearch, filter)}`
   return functionRows.page(call.db, window, chosen, direction)
 }
 
@@ -194,7 +208,7 @@ export async function updateFunction(call: Call, publicId: string, input: Functi
       return needsAnother ? replaceInstance(call, tx, changed) : changed
     })
   } catch (error) {
-    throw toldOfFunctionName(error)
+    throw functionNameError(error)
   }
 }
 

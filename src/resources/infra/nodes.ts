@@ -5,6 +5,8 @@
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { RawBuilder } from 'kysely'
+import { rowsOf } from '#src/platform/nouns.ts'
+import type { Page, PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -17,6 +19,9 @@ export const nodeLostSeconds = 60
  * up.
  */
 export const nodeSilentSeconds = 15
+
+/** Metrics do not tell of a node any more that has been silent for this long. */
+export const nodeForgottenDays = 7
 
 /** A worker's report about its node. `workerNumber` counts the node's workers, and is the fencing token. */
 export type NodeReport = {
@@ -44,6 +49,18 @@ export async function findMachines(call: Call, ids: readonly string[]): Promise<
   )
 }
 
+/** All nodes, oldest first, for an organization's admins. @throws BerthError invalid_request; not_permitted_for_role. */
+export async function pageMachines(call: Call, window: PageWindow): Promise<Page<Machine>> {
+  allow(call.caller, 'machines:read')
+  return machineRows.page(call.db, window, sql`true`, 'asc')
+}
+const machineRows = rowsOf<Machine>(
+  'node',
+  'nodes',
+  'machine',
+  sql`id, name, acceleration, unavailable_reason, heartbeat_at`,
+)
+
 /** The address of a node's worker. */
 export type NodeAddress = Pick<Row<'nodes'>, 'id' | 'agentUrl' | 'unavailableReason'>
 
@@ -53,7 +70,8 @@ export async function takeNode(db: Db, report: Omit<NodeReport, 'workerNumber'>)
     db,
     sql`
     insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, unavailable_reason, templates, worker_number)
-    values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.diskMb}, ${report.unavailableReason}, ${report.templates}, 1)
+    values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.diskMb},
+      ${report.unavailableReason}, ${report.templates}, 1)
     on conflict (id) do update set worker_number = nodes.worker_number + 1, ${asReported(report)} returning worker_number`,
   )
   return workerNumber
@@ -78,7 +96,9 @@ function asReported({
   unavailableReason,
   templates,
 }: Omit<NodeReport, 'workerNumber'>): RawBuilder<unknown> {
-  return sql`name = ${name}, agent_url = ${agentUrl}, acceleration = ${acceleration}, memory_mb = ${memoryMb}, disk_mb = ${diskMb}, unavailable_reason = ${unavailableReason}, templates = ${templates}, heartbeat_at = now()`
+  return sql`
+    name = ${name}, agent_url = ${agentUrl}, acceleration = ${acceleration}, memory_mb = ${memoryMb}, disk_mb = ${diskMb},
+    unavailable_reason = ${unavailableReason}, templates = ${templates}, heartbeat_at = now()`
 }
 
 /** Why no node runs VMs now, as a sentence; null when one does. */
@@ -104,7 +124,11 @@ export async function lockNodes(tx: Tx): Promise<NodeRoom[]> {
   return findAll<NodeRoom>(
     tx,
     sql`
-    select id, agent_url, unavailable_reason, memory_mb, disk_mb from nodes where heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' order by id for no key update`,
+    select id, agent_url, unavailable_reason, memory_mb, disk_mb
+    from nodes
+    where heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second'
+    order by id
+    for no key update`,
   )
 }
 

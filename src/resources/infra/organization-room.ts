@@ -11,7 +11,15 @@ import { findAll, getOne, sql, type Db, type Tx } from '#src/platform/postgres.t
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { counted } from '#src/platform/texts.ts'
 import { folderSizeMb } from './folders.ts'
-import { chooseNode, lockNodes, nodeLostSeconds, willingNodes, type NodeAddress, type NodeRoom } from './nodes.ts'
+import {
+  chooseNode,
+  lockNodes,
+  nodeForgottenDays,
+  nodeLostSeconds,
+  willingNodes,
+  type NodeAddress,
+  type NodeRoom,
+} from './nodes.ts'
 
 /** What a reservation needs: megabytes, VMs and workspace folders. */
 export type Room = { memoryMb: number; diskMb: number; vms: number; folders: number }
@@ -61,7 +69,8 @@ const holders: RawBuilder<unknown> = sql`
       when folder_id is not null or wants_folder then ${sql.lit(folderSizeMb)} else 0 end as disk_mb, 1 as vms
   from vms where status <> 'deleted'
   union all select node_id, organization_id, memory_mb,
-      ${sql.lit(limits.buildDiskMb)} * case when output_type = 'template' then 2 else 1 end + case when repo_key is null then 0 else ${sql.lit(folderSizeMb)} end, 0
+      ${sql.lit(limits.buildDiskMb)} * case when output_type = 'template' then 2 else 1 end + case when repo_key is null then 0 else ${sql.lit(folderSizeMb)} end,
+      0
     from build_jobs where status = 'running'
   union all select node_id, organization_id, 0, ${sql.lit(folderSizeMb)}, 0 from build_caches where job_id is null
   union all select node_id, organization_id, 0, used_mb, 0 from folders where deleted_at is null and used_mb > 0
@@ -94,7 +103,8 @@ export async function reserveRoom(
   }>(
     tx,
     sql`
-    select node_id, sum(memory_mb)::bigint as memory_mb, sum(disk_mb)::bigint as disk_mb, coalesce(sum(memory_mb) filter (where own), 0)::bigint as own_memory_mb,
+    select node_id, sum(memory_mb)::bigint as memory_mb, sum(disk_mb)::bigint as disk_mb,
+      coalesce(sum(memory_mb) filter (where own), 0)::bigint as own_memory_mb,
       coalesce(sum(disk_mb) filter (where own), 0)::bigint as own_disk_mb, coalesce(sum(vms) filter (where own), 0)::bigint as own_vms
     from (select *, organization_id = ${organizationId} as own from (${holders}) holder) counted where node_id is not null group by node_id`,
   )
@@ -140,14 +150,19 @@ export type NodePromises = {
   promisedDiskMb: number
 }
 
-/** Every node with its reserved capacity, for the metrics. */
+/** The nodes with their reserved capacity, for the metrics: those that were alive within a week. */
 export async function readPromises(db: Db): Promise<NodePromises[]> {
   return findAll<NodePromises>(
     db,
     sql`
     select n.name, n.unavailable_reason is null and n.heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' as is_up, n.memory_mb, n.disk_mb,
       coalesce(h.memory_mb, 0)::bigint as promised_memory_mb, coalesce(h.disk_mb, 0)::bigint as promised_disk_mb
-    from nodes n left join (select node_id, sum(memory_mb) as memory_mb, sum(disk_mb) as disk_mb from (${holders}) holder group by node_id) h on h.node_id = n.id
+    from nodes n
+    left
+    join (select node_id, sum(memory_mb) as memory_mb, sum(disk_mb) as disk_mb
+      from (${holders}) holder
+      group by node_id) h on h.node_id = n.id
+    where n.heartbeat_at > now() - ${nodeForgottenDays} * interval '1 day'
     order by n.name limit 100`,
   )
 }

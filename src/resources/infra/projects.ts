@@ -11,6 +11,7 @@ import { hook } from '#src/platform/postgres/hooks.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
 import { counted } from '#src/platform/texts.ts'
+import { hasTextOf, type Searched, type TextFilter } from '#src/platform/shapes/text-filters.ts'
 
 /** A project as it is stored; moments are wire text, ids are uuids. */
 export type Project = Pick<Row<'projects'>, 'id' | 'organizationId' | 'userId' | 'name' | 'createdAt' | 'updatedAt'>
@@ -20,8 +21,21 @@ export const projectDeleting = hook<[tx: Tx, projectId: string]>('project deleti
 
 const projects = rowsOf<Project>('project', 'projects', 'project')
 
+/** How projects are found. */
+export const projectSearch: Searched = {
+  type: 'Project',
+  may: 'projects:read',
+  table: 'projects',
+  title: sql`name`,
+  whose: owned,
+}
+
 /** How callers read projects. */
-export const projectReads = readsOf(projects, { may: 'projects:read', whose: owned })
+export const projectReads = readsOf(projects, {
+  may: 'projects:read',
+  whose: owned,
+  listed: (filter: TextFilter) => hasTextOf(projectSearch, filter),
+})
 
 /** Creates a project. @throws BerthError invalid_request; rate_limited when the organization may have no more. */
 export async function createProject(call: Call, input: { name: string }): Promise<Project> {

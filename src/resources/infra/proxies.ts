@@ -58,7 +58,9 @@ export async function addProxy(
     tx,
     sql`
     insert into proxies (id, organization_id, user_id, vm_id, service_name, vm_port, deployment_type, host, path, domain_id, wakes)
-    values (${newUuid()}, ${organizationId}, ${userId}, ${vm.id}, ${serviceName}, ${vmPort}, ${deploymentType}, ${host}, ${path}, ${domainId}, ${wakes}) returning *`,
+    values (${newUuid()}, ${organizationId}, ${userId}, ${vm.id}, ${serviceName}, ${vmPort}, ${deploymentType}, ${host}, ${path},
+      ${domainId}, ${wakes})
+    returning *`,
   )
   const isFree = await openRoute(tx, proxy)
   if (!isFree) throw taken(host, path)

@@ -1,6 +1,6 @@
 /** Templates: what a VM's disk starts from. */
-import { allow, allowAnywhere, type Scope } from '#src/platform/access.ts'
-import { BerthError } from '#src/platform/errors.ts'
+import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
 import type { RawBuilder } from 'kysely'
@@ -54,7 +54,10 @@ export const languageAliases: Readonly<Record<string, string>> = {
 }
 
 const columns = sql`*, node_id is not null or (organization_id is null and exists (
-  select 1 from nodes where templates.name = any(nodes.templates) and nodes.heartbeat_at > now() - ${sql.lit(nodeSilentSeconds)} * interval '1 second')) as is_ready`
+  select 1
+  from nodes
+  where templates.name = any(nodes.templates)
+    and nodes.heartbeat_at > now() - ${sql.lit(nodeSilentSeconds)} * interval '1 second')) as is_ready`
 const templateRows = rowsOf<Template>('template', 'templates', 'template', columns)
 
 /**
@@ -117,6 +120,19 @@ export function machineTemplate(templateId: string): MachineSpec['template'] {
 }
 
 /**
+ * Deletes a template of the caller's organization: nothing starts from it any more. VMs that did go on, and its disk is kept
+ * as long as they need it. @throws BerthError not_found, also for one that comes with Berth.
+ */
+export async function deleteTemplate(call: Call, id: string): Promise<void> {
+  const scope = allow(call.caller, 'templates:write')
+  const deleted = await change(
+    call.db,
+    sql`update templates set deleted_at = now() where id = ${decodeId('template', id) ?? null} and ${owned(scope)} and deleted_at is null`,
+  )
+  if (deleted === 0) throw notFound('template')
+}
+
+/**
  * Records the disk that a build stored as a template of its organization. An existing template of the same name is
  * replaced. Idempotent.
  */
@@ -127,13 +143,18 @@ export async function addBuiltTemplate(
   await transaction(db, async (tx) => {
     await change(
       tx,
-      sql`update templates set deleted_at = now() where organization_id = ${built.organizationId} and name = ${built.name} and id <> ${built.id} and deleted_at is null`,
+      sql`
+        update templates
+        set deleted_at = now()
+        where organization_id = ${built.organizationId} and name = ${built.name} and id <> ${built.id} and deleted_at is null`,
     )
     await change(
       tx,
       sql`
       insert into templates (id, organization_id, name, description, node_id, build_job_id, size_bytes)
-      values (${built.id}, ${built.organizationId}, ${built.name}, ${built.description}, ${built.nodeId}, ${built.buildJobId}, ${built.sizeBytes}) on conflict (id) do nothing`,
+      values (${built.id}, ${built.organizationId}, ${built.name}, ${built.description}, ${built.nodeId}, ${built.buildJobId},
+        ${built.sizeBytes})
+      on conflict (id) do nothing`,
     )
   })
 }

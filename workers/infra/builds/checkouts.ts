@@ -43,23 +43,23 @@ export GIT_HTTP_LOW_SPEED_LIMIT=1 GIT_HTTP_LOW_SPEED_TIME=${silenceSeconds}
 if [ -n "$6" ]; then # the account of whoever ordered the build, for this host; it stays on the way out
   export CODEHOST_TOKEN="$6" GIT_SSL_CAINFO=${authorityFile} GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="credential.$7.helper" GIT_CONFIG_VALUE_0="$8"
 fi
-said=$(mktemp)
-fetch() { git fetch --quiet --no-recurse-submodules "$@" 2> "$said"; }
-tell() { cat "$said"; exit "$1"; }
+errors=$(mktemp)
+fetch() { git fetch --quiet --no-recurse-submodules "$@" 2> "$errors"; }
+fail() { cat "$errors"; exit "$1"; }
 rm -rf "$1" # a template that a build made has that build's
 git init --quiet "$1" && cd "$1" && git remote add origin "$2" || exit 1
 case $4 in
   commit)
-    if ! { fetch --depth 1 --no-tags "$3" "$5" && git checkout --quiet --detach FETCH_HEAD 2> "$said"; }; then
-      fetch --tags "$3" '+refs/heads/*:refs/remotes/origin/*' || tell 1
-      git checkout --quiet --detach "$5^{commit}" 2> "$said" || tell ${codes.noCommit}
+    if ! { fetch --depth 1 --no-tags "$3" "$5" && git checkout --quiet --detach FETCH_HEAD 2> "$errors"; }; then
+      fetch --tags "$3" '+refs/heads/*:refs/remotes/origin/*' || fail 1
+      git checkout --quiet --detach "$5^{commit}" 2> "$errors" || fail ${codes.noCommit}
     fi ;;
-  ref) fetch --depth 1 --no-tags "$3" "$5" || { grep -q "find remote ref" "$said" && tell ${codes.noRef}; tell 1; }
+  ref) fetch --depth 1 --no-tags "$3" "$5" || { grep -q "find remote ref" "$errors" && fail ${codes.noRef}; fail 1; }
     git checkout --quiet --detach FETCH_HEAD || exit 1 ;;
-  default) fetch --depth 1 --no-tags "$3" HEAD || { grep -q "find remote ref" "$said" && tell ${codes.noDefault}; tell 1; }
+  default) fetch --depth 1 --no-tags "$3" HEAD || { grep -q "find remote ref" "$errors" && fail ${codes.noDefault}; fail 1; }
     git checkout --quiet --detach FETCH_HEAD || exit 1 ;;
 esac
-rm -f "$said" .git/FETCH_HEAD`
+rm -f "$errors" .git/FETCH_HEAD`
 
 /** An archive as tar reads it: plain, or compressed by gzip, xz, bzip2 or zstd; a zip file too. */
 const unpackScript = `rm -rf "$1" && mkdir -p "$1" || exit 1

@@ -143,9 +143,9 @@ function createStoring<Progress extends LogProgress>({
       if (outputs.length > 0) isLeftOut = false
       return outputs
     }
-    const said = isLeftOut ? [] : [`\n[… ${full} What is printed until there is room is left out …]\n`]
+    const marker = isLeftOut ? [] : [`\n[… ${full} What is printed until there is room is left out …]\n`]
     isLeftOut = true
-    return said
+    return marker
   }
   const writeAll = async (): Promise<void> => {
     while (stored !== progress) {

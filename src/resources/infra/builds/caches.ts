@@ -85,7 +85,9 @@ export async function forgetIdleCaches(db: Db, nodeId: string): Promise<string[]
     db,
     sql`
     delete from build_caches where (organization_id, repo_key, node_id) in (
-      select organization_id, repo_key, node_id from build_caches where node_id = ${nodeId} and job_id is null and used_at < now() - ${idleDays} * interval '1 day'
+      select organization_id, repo_key, node_id
+      from build_caches
+      where node_id = ${nodeId} and job_id is null and used_at < now() - ${idleDays} * interval '1 day'
       order by used_at limit ${batchMax} for update skip locked) returning folder_id`,
   )
   return idle.map(({ folderId }) => folderId)

@@ -86,13 +86,19 @@ export async function endStrandedBuilds(
     services.db,
     sql`
     select b.id from build_jobs b join nodes n on n.id = b.node_id
-    where b.status = 'running' and n.id is distinct from ${except}::uuid and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by b.id limit ${batchMax}`,
+    where b.status = 'running'
+      and n.id is distinct from ${except}::uuid
+      and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second'
+    order by b.id limit ${batchMax}`,
   )
   for (const { id } of lost) await finishBuild(services, id, { status: 'failed', error: 'builder_lost' }, ['running'])
   const waited = await findAll<Pick<Build, 'id'>>(
     services.db,
     sql`
-    select id from build_jobs where status = 'queued' and queued_at < now() - ${limits.buildQueuedSecondsMax} * interval '1 second' order by id limit ${batchMax}`,
+    select id
+    from build_jobs
+    where status = 'queued' and queued_at < now() - ${limits.buildQueuedSecondsMax} * interval '1 second'
+    order by id limit ${batchMax}`,
   )
   for (const { id } of waited) await finishBuild(services, id, { status: 'failed', error: 'no_capacity' }, ['queued'])
 }

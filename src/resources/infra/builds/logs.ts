@@ -92,7 +92,10 @@ export async function readLog(db: Db, id: string, { ms, seq }: LogPosition): Pro
     from build_jobs job left join lateral (
       select piece.* from (
         select ms, seq, output, sum(length(output)) over (order by ms, seq) - length(output) as before
-        from (select ms, seq, output from build_log_lines where job_id = ${id} and ms >= ${ms} and (ms, seq) > (${ms}, ${seq}) order by ms, seq limit ${pieceLinesMax}) next
+        from (select ms, seq, output
+          from build_log_lines
+          where job_id = ${id} and ms >= ${ms} and (ms, seq) > (${ms}, ${seq})
+          order by ms, seq limit ${pieceLinesMax}) next
       ) piece where before < ${pieceCharactersMax}
     ) line on true where job.id = ${id} order by line.ms, line.seq`,
   )

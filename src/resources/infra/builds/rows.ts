@@ -46,7 +46,9 @@ export type Build = Row<
 export type ShownBuild = Omit<Build, 'sealedSource' | 'sealedSpec' | 'tail'>
 
 /** The columns of a ShownBuild. */
-const shownColumns = sql`id, organization_id, created_by, key_id, submitted_role, status, repo_url, repo_key, git_ref, commit_sha, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
+const shownColumns = sql`
+  id, organization_id, created_by, key_id, submitted_role, status, repo_url, repo_key, git_ref, commit_sha, template_id,
+  vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
   error, exit_code, failing_step, output, cancel_requested, node_id, queued_at, started_at, claimed_at, finished_at, log_end_ms, log_end_seq, event_position`
 
 /** Builds as lists show them. */

@@ -121,7 +121,9 @@ export async function keepBuildSecrets(
   const kept = await change(
     db,
     sql`
-    update build_runs set sealed_secrets = ${sealer.seal(JSON.stringify(values), placeOf(buildId))} where job_id = ${buildId} and worker_number = ${workerNumber}`,
+    update build_runs
+    set sealed_secrets = ${sealer.seal(JSON.stringify(values), placeOf(buildId))}
+    where job_id = ${buildId} and worker_number = ${workerNumber}`,
   )
   if (kept === 0) throw new BuildClaimLost()
 }
@@ -159,7 +161,8 @@ export async function idleBuilds(
     db,
     sql`
     select id from build_jobs b where node_id = ${nodeId} and status = 'running' and id <> all(${[...active]}::uuid[])
-      and (started_at <= now() - ${unclaimedSeconds} * interval '1 second' or exists (select from build_runs where job_id = b.id)) order by id limit ${batchMax}`,
+      and (started_at <= now() - ${unclaimedSeconds} * interval '1 second' or exists (select from build_runs where job_id = b.id))
+      order by id limit ${batchMax}`,
   )
   return idle.map(({ id }) => id)
 }
@@ -172,7 +175,10 @@ export async function idleBuilds(
 export async function endBuildRun(tx: Tx, buildId: string, claim: BuildClaim | undefined): Promise<boolean> {
   const ended = await change(
     tx,
-    sql`delete from build_runs where job_id = ${buildId} and (${claim?.workerNumber ?? null}::bigint is null or worker_number = ${claim?.workerNumber ?? null})`,
+    sql`
+      delete from build_runs
+      where job_id = ${buildId}
+        and (${claim?.workerNumber ?? null}::bigint is null or worker_number = ${claim?.workerNumber ?? null})`,
   )
   return ended > 0 || claim === undefined
 }

@@ -47,8 +47,11 @@ export async function setBuildSecret(
     const secret = await getOne<BuildSecret>(
       tx,
       sql`
-      insert into build_secrets as held (organization_id, name, sealed_value, least_role) values (${scope.organizationId}, ${name}, ${sealed}, ${leastRole ?? 'admin'})
-      on conflict (organization_id, name) do update set sealed_value = excluded.sealed_value, updated_at = now(), least_role = coalesce(${leastRole ?? null}::text, held.least_role) returning name, least_role, updated_at`,
+      insert into build_secrets as held (organization_id, name, sealed_value, least_role)
+      values (${scope.organizationId}, ${name}, ${sealed}, ${leastRole ?? 'admin'})
+      on conflict (organization_id, name) do update set sealed_value = excluded.sealed_value, updated_at = now(),
+        least_role = coalesce(${leastRole ?? null}::text, held.least_role)
+      returning name, least_role, updated_at`,
     )
     const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from build_secrets where ${owned(scope)}`)
     if (count > limits.buildSecretsMax)

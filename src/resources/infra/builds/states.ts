@@ -10,7 +10,7 @@ import { dispatchJob } from './jobs.ts'
 import { endOfLog } from './logs.ts'
 import type { Build, BuildStatus, Ending } from './rows.ts'
 import { endBuildRun, type BuildClaim } from './runs.ts'
-import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
+import { emitStatus, type NotifiedStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { closeBuildUsage, type EndReason } from '#src/resources/infra/usage.ts'
 
 /** Where each status may go. */
@@ -72,7 +72,10 @@ async function dropOldTails(tx: Tx, { organizationId }: Build): Promise<void> {
     tx,
     sql`
     update build_jobs set tail = '{}' where tail <> '{}' and id in (
-      select id from build_jobs where organization_id = ${organizationId} and finished_at is not null order by id desc offset ${limits.buildTailsKept} limit 10)`,
+      select id
+      from build_jobs
+      where organization_id = ${organizationId} and finished_at is not null
+      order by id desc offset ${limits.buildTailsKept} limit 10)`,
   )
 }
 
@@ -84,7 +87,7 @@ function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
   return exitCode === null ? 'error' : 'guest_exit'
 }
 
-const told: ToldStatuses<BuildStatus> = {
+const notified: NotifiedStatuses<BuildStatus> = {
   succeeded: 'build.succeeded',
   failed: 'build.failed',
   cancelled: 'build.cancelled',
@@ -108,7 +111,7 @@ export async function moveBuild(
   )
   if (!build) return undefined
   await addBuildEvent(tx, build)
-  await emitStatus(tx, told, 'build', build)
+  await emitStatus(tx, notified, 'build', build)
   return build
 }
 

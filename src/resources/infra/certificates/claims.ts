@@ -87,19 +87,24 @@ export async function noteChallenges(db: Db, claimed: Claimed, challenges: reado
   return note(db, claimed, sql`challenges = ${JSON.stringify(challenges)}::jsonb`)
 }
 
-/** Tells the domain of a certificate that it changed, in the same transaction. */
-export type Tell = (tx: Tx, domainId: string) => Promise<void>
+/** Notifies the domain of a certificate that it changed, in the same transaction. */
+export type NotifyDomain = (tx: Tx, domainId: string) => Promise<void>
 
 /** What an authority issued. */
 export type Issued = { issuer: string; chain: string; sealedKey: Buffer; notBefore: Date; notAfter: Date }
 
 /** Stores a certificate that was issued, and when it is renewed. @returns false when the claim does not count any more. */
-export async function recordIssued(db: Db, claimed: Certificate, issued: Issued, tell: Tell): Promise<boolean> {
+export async function recordIssued(
+  db: Db,
+  claimed: Certificate,
+  issued: Issued,
+  notify: NotifyDomain,
+): Promise<boolean> {
   const { issuer, chain, sealedKey, notBefore, notAfter } = issued
   const lifeMs = notAfter.getTime() - notBefore.getTime()
   const renewAt = momentAt(notAfter.getTime() - lifeMs * certificateLimits.renewalPart)
   return end(
-    { db, tell },
+    { db, notify },
     claimed,
     'issued',
     sql`reason = null, issuer = ${issuer}, chain = ${chain}, sealed_key = ${sealedKey}, not_before = ${notBefore},
@@ -108,9 +113,9 @@ export async function recordIssued(db: Db, claimed: Certificate, issued: Issued,
 }
 
 /** Records that the node's own authority signs, because no other is set. */
-export async function recordOwn(db: Db, claimed: Certificate, issuer: string, tell: Tell): Promise<boolean> {
+export async function recordOwn(db: Db, claimed: Certificate, issuer: string, notify: NotifyDomain): Promise<boolean> {
   return end(
-    { db, tell },
+    { db, notify },
     claimed,
     'issued',
     sql`reason = null, issuer = ${issuer}, chain = null, sealed_key = null, not_before = null, not_after = null,
@@ -133,7 +138,12 @@ export type Failure = {
 }
 
 /** Records a failure, and when the next attempt is. @returns false when the claim does not count any more. */
-export async function recordFailure(db: Db, claimed: Certificate, failure: Failure, tell: Tell): Promise<boolean> {
+export async function recordFailure(
+  db: Db,
+  claimed: Certificate,
+  failure: Failure,
+  notify: NotifyDomain,
+): Promise<boolean> {
   const { reason, endsOrder, counts, holdSeconds } = failure
   const attempts = claimed.attempts + (counts ? 1 : 0)
   const usual = certificateRetrySeconds[Math.min(attempts, certificateRetrySeconds.length) - 1] ?? 60
@@ -141,7 +151,7 @@ export async function recordFailure(db: Db, claimed: Certificate, failure: Failu
   const heldUntil = holdSeconds === undefined ? null : fromNow(holdSeconds * 1000)
   const hasOne = claimed.issuer !== null && (claimed.notAfter === null || momentAt(claimed.notAfter) > now())
   return end(
-    { db, tell },
+    { db, notify },
     claimed,
     hasOne ? 'issued' : counts ? 'failed' : claimed.status,
     sql`reason = ${reason.slice(0, certificateLimits.reasonLength)}, attempts = ${attempts}, held_until = ${heldUntil},
@@ -151,7 +161,7 @@ export async function recordFailure(db: Db, claimed: Certificate, failure: Failu
 
 /** Ends an attempt. @returns false when the claim does not count any more. */
 async function end(
-  { db, tell }: { db: Db; tell: Tell },
+  { db, notify }: { db: Db; notify: NotifyDomain },
   { id, claim, domainId }: Certificate,
   to: CertificateStatus,
   set: RawBuilder<unknown>,
@@ -168,7 +178,7 @@ async function end(
     if (to === 'pending') await change(tx, sql`update certificates set ${ending} where id = ${id}`)
     else await transition(tx, certificateStates, id, to, ending)
     publish(tx, certificatesTopic, id)
-    await tell(tx, domainId)
+    await notify(tx, domainId)
     await notifyOfExpiry(tx, held)
     return true
   })
@@ -177,11 +187,11 @@ async function end(
 /** Tells webhook endpoints once of a certificate that ends soon: an attempt to renew it has ended, and it is still the same. */
 async function notifyOfExpiry(tx: Tx, { id, organizationId, domainId }: Certificate): Promise<void> {
   const soon = fromNow(certificateLimits.expiringDays * 86_400_000)
-  const told = await change(
+  const notified = await change(
     tx,
     sql`update certificates set expiry_told_at = now() where id = ${id} and not_after < ${soon} and reason is not null and expiry_told_at is null`,
   )
-  if (told > 0)
+  if (notified > 0)
     await emitWebhookEvent(tx, organizationId, {
       type: 'domain.certificate_expiring',
       id: encodeId('domain', domainId),

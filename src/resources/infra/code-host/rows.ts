@@ -100,8 +100,10 @@ export async function putLink(
     tx,
     sql`
     insert into code_host_links (id, user_id, url, account_id, username, scopes, token_preview, installed, sealed_tokens, expires_at)
-    values (${linkId}, ${link.userId}, ${link.url}, ${link.accountId}, ${link.username}, ${tokens.scopes}::text[], ${previewOf(tokens)}, ${link.installed}, ${sealSecrets(sealer, linkId, tokens)}, ${tokens.expiresAt})
-    on conflict (id) do update set username = excluded.username, scopes = excluded.scopes, token_preview = excluded.token_preview, installed = excluded.installed,
+    values (${linkId}, ${link.userId}, ${link.url}, ${link.accountId}, ${link.username}, ${tokens.scopes}::text[],
+      ${previewOf(tokens)}, ${link.installed}, ${sealSecrets(sealer, linkId, tokens)}, ${tokens.expiresAt})
+    on conflict (id) do update set username = excluded.username, scopes = excluded.scopes, token_preview = excluded.token_preview,
+      installed = excluded.installed,
       sealed_tokens = excluded.sealed_tokens, expires_at = excluded.expires_at, token_generation = code_host_links.token_generation + 1, updated_at = now()
     returning *`,
   )

@@ -5,12 +5,22 @@ import type { ListWindow } from '#src/platform/nouns.ts'
 import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Searched } from '#src/platform/shapes/text-filters.ts'
 import { knownVms } from '#src/resources/infra/vms/rows.ts'
 import type { RawBuilder } from 'kysely'
 import { domainRows, getDomainRow, type Domain, type DomainStatus } from './rows.ts'
 
 /** Conditions of a list of domains. */
 export type DomainFilter = { statuses?: readonly DomainStatus[] | null }
+
+/** How domains are found. */
+export const domainSearch: Searched = {
+  type: 'Domain',
+  may: 'domains:read',
+  table: 'domains',
+  title: sql`name`,
+  whose: owned,
+}
 
 /** The domain of this name or id. @throws BerthError invalid_domain, not_found, forbidden. */
 export async function getDomain(call: Call, given: string): Promise<Domain> {

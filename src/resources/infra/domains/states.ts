@@ -14,7 +14,7 @@ import {
   removeCertificate,
   whyNotCertified,
 } from '#src/resources/infra/certificates.ts'
-import { emitStatus, type ToldStatuses } from '#src/resources/infra/webhooks/emit.ts'
+import { emitStatus, type NotifiedStatuses } from '#src/resources/infra/webhooks/emit.ts'
 import { putRoute, removeRoute } from '#src/resources/infra/routes.ts'
 import { whatIsMissing, type DomainCheck } from './records.ts'
 import { targetOf, type Domain, type DomainStatus } from './rows.ts'
@@ -45,7 +45,7 @@ export async function moveDomain(
   )
   if (!moved) throw new Error(`a domain that is locked could not become ${to}`)
   await addDomainEvent(tx, moved)
-  await emitStatus(tx, told, 'domain', moved)
+  await emitStatus(tx, notified, 'domain', moved)
   if (to === 'failed') {
     await removeRoute(tx, id)
     await closeProxiesOfDomain(tx, id)
@@ -54,7 +54,7 @@ export async function moveDomain(
   return moved
 }
 
-const told: ToldStatuses<DomainStatus> = {
+const notified: NotifiedStatuses<DomainStatus> = {
   verified: 'domain.verified',
   active: 'domain.active',
   failed: 'domain.failed',
@@ -89,7 +89,9 @@ export async function addDomainEvent(tx: Tx, domain: Domain): Promise<void> {
   const { id, eventPosition, status, statusReason } = domain
   await change(
     tx,
-    sql`insert into domain_events (domain_id, position, status, status_reason, target) values (${id}, ${eventPosition}, ${status}, ${statusReason}, ${targetOf(domain)})`,
+    sql`
+      insert into domain_events (domain_id, position, status, status_reason, target)
+      values (${id}, ${eventPosition}, ${status}, ${statusReason}, ${targetOf(domain)})`,
   )
   await change(
     tx,

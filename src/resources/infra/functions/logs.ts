@@ -69,7 +69,8 @@ export async function appendFunctionLog(
       tx,
       sql`
       insert into function_log_lines (function_id, position, version_number, output)
-      select ${claim.functionId}, ${log.position - texts.length} + at, ${claim.versionNumber}, output from unnest(${texts}::text[]) with ordinality as line (output, at)`,
+      select ${claim.functionId}, ${log.position - texts.length} + at, ${claim.versionNumber}, output
+      from unnest(${texts}::text[]) with ordinality as line (output, at)`,
     )
     const isLong = log.bytes > functionLimits.logBytes || log.position - log.droppedTo > functionLimits.logLinesMax
     if (isLong) await dropOldest(tx, log)
@@ -89,13 +90,17 @@ async function dropOldest(tx: Tx, { functionId, bytes, position }: StoredLog): P
     sql`
     with summed as (select position, octet_length(output) as size, sum(octet_length(output)) over (order by position) - octet_length(output) as before
       from function_log_lines where function_id = ${functionId}),
-    gone as (delete from function_log_lines l using summed s where l.function_id = ${functionId} and l.position = s.position and (s.before < ${excess} or s.position <= ${lastExcess}) returning s.size, l.position)
+    gone as (delete from function_log_lines l using summed s
+    where l.function_id = ${functionId} and l.position = s.position and (s.before < ${excess} or s.position <= ${lastExcess})
+    returning s.size, l.position)
     select coalesce(sum(size), 0)::bigint as dropped, coalesce(max(position), 0)::bigint as up_to from gone`,
   )
   await change(
     tx,
     sql`
-    update function_logs set bytes = bytes - ${dropped}, dropped_bytes = dropped_bytes + ${dropped}, dropped_to = greatest(dropped_to, ${upTo}) where function_id = ${functionId}`,
+    update function_logs
+    set bytes = bytes - ${dropped}, dropped_bytes = dropped_bytes + ${dropped}, dropped_to = greatest(dropped_to, ${upTo})
+    where function_id = ${functionId}`,
   )
 }
 
@@ -188,7 +193,10 @@ async function readEntries(db: Db, id: string, after: number): Promise<Piece<Fun
     select log.dropped_to, log.dropped_bytes, line.* from function_logs log left join lateral (
       select position, version_number, output, created_at from (
         select next.*, sum(length(output)) over (order by position) - length(output) as before
-        from (select ${lineColumns} from function_log_lines where function_id = ${id} and position > ${after} order by position limit ${functionLimits.logPieceLines}) next
+        from (select ${lineColumns}
+          from function_log_lines
+          where function_id = ${id} and position > ${after}
+          order by position limit ${functionLimits.logPieceLines}) next
       ) piece where before < ${functionLimits.logPieceBytes}
     ) line on true where log.function_id = ${id} order by line.position`,
   )

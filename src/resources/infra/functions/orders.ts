@@ -4,6 +4,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { functionLimits } from '#src/platform/limits/functions.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import { isSqlState, sqlState } from '#src/platform/postgres.ts'
+import { readName } from '#src/platform/shapes/fields.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
 
 /** The size of a function's VM. */
@@ -79,8 +80,14 @@ export function readStartCommand(given: string | null | undefined, before: strin
   )
 }
 
-/** What a caller is told of an error: one for a name that another function of the organization has is told as that. */
-export function toldOfFunctionName(error: unknown): unknown {
+/** The caller's mark of what a version runs; null for none. @throws BerthError invalid_request. */
+export function readRevision(given: string | null | undefined): string | null {
+  if (given === undefined || given === null) return null
+  return readName(given, 'revision')
+}
+
+/** The error that a caller gets: for a name that another function of the organization has, one that says so. */
+export function functionNameError(error: unknown): unknown {
   if (!isSqlState(error, sqlState.uniqueViolation, 'functions_name')) return error
   return new BerthError('invalid_request', 'Your organization has a function of this name. Choose another one.', {
     field: 'name',

@@ -29,7 +29,9 @@ export const functionRows = rowsOf<ShownFunction>(
   'function',
   'functions',
   'function',
-  sql`id, organization_id, user_id, name, host, status, status_reason, event_position, version_id, versions_made, vm_id, generation, vcpu_count, memory_mb, idle_seconds, start_seconds,
+  sql`
+    id, organization_id, user_id, name, host, status, status_reason, event_position, version_id, versions_made, vm_id, generation,
+    vcpu_count, memory_mb, idle_seconds, start_seconds,
     failures, retry_at, active_at, created_at, updated_at, deleted_at`,
 )
 

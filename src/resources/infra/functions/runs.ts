@@ -89,7 +89,10 @@ export async function heldInstance(
   const stored = await findOne<{ batch: number }>(
     tx,
     sql`
-    select coalesce((progress ->> 'batch')::int, 0) as batch from function_instances where vm_id = ${vmId} and worker_number = ${workerNumber} for no key update`,
+    select coalesce((progress ->> 'batch')::int, 0) as batch
+    from function_instances
+    where vm_id = ${vmId} and worker_number = ${workerNumber}
+    for no key update`,
   )
   if (!stored) return 'lost'
   if (stored.batch >= progress.batch) return 'known'

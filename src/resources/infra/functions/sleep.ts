@@ -20,7 +20,10 @@ const isIdle = sql<boolean>`f.status in ('running', 'error') and v.status = 'run
 export async function recordFunctionUse(db: Db, functionIds: readonly string[]): Promise<void> {
   await change(
     db,
-    sql`update functions set active_at = now() where id = any(${functionIds}::uuid[]) and active_at < now() - ${functionLimits.activityMs / 2000} * interval '1 second'`,
+    sql`
+      update functions
+      set active_at = now()
+      where id = any(${functionIds}::uuid[]) and active_at < now() - ${functionLimits.activityMs / 2000} * interval '1 second'`,
   )
 }
 

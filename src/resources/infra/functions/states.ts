@@ -66,13 +66,13 @@ export async function changeFunction(
 
 /** Adds an event to a locked function that says something about it; its status and the reason of that stay. */
 export async function addFunctionNote(tx: Tx, id: string, sentence: string): Promise<StoredFunction> {
-  const told = await findOne<StoredFunction>(
+  const updated = await findOne<StoredFunction>(
     tx,
     sql`update functions set event_position = event_position + 1, updated_at = now() where id = ${id} returning *`,
   )
-  if (!told) throw new Error('a function that is locked is gone')
-  await addFunctionEvent(tx, { ...told, statusReason: sentence })
-  return told
+  if (!updated) throw new Error('a function that is locked is gone')
+  await addFunctionEvent(tx, { ...updated, statusReason: sentence })
+  return updated
 }
 
 /** Records the function's status as an event, and notifies subscribers. The row must be locked by this transaction. */

@@ -8,7 +8,7 @@ import { change, findOne, getOne, sql, transaction, type Tx } from '#src/platfor
 import type { Background, Call } from '#src/platform/services.ts'
 import { readBinary, type Binary } from './binaries.ts'
 import { replaceInstance } from './instances.ts'
-import { readPort, readStartCommand } from './orders.ts'
+import { readPort, readRevision, readStartCommand } from './orders.ts'
 import { findVersion, lockFunction, versionRows, type FunctionVersion, type StoredFunction } from './rows.ts'
 import { changeFunction } from './states.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
@@ -19,6 +19,7 @@ export type Deployment = {
   buildId?: string | null
   startCommand?: string | null
   port?: number | null
+  revision?: string | null
 }
 
 /**
@@ -41,16 +42,19 @@ export async function addVersion(
   tx: Tx,
   one: StoredFunction,
   userId: string | null,
-  { objectKey, binaryUrl, buildId, ...given }: Binary & Pick<Deployment, 'startCommand' | 'port'>,
+  { objectKey, binaryUrl, buildId, ...given }: Binary & Pick<Deployment, 'startCommand' | 'port' | 'revision'>,
 ): Promise<StoredFunction> {
   const before = one.versionId === null ? undefined : await findVersion(tx, one.versionId)
   const startCommand = readStartCommand(given.startCommand, before?.startCommand)
   const port = readPort(given.port, before?.port)
+  const revision = readRevision(given.revision)
   const version = await getOne<FunctionVersion>(
     tx,
     sql`
-    insert into function_versions (id, function_id, organization_id, user_id, number, object_key, binary_url, build_id, start_command, port)
-    values (${newUuid()}, ${one.id}, ${one.organizationId}, ${userId}, ${one.versionsMade + 1}, ${objectKey}, ${binaryUrl}, ${buildId}, ${startCommand}, ${port}) returning *`,
+    insert into function_versions (id, function_id, organization_id, user_id, number, object_key, binary_url, build_id, start_command, port, revision)
+    values (${newUuid()}, ${one.id}, ${one.organizationId}, ${userId}, ${one.versionsMade + 1}, ${objectKey}, ${binaryUrl},
+      ${buildId}, ${startCommand}, ${port}, ${revision})
+    returning *`,
   )
   const made = await makeCurrent(services, tx, one, version)
   await dropOldVersions(tx, made)

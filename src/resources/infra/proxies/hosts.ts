@@ -48,7 +48,11 @@ export async function generatedHost(
   // names are still in bookmarks, cookies and webhooks.
   const older = await findOne(
     tx,
-    sql`select 1 from vms where right(id::text, ${sql.lit(endHexDigits)}) = right(${vm.id}::text, ${sql.lit(endHexDigits)}) and (created_at, id) < (${vm.createdAt}, ${vm.id})`,
+    sql`
+      select 1
+      from vms
+      where right(id::text, ${sql.lit(endHexDigits)}) = right(${vm.id}::text, ${sql.lit(endHexDigits)})
+        and (created_at, id) < (${vm.createdAt}, ${vm.id})`,
   )
   const host = `${serviceName}-${encodeId('vm', vm.id).slice(-endLength)}.${domain}`
   if (older || (await wasHostOfFunction(tx, host)))

@@ -1,6 +1,7 @@
 /** Addresses of previews: a port of a VM for whoever has the address, until it expires. */
-import { allowIn } from '#src/platform/access.ts'
+import { actingIn, allowIn, findScope } from '#src/platform/access.ts'
 import { nowMs } from '#src/platform/clock.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { proxyLimits } from '#src/platform/limits/proxies.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -34,6 +35,15 @@ export function previewUrl(
   })
 }
 
+/** The same; null for callers who may not open VMs to others. @throws BerthError invalid_request. */
+export function findPreviewUrl(
+  call: Call,
+  vm: Pick<Vm, 'id' | 'organizationId'>,
+  wish: PreviewWish & { port: number },
+): string | null {
+  return findScope(actingIn(call.caller, vm.organizationId), 'proxies:write') ? previewUrl(call, vm, wish) : null
+}
+
 /** The address of an entry with a token; null for one that needs none. @throws BerthError as previewUrl. */
 export function previewUrlOf(call: Call, proxy: Proxy, { ttlSeconds }: PreviewWish): string | null {
   if (proxy.deploymentType !== 'preview') return null
@@ -49,6 +59,13 @@ function addressOf(
 ): string {
   allowIn(caller, 'proxies:write', organizationId)
   const seconds = wholeNumber('ttl_seconds', ttlSeconds ?? proxyLimits.previewSeconds, 1, proxyLimits.previewSecondsMax)
+  const isOfProgram = caller.kind === 'person' && caller.program !== undefined
+  if (isOfProgram && seconds > proxyLimits.previewSecondsByProgram)
+    throw new BerthError(
+      'invalid_request',
+      `ttl_seconds may be ${proxyLimits.previewSecondsByProgram} at most where a program acts for you: an address cannot be taken back when the program is. Ask for a shorter time, and again later.`,
+      { field: 'ttlSeconds' },
+    )
   const expiresAtSeconds = Math.ceil(nowMs() / 1000) + seconds
   const token = makePreviewToken(sealer, target, { organizationId, expiresAtSeconds })
   return `${externalUrl(config, host, path)}?${previewParameter}=${token}`

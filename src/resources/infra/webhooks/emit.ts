@@ -1,5 +1,5 @@
 /**
- * Telling webhook endpoints what happened. It is called where a state moves, in that transaction: event and deliveries
+ * Notifies webhook endpoints of what happened. It is called where a state moves, in that transaction: event and deliveries
  * are there if and only if the change is.
  */
 import type { RawBuilder } from 'kysely'
@@ -23,7 +23,7 @@ export type Happening = {
   details?: Readonly<Record<string, string>>
 }
 
-/** Tells the organization's endpoints that want this. */
+/** Notifies the organization's endpoints that want this. */
 export async function emitWebhookEvent(tx: Tx, organizationId: string, happening: Happening): Promise<void> {
   await emitWebhookEvents(tx, organizationId, [happening])
 }
@@ -47,35 +47,38 @@ export async function emitWebhookEvents(
     tx,
     sql`
     with wanting as materialized (
-      select id, organization_id, event_types, (select count(*) from (select from webhook_deliveries waiting where waiting.endpoint_id = e.id and waiting.status = 'pending'
+      select id, organization_id, event_types,
+        (select count(*)
+        from (select from webhook_deliveries waiting where waiting.endpoint_id = e.id and waiting.status = 'pending'
         limit ${webhookLimits.pendingMax}) counted) < ${webhookLimits.pendingMax} as has_room
       from webhook_endpoints e where ${chosen} for key share),
-    told as materialized (
+    matched as materialized (
       select happened.*, organization_id, wanting.id as endpoint_id, has_room from wanting, unnest(${happenings.map(() => newUuid())}::uuid[], ${types}::text[],
         ${happenings.map(({ id }) => id)}::text[], ${details}::text[]) as happened (event_id, type, subject_id, details)
       where event_types is null or type = any(event_types)),
     events as (
       insert into webhook_events (id, organization_id, type, subject_id, details)
-      select distinct event_id, organization_id, type, subject_id, details::jsonb from told)
+      select distinct event_id, organization_id, type, subject_id, details::jsonb from matched)
     insert into webhook_deliveries (id, organization_id, endpoint_id, event_id, status, next_attempt_at, problem, finished_at)
-    select ${deliveryId(sql`event_id`)}, organization_id, endpoint_id, event_id, case when has_room then 'pending' else 'failed' end, case when has_room then now() end,
+    select ${deliveryId(sql`event_id`)}, organization_id, endpoint_id, event_id,
+      case when has_room then 'pending' else 'failed' end, case when has_room then now() end,
       case when not has_room then ${fullSentence} end, case when not has_room then now() end
-    from told returning endpoint_id`,
+    from matched returning endpoint_id`,
   )
   for (const endpointId of new Set(made.map((one) => one.endpointId))) publish(tx, webhooksTopic, endpointId)
 }
 
-/** Which statuses endpoints are told of, and as what. */
-export type ToldStatuses<Status extends string> = Readonly<Partial<Record<Status, WebhookEventType>>>
+/** Which statuses endpoints are notified of, and as what. */
+export type NotifiedStatuses<Status extends string> = Readonly<Partial<Record<Status, WebhookEventType>>>
 
-/** Tells of the status that something has come to, unless nobody is told of that one. */
+/** Notifies of the status that something has come to, if endpoints are notified of that one. */
 export async function emitStatus<Status extends string>(
   tx: Tx,
-  told: ToldStatuses<Status>,
+  notified: NotifiedStatuses<Status>,
   kind: IdKind,
   { id, organizationId, status }: { id: string; organizationId: string; status: Status },
 ): Promise<void> {
-  const type = told[status]
+  const type = notified[status]
   if (type) await emitWebhookEvent(tx, organizationId, { type, id: encodeId(kind, id) })
 }
 

@@ -57,8 +57,11 @@ export async function claimDeliveries(db: Db, most: number): Promise<ClaimedDeli
           order by next_attempt_at limit greatest(ready.room, 0) for update skip locked) d)
       update webhook_deliveries d set claim = claim + 1, claimed_until = ${lease}, next_attempt_at = ${lease}
       from webhook_endpoints e, webhook_events v
-      where d.id = any(array(select id from due where turn <= ${atOncePerOrganization} order by turn limit ${most})) and e.id = d.endpoint_id and v.id = d.event_id
-      returning d.id, d.endpoint_id, d.claim, e.url, e.sealed_secret, case when e.previous_secret_until > ${at} then e.sealed_previous_secret end as sealed_previous_secret,
+      where d.id = any(array(select id from due where turn <= ${atOncePerOrganization} order by turn limit ${most}))
+        and e.id = d.endpoint_id
+        and v.id = d.event_id
+      returning d.id, d.endpoint_id, d.claim, e.url, e.sealed_secret,
+        case when e.previous_secret_until > ${at} then e.sealed_previous_secret end as sealed_previous_secret,
         v.id as event_id, v.organization_id, v.type, v.subject_id, v.details, v.created_at`,
     )
     return rows.map(({ eventId, organizationId, type, subjectId, details, createdAt, ...claimed }) => ({
@@ -173,7 +176,10 @@ async function writeEndpoint(
     tx,
     sql`
     update webhook_endpoints set failures = ${inARow}, last_problem = ${problem ?? sql`last_problem`},
-      held_until = ${inARow === 0 ? null : fromNow(inARow * webhookLimits.holdSeconds * 1000)}, event_position = event_position + 1 where id = ${id} returning *`,
+      held_until = ${inARow === 0 ? null : fromNow(inARow * webhookLimits.holdSeconds * 1000)},
+      event_position = event_position + 1
+      where id = ${id}
+      returning *`,
   )
 }
 

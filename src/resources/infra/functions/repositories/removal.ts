@@ -79,7 +79,8 @@ export async function forgetPushes(db: Db): Promise<void> {
     sql`
     delete from function_pushes where ctid in (
       select p.ctid from function_pushes p join function_repositories r on r.id = p.repository_id
-      where p.position < r.pushes_received and (p.received_at < now() - ${keptDays} * interval '1 day' or p.position <= r.pushes_received - ${keptPerRepository})
+      where p.position < r.pushes_received
+        and (p.received_at < now() - ${keptDays} * interval '1 day' or p.position <= r.pushes_received - ${keptPerRepository})
         and not exists (select from build_jobs b where b.id = p.build_id and b.status in ('queued', 'running'))
       limit ${sweptAtOnce})`,
   )
