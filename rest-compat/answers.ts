@@ -62,9 +62,13 @@ export function sendError(
 }
 
 /** The context of one request: the platform and the caller. */
-export function contextOf(services: Services, caller: Caller, requestId: string): Context {
+export function contextOf(
+  services: Services,
+  caller: Caller,
+  { id: requestId, ip: address }: Pick<FastifyRequest, 'id' | 'ip'>,
+): Context {
   const { config, database, db, jobs, pubsub, sealer, limiter, idempotency } = services
-  return { config, database, db, jobs, pubsub, sealer, limiter, idempotency, caller, requestId }
+  return { config, database, db, jobs, pubsub, sealer, limiter, idempotency, caller, requestId, address }
 }
 
 /** An idempotency key that this request has claimed: store its response, or release the claim. */

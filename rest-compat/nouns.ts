@@ -17,6 +17,8 @@ export type RoutedNoun = {
   fields: string
   /** Whether one can be archived. */
   archives?: true
+  /** All of it is an addition of ours to the documented interface; without it, only the update by POST is. */
+  additive?: true
   /** A sentence for OpenAPI about the list, and about each other route that does not just do what it is called. */
   summaries: { readonly list: string } & Readonly<Partial<Record<Changing | 'get', string>>>
   /** Error statuses besides the usual 400 and 404. */
@@ -34,6 +36,7 @@ export function usualRoutes(noun: RoutedNoun): Routes {
   const { path, type, one, fields, archives, summaries, conflicts = {}, filter, neverNull, deletes } = noun
   const list = fieldOf(path.slice(path.lastIndexOf('/') + 1))
   const [declared, narrowed] = filter ? [`, $filter: ${type}Filter`, ', filter: $filter'] : ['', '']
+  const ours = noun.additive && { additive: noun.additive }
   const field = type[0]?.toLowerCase() + type.slice(1)
   const summary = (verb: Changing): string => summaries[verb] ?? `${capital(verb)}s ${one}`
   const changing = (verb: Changing): string =>
@@ -42,6 +45,7 @@ export function usualRoutes(noun: RoutedNoun): Routes {
     [`GET ${path}`]: {
       status: 200,
       errors: [400],
+      ...ours,
       summary: summaries.list,
       list: { shape: 'page', most: limits.agentsListMax, usual: limits.agentsListMax },
       ...(filter ? { filter } : {}),
@@ -51,12 +55,14 @@ export function usualRoutes(noun: RoutedNoun): Routes {
     [`POST ${path}`]: {
       status: 201,
       errors: [400, ...(conflicts.create ?? [])],
+      ...ours,
       summary: summary('create'),
       operation: changing('create'),
     },
     [`GET ${path}/{id}`]: {
       status: 200,
       errors: [404],
+      ...ours,
       summary: summaries.get ?? `One ${one.slice(one.indexOf(' ') + 1)}`,
       operation: `query get${type} ($id: ID!) { body: ${field}(id: $id) { ${fields} } }`,
     },
@@ -71,6 +77,7 @@ export function usualRoutes(noun: RoutedNoun): Routes {
     [`DELETE ${path}/{id}`]: {
       status: 204,
       errors: [404, ...(conflicts.delete ?? [])],
+      ...ours,
       ...(deletes ? { deletes } : {}),
       summary: summary('delete'),
       operation: `mutation delete${type} ($input: Delete${type}Input!) { delete${type}(input: $input) { deletedId } }`,
@@ -79,6 +86,7 @@ export function usualRoutes(noun: RoutedNoun): Routes {
       [`POST ${path}/{id}/archive`]: {
         status: 200,
         errors: [404],
+        ...ours,
         summary: summary('archive'),
         operation: changing('archive'),
       },

@@ -51,7 +51,7 @@ export function streamHandler(
       const events = await runner.follow(
         operation,
         readVariables(request),
-        { ...contextOf(services, caller, request.id), signal: gone.signal },
+        { ...contextOf(services, caller, request), signal: gone.signal },
         shared,
       )
       if (request.method === 'HEAD') return await describeStream(reply, events, gone)

@@ -146,13 +146,14 @@ function answerHandler(
   const isPost = method === 'POST'
   return async (request, reply) => {
     const caller = admitted.get(request) ?? anybody // set for open routes; no other route is reached without a caller
-    if (route.open) setAllowance(reply, await services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute))
+    if (route.open)
+      setAllowance(reply, await services.limiter.spend(`open:${request.clientAddress}`, limits.anonymousPerMinute))
     if (bodyLength(request.headers) === undefined) holdBodyOf(caller, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
     const variables = readVariables(request, caller)
     const key = isPost ? request.headers['idempotency-key'] : undefined
     const asked = request.headers['anthropic-beta'] === undefined ? operation : forAnthropic
     const run = (as: Caller): Promise<Answer> =>
-      answer(runner, route, asked, variables, contextOf(services, as, request.id))
+      answer(runner, route, asked, variables, contextOf(services, as, request))
     if (key === undefined) {
       const { status, body } = await run(caller)
       const deleted =

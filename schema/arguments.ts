@@ -1,5 +1,6 @@
 /** Arguments that several fields have; those of pages are in pages.ts. */
 import type { InputFieldBuilder } from '@pothos/core'
+import { sumLimits } from '#src/platform/shapes/sums.ts'
 import { builder } from './builder.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -12,7 +13,16 @@ export const organizationArguments = builder.args((t) => ({
   organizationId: t.id({ description: 'An organization that the caller belongs to; by default the active one.' }),
 }))
 
-const momentFilter = builder.inputType('DateTimeFilter', {
+/** The days that are summed. */
+export const daysArguments = builder.args((t) => ({
+  from: t.string({ description: 'The first day, UTC: `2026-11-01`; by default the first day of the month of `to`.' }),
+  to: t.string({
+    description: `The last day, UTC; today by default. The range has ${sumLimits.daysMax} days at most.`,
+  }),
+}))
+
+/** Bounds of a moment. */
+export const momentFilter = builder.inputType('DateTimeFilter', {
   description: 'Which moments are meant. All conditions that are given hold together.',
   fields: (t) => ({
     after: t.field({ type: 'DateTime', description: 'After this moment.' }),

@@ -70,7 +70,7 @@ export const builder = new SchemaBuilder<{
 const nowhere = 'Nowhere'
 
 builder.queryType({
-  description: `Everything that can be read. An operation may return at most ${limits.graphqlCost} objects in all: each node that \`first\` or \`last\` allows (${limits.connectionFirstDefault} without them) counts, and so does each object inside it. A list inside the nodes of a list counts for each of them.`,
+  description: `Everything that can be read. An operation may return at most ${limits.graphqlCost} objects in all: each node that \`first\` or \`last\` allows (${limits.connectionFirstDefault} without them) counts, and an object beside it, or in a list of its own, a quarter. A list inside the nodes of a list counts for each of them.`,
 })
 builder.mutationType({ description: 'Everything that can be changed.' })
 builder.subscriptionType({

@@ -8,12 +8,25 @@ import { limits } from '#src/platform/limits.ts'
 import type { RateLimiter } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import { keySetFetch } from '#src/drivers/key-sets.ts'
-import { createTokenChecker, remoteKeys, withoutScheme, type TrustedIssuer } from '#src/platform/tokens.ts'
+import {
+  createTokenChecker,
+  remoteKeys,
+  withoutScheme,
+  type BrowserCookie,
+  type TrustedIssuer,
+} from '#src/platform/tokens.ts'
+import { createAuthorizationChecker } from '#src/resources/identity/authorizations/checker.ts'
+import { isAccessToken } from '#src/resources/identity/authorizations/tokens.ts'
+import { createBrowserSessionChecker } from '#src/resources/identity/browser-sessions/checker.ts'
 import { createMembershipChecker } from '#src/resources/identity/memberships.ts'
+import { createRolesReader } from '#src/resources/identity/memberships/roles.ts'
 import { listPublicKeys, signingKeysNotice } from '#src/resources/identity/signing-keys.ts'
 import { createApiKeyChecker } from '#src/resources/identity/api-key-checker.ts'
 
 const rereadMs = 1_000
+
+/** What came to authenticate a request: the text of a token or a key, or the secret in a browser's cookie, never mixed up. */
+export type Credential = string | BrowserCookie
 
 /** Finds out who is calling. */
 export type Authenticator = {
@@ -21,7 +34,7 @@ export type Authenticator = {
    * The caller of a credential. One that is missing or not valid makes a caller `nobody` whose refusal is thrown when
    * something needs a caller. Rejects only when it cannot be decided (503). No promise for a key that is remembered.
    */
-  authenticate(credential: string | undefined): Caller | Promise<Caller>
+  authenticate(credential: Credential | undefined): Caller | Promise<Caller>
 }
 
 /**
@@ -35,9 +48,15 @@ export function bearerOf(headers: Readonly<Record<string, string | string[] | un
   return typeof alias === 'string' ? alias : undefined
 }
 
+const scheme = 'bearer'
+
 function credentialIn(authorization: string): string {
-  const empty = authorization === '' || /^Bearer$/i.test(authorization)
-  return empty ? '' : (/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? withoutScheme)
+  if (authorization === '') return ''
+  if (authorization.slice(0, scheme.length).toLowerCase() !== scheme) return withoutScheme
+  const rest = authorization.slice(scheme.length)
+  if (rest === '') return ''
+  const credential = rest.replace(/^ +/, '')
+  return rest.startsWith(' ') && !/\s/.test(credential) ? credential : withoutScheme
 }
 
 /**
@@ -68,6 +87,9 @@ export function createAuthenticator(services: Services): Authenticator {
   )
   const keys = createApiKeyChecker(db, pubsub, config.apiKeyPrefix)
   const memberships = createMembershipChecker(db, pubsub)
+  const rolesOf = createRolesReader(db, pubsub)
+  const browserSessions = createBrowserSessionChecker(db, pubsub, rolesOf)
+  const programs = createAuthorizationChecker(db, pubsub, rolesOf)
   const personOf = async (credential: string): Promise<Caller> => {
     try {
       const token = await tokens.check(credential)
@@ -87,17 +109,18 @@ export function createAuthenticator(services: Services): Authenticator {
   return {
     authenticate(credential) {
       if (credential === undefined) return { kind: 'nobody', refusal: missingToken() }
+      if (typeof credential === 'object') return browserSessions.check(credential.cookie)
+      if (isAccessToken(credential)) return programs.check(credential)
       return credential.startsWith(config.apiKeyPrefix) ? keys.check(credential) : personOf(credential)
     },
   }
 }
 
 function trustedIssuers({ config, db, pubsub }: Services): TrustedIssuer[] {
-  const trusted = config.issuers.map(({ issuer, audience, jwksUri }) => ({
-    issuer,
-    audience,
-    keys: remoteKeys(jwksUri, keySetFetch(fetch)), // at whatever address the operator has set
-  }))
+  const trusted = config.issuers.flatMap(
+    ({ issuer, audience, jwksUri }) =>
+      jwksUri === null ? [] : [{ issuer, audience, keys: remoteKeys(jwksUri, keySetFetch(fetch)) }], // at whatever address the operator has set
+  )
   if (config.builtInIssuer)
     trusted.push({ issuer: config.publicUrl, audience: config.audience, keys: builtInKeys(db, pubsub) })
   return trusted

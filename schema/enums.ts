@@ -27,3 +27,19 @@ export function enumOf<Word extends string>(
     values: Object.fromEntries(values) as Record<string, { value: Word }>,
   }) as never // Pothos cannot resolve a generic type
 }
+
+/** Makes an enum of types of the graph: `WEBHOOK_ENDPOINT` is `WebhookEndpoint`. */
+export function enumOfTypes<Name extends string>(
+  name: string,
+  description: string,
+  types: readonly Name[],
+): EnumRef<Types, Name> {
+  const values = types.map((type) => [
+    enumName(type.replace(/(?<!^)[A-Z]/g, '_$&')),
+    { value: type, description: `An object of the type \`${type}\`.` },
+  ])
+  return builder.enumType(name, {
+    description,
+    values: Object.fromEntries(values) as Record<string, { value: Name }>,
+  }) as never // as above
+}

@@ -53,6 +53,7 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   not_found: 'It does not exist, or is not the caller’s.',
   route_not_found: 'There is no such path.',
   database_name_taken: 'Another database has this name.',
+  organization_name_taken: 'Another organization has this name.',
   database_not_ready: 'The database is not ready yet.',
   backup_in_progress: 'A backup is running.',
   client_access_in_transition: 'Client access is being enabled or disabled.',

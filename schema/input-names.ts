@@ -47,9 +47,9 @@ function inGraphql(error: BerthError, type: GraphQLInputType, input: unknown): B
   const known = blamed.map(read)
   const owners = [objectType(type), ...known.map((found) => found?.owner)]
   const start = blamed.map((at, index) => (known[index]?.place ?? at) + (between[index] ?? '')).join('')
-  const told = error.details['field']
+  const named = error.details['field']
   const field =
-    typeof told === 'string' ? (read(told)?.place ?? told) : known.length === 1 ? known[0]?.place : undefined
+    typeof named === 'string' ? (read(named)?.place ?? named) : known.length === 1 ? known[0]?.place : undefined
   return new BerthError(error.code, start + inNames(rest, owners), {
     ...error.details,
     ...(field === undefined ? {} : { field }),

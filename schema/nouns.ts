@@ -3,6 +3,7 @@ import type { FieldMap, InputRef, ObjectRef } from '@pothos/core'
 import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
 import type { ArchivedFilter, Reads } from '#src/platform/nouns.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { TextFilter } from '#src/platform/shapes/text-filters.ts'
 import { idArguments } from './arguments.ts'
 import { builder } from './builder.ts'
 import { listOfOrganizations, organizationType } from './identity/organizations.ts'
@@ -100,13 +101,29 @@ export function listOf<Row, Filter extends object>(
   return connection
 }
 
-/** The filter of a list of nouns that can be archived: `VaultFilter` of `Vault`. */
-export function archivedFilter(name: NodeName): InputRef<ArchivedFilter> {
+const pieceOfName = { description: 'Only those with this piece of text in their name, in upper or lower case.' }
+
+/**
+ * The filter of a list of nouns that can be archived: `VaultFilter` of `Vault`.
+ * @param isNamed whether it also narrows by a piece of their name, which the resource then reads.
+ */
+export function archivedFilter(name: NodeName): InputRef<ArchivedFilter>
+export function archivedFilter(name: NodeName, isNamed: true): InputRef<ArchivedFilter & TextFilter>
+export function archivedFilter(name: NodeName, isNamed = false): InputRef<ArchivedFilter> {
   return builder.inputType(`${name}Filter`, {
     description: `Narrows a list of ${wordsOf(name)}s.`,
     fields: (t) => ({
       includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
+      ...(isNamed ? { text: t.string(pieceOfName) } : {}),
     }),
+  })
+}
+
+/** The filter of a list of nouns that have a name, which the resource then reads: `ProjectFilter` of `Project`. */
+export function nameFilter(name: string): InputRef<TextFilter> {
+  return builder.inputType(`${name}Filter`, {
+    description: `Narrows a list of ${wordsOf(name)}s.`,
+    fields: (t) => ({ text: t.string(pieceOfName) }),
   })
 }
 

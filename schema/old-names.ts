@@ -96,11 +96,15 @@ function withOwnTypes(field: Field, successor: string): Field {
 type Orders = Map<string, GraphQLInputObjectType>
 
 /** `orderBy: {field: CREATED_AT, direction: DESC}` of a list that takes `order: DESC`, with an input and an enum for each noun. */
+/** Lists that are younger than `order`. */
+const neverHadOrderBy: readonly string[] = ['AuditEvent', 'Invitation']
+
 function keepOrderBy(field: Field, orders: Orders): void {
   const order = field.args.find(({ name, type }) => name === 'order' && getNamedType(type).name === 'OrderDirection')
   const { resolve } = field
   if (!order || !resolve) return
   const noun = getNamedType(field.type).name.replace(/Connection$/, '')
+  if (neverHadOrderBy.includes(noun)) return
   const type = orders.get(noun) ?? orderInput(noun, order.type)
   orders.set(noun, type)
   const rest = { defaultValue: undefined, deprecationReason: reasonFor('order'), extensions: {}, astNode: null }

@@ -8,6 +8,8 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 import { builder } from './builder.ts'
+import { withActors } from './identity/audit-events/actors.ts'
+import { withoutReadingPrograms } from './identity/authorizations/reading.ts'
 import { withInputNames } from './input-names.ts'
 import { isNodeName, nodeIdEncoder } from './node-ids.ts'
 import { withOldNames } from './old-names.ts'
@@ -53,6 +55,8 @@ import './agents/memories.ts'
 import './agents/memories/recall.ts'
 import './agents/peers.ts'
 import './agents/vaults.ts'
+import './identity/authorizations.ts'
+import './identity/instance.ts'
 import './identity/organizations.ts'
 import './identity/storage.ts'
 import './identity/users.ts'
@@ -64,6 +68,8 @@ import './infra/database-auth-issuers.ts'
 import './infra/database-changes.ts'
 import './infra/databases.ts'
 import './infra/databases/metrics.ts'
+import './infra/databases/queries.ts'
+import './infra/databases/tables.ts'
 import './infra/backup-schedules.ts'
 import './infra/database-backups.ts'
 import './infra/database-restores.ts'
@@ -83,6 +89,9 @@ import './identity/members.ts'
 import './infra/sandboxes.ts'
 import './infra/uploads.ts'
 import './infra/usage.ts'
+import './infra/usage/sums.ts'
+import './infra/terminals.ts'
+import './infra/vms/tunnels.ts'
 import './infra/vm-commands.ts'
 import './infra/vm-env.ts'
 import './infra/vm-files.ts'
@@ -91,9 +100,16 @@ import './infra/machines.ts'
 import './infra/templates.ts'
 import './infra/vm-changes.ts'
 import './infra/vms.ts'
+import './infra/vms/events.ts'
+import './infra/vms/looks.ts'
 import './infra/webhooks.ts'
 import './infra/webhooks/deliveries.ts'
 import './identity/api-keys.ts'
+import './identity/audit-events.ts'
+import './identity/browser-sessions.ts'
+import './identity/invitations.ts'
+import './identity/organization-events.ts'
+import './identity/search.ts'
 import './llm/chat.ts'
 import './llm/credits.ts'
 import './llm/embeddings.ts'
@@ -109,7 +125,8 @@ export const schema: GraphQLSchema = withOldNames(withInputNames(withoutRestFiel
 export const wireSchema: GraphQLSchema = withWords(built())
 
 function built(): GraphQLSchema {
-  return withoutVmTokens(withTypeOfValues(withPlainIds(withNullableRoots(builder.toSchema()))))
+  const made = withTypeOfValues(withPlainIds(withNullableRoots(builder.toSchema())))
+  return withoutVmTokens(withoutReadingPrograms(withActors(made)))
 }
 
 /** Ids of nodes as values at once. Pothos answers each with a promise, and a hundred of them cost a list a fifth of its time. */

@@ -5,7 +5,7 @@
 import type { Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
-import type { Authenticator } from './context.ts'
+import type { Authenticator, Credential } from './context.ts'
 
 const everyMs = 1_000
 
@@ -18,7 +18,7 @@ const everyMs = 1_000
  */
 export function watchCaller(
   authenticator: Authenticator,
-  credential: string,
+  credential: Credential,
   look: (caller: Caller) => void,
   onRefused: (refusal: BerthError) => void,
 ): () => void {

@@ -15,7 +15,7 @@ import {
   type GraphQLInputObjectType,
   type GraphQLInputType,
 } from 'graphql'
-import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
+import { BerthError, isErrorCode, type ErrorCode } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { snakeCase } from '#src/platform/texts.ts'
 import { pathsInside } from './nested-names.ts'
@@ -83,7 +83,13 @@ export function fromWire(value: unknown, type: GraphQLInputType, place: string):
     throw new BerthError('invalid_request', `${place || 'The body'} must be ${objectInWords(inner)}.`, fieldAt(place))
   const shape = shapeOf(inner)
   if (shape.tag === undefined) return fromObject(value, shape.byKey, place)
-  return fromTagged(value, shape, shape.tag, place, isErrorCode(unknownTag) ? unknownTag : 'invalid_request')
+  return fromTagged(
+    value,
+    shape,
+    shape.tag,
+    place,
+    typeof unknownTag === 'string' && isErrorCode(unknownTag) ? unknownTag : 'invalid_request',
+  )
 }
 
 function nameOf(type: GraphQLEnumType, value: unknown, place: string): unknown {
@@ -166,10 +172,6 @@ function fieldType(type: GraphQLInputObjectType, name: string): GraphQLInputType
   const field = type.getFields()[name]
   if (!field) throw new Error(`${type.name} has no field ${name}`)
   return field.type
-}
-
-function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === 'string' && code in errorStatuses
 }
 
 function fromTagged(

@@ -16,8 +16,8 @@ export function constant(word: string, because = ''): Words & { resolve: () => s
 
 /** The `type` by which REST's clients tell objects apart, where GraphQL has `__typename`. */
 export function always(word: string, because = ''): Words & { resolve: () => string } {
-  const { extensions, ...said } = constant(word, because)
-  return { ...said, extensions: { ...extensions, ...forRest.extensions } }
+  const { extensions, ...fields } = constant(word, because)
+  return { ...fields, extensions: { ...extensions, ...forRest.extensions } }
 }
 
 /** The same as an enum, which GraphQL has too: the kind of a member of a union that may have nothing else to say. */

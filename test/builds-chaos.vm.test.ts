@@ -89,11 +89,11 @@ test('builds continue at the same byte when their worker dies, and one whose mac
     240_000,
   )
   expect(berth.kill('worker')).toBe(true)
-  await until(
-    'every build prints',
-    async () => (await Promise.all(jobs.map(linesOf))).every((count) => count > 0),
-    240_000,
-  )
+  const allPrint = async () => (await Promise.all(jobs.map(linesOf))).every((count) => count > 0)
+  await until('every build prints', allPrint, 240_000).catch(async (error: unknown) => {
+    const texts = (await Promise.all(jobs.map(logOf))).map(textOf)
+    throw new Error([...texts, ...berth.logged(/"level":[3456]0/)].join('\n'), { cause: error })
+  })
 
   const printed = async (): Promise<number> =>
     (await Promise.all(jobs.map(linesOf))).reduce((sum, count) => sum + count, 0)

@@ -56,7 +56,7 @@ describe.concurrent('side by side', () => {
   test('the walk through a VM runs a command, follows a process to its end, and deletes the VM', async () => {
     const blocks = [...shellBlocks('docs/vms.md'), 'echo $VM\n']
     const [sandbox = '', , command = '', asRoot = '', , process = '', ...more] = await runAll(blocks)
-    const [copied, resumed = '', archive, part, idle = '', deleted = '', vm = ''] = more
+    const [copied, resumed = '', archive, part, idle = '', looks = '', resized = '', deleted = '', vm = ''] = more
     expect(JSON.parse(asRoot)).toMatchObject({ exit_code: 0, stdout: 'root\nTYPED' })
     expect(JSON.parse(sandbox)).toMatchObject({ command: { stdout: '45\n' } })
     expect(JSON.parse(command)).toMatchObject({ exit_code: 0, stdout: expect.stringMatching(/^hello from \S+\n$/) })
@@ -68,6 +68,10 @@ describe.concurrent('side by side', () => {
     expect(archive).toMatch(/"complete":true\}\.\/\n\.\/index\.html\n$/)
     expect(part?.trim()).toBe('1000')
     expect(JSON.parse(idle)).toMatchObject({ idle_seconds: 600, idle_action: 'pause' })
+    expect(JSON.parse(looks)).toMatchObject({
+      data: { vm: { metrics: { processorPercent: expect.any(Number) }, ports: expect.any(Array) } },
+    })
+    expect(resized).toMatch(/"memory_mb":1024/)
     expect(deleted.trim()).toBe('')
     expect(vm.trim()).toMatch(/^vm_/)
     const path = `/api/v1/vms/${vm.trim()}`

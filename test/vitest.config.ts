@@ -36,6 +36,29 @@ export const slowTests = [
   'test/agents/triggers/keeping.test.ts', // more events than are kept
   'test/architecture/tools.test.ts', // the linter and the formatter, on every file
   'test/backup.test.ts', // whole installations, backed up and restored
+  'test/cli/bad-days.test.ts', // a process for each command
+  'test/cli/commands.test.ts', // a process for each command
+  'test/cli/host.test.ts', // whole installations, started and ended
+  'test/cli/databases.test.ts', // a process for each command
+  'test/cli/login.test.ts', // Chromium, and a process for each command
+  'test/cli/mcp.test.ts', // a process for each command
+  'test/cli/package.test.ts', // the command line, bundled and installed
+  'test/cli/refresh.test.ts', // a process for each command
+  'test/cli/terminal.test.ts', // a process for each command
+  'test/cli/tunnels.test.ts', // a process for each command
+  'test/cli/vm.test.ts', // a process for each command, and Debian’s Python
+  'test/cli/walk.test.ts', // a process for each command
+  'test/client/terminals.test.ts', // Debian's Python
+  'test/console/bad-days.test.ts', // Chromium, and processes that are killed
+  'test/console/automation.test.ts', // Chromium
+  'test/console/choosing.test.ts', // Chromium
+  'test/console/infra.test.ts', // Chromium
+  'test/console/live.test.ts', // Chromium
+  'test/console/long.test.ts', // Chromium
+  'test/console/pages.test.ts', // Chromium
+  'test/console/walks.test.ts', // Chromium, and a DNS server
+  'test/console/vms.test.ts', // Chromium
+  'test/console/quality.test.ts', // Chromium
   'test/contract/agents-hostile.test.ts', // hundreds of attack texts in every field
   'test/contract/event-streams.test.ts', // every stream, cut and resumed
   'test/contract/names/field-names.test.ts', // every operation, with each of its fields wrong
@@ -45,6 +68,7 @@ export const slowTests = [
   'test/contract/vm-tokens.test.ts', // every operation as the token inside a VM
   'test/contract/tenants.test.ts', // every operation on what is another organization’s
   'test/contract/thrice.test.ts', // every request that changes something, three times
+  'test/deploy/monitoring.test.ts', // the three processes, and Debian’s promtool where it is
   'test/doctor.test.ts', // a command, started a dozen times
   'test/edge/http/http2.test.ts', // floods, and bodies of 100 MiB
   'test/edge/http/small-answers.test.ts', // a module that is mocked: nobody may have loaded it before
@@ -54,11 +78,14 @@ export const slowTests = [
   'test/edge/postgres/drivers.test.ts', // a program in each language
   'test/edge/postgres/clients.test.ts', // psql, pgbench, pg_dump
   'test/edge/work-limit.test.ts', // clients that work for too long
+  'test/examples/python.test.ts', // Debian’s Python, a process for each example
   'test/gateway/browsers.test.ts', // Chromium
   'test/gateway/compression.test.ts', // large answers
   'test/gateway/graphiql.test.ts', // Chromium
   'test/gateway/rolling.test.ts', // web processes that come and go under load
   'test/identity/command.test.ts', // commands, started by npm
+  'test/identity/oauth/browser.test.ts', // Chromium
+  'test/identity/oidc.test.ts', // Chromium
   'test/identity/key-command.test.ts', // commands, started by npm
   'test/infra/builds/logs.test.ts', // large logs
   'test/infra/certificates/issuing.test.ts', // Debian's pebble and dnsmasq
@@ -74,6 +101,10 @@ export const slowTests = [
   'test/infra/domains/takeover.test.ts', // a DNS server
   'test/infra/egress.test.ts', // a real SSH connection
   'test/infra/organization-room.test.ts', // organizations that reach each of their limits
+  'test/infra/terminals/programs.test.ts', // Debian's Python, and a program that is killed after 3 s
+  'test/infra/terminals/tickets.test.ts', // Debian's Python, and time limits of 5 s
+  'test/infra/tunnels/bytes.test.ts', // megabytes both ways
+  'test/infra/tunnels/tickets.test.ts', // time limits of 5 s
   'test/infra/vm-file-streams.test.ts', // half a gigabyte in both directions, and time limits
   'test/infra/webhooks/deliveries.test.ts', // ten attempts, and an endpoint that does not answer
   'test/infra/webhooks/kill.test.ts', // processes that are killed, and started again
@@ -82,6 +113,7 @@ export const slowTests = [
   'test/llm/chat.test.ts', // chats that take seconds
   'test/llm/models.test.ts', // providers that do not answer
   'test/llm/upstreams/habits.test.ts', // a session for each habit of a provider
+  'test/mcp/clients.test.ts', // a process for each call of the inspector
   'test/start-commands.test.ts', // whole installations, started by npm
   'test/start.test.ts', // whole installations, started and killed
 ]
@@ -123,6 +155,7 @@ export const waitingTests = [
   'test/llm/upstreams/faults.test.ts', // time limits of seconds, of each kind of provider
   'test/platform/jobs.test.ts', // a process that is killed, and a lease that ends
   'test/platform/metrics.test.ts', // a Postgres that is killed, and a time limit of 10 s
+  'test/platform/pubsub.test.ts', // processes that are silent for seconds
 ]
 /** One more than two processors: a test waits for its database half of the time. Guests and what is measured leave no room for it. */
 const parallelFiles = 3
@@ -130,6 +163,8 @@ const parallelBusyFiles = 2
 const parallelWaitingFiles = 4
 const testTimeoutMs = 30_000
 const hookTimeoutMs = 60_000
+/** As `until` waits and looks: its own second is little where three files share two processors. */
+const poll = { timeout: 20_000, interval: 50 }
 const parallel = { maxWorkers: parallelFiles, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
@@ -141,6 +176,7 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: testTimeoutMs,
     hookTimeout: hookTimeoutMs,
+    expect: { poll },
     sequence: { sequencer: LongestFirst },
     projects: [
       {

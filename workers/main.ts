@@ -5,7 +5,9 @@ import { flushCompileCache } from 'node:module'
 import { getPriority, setPriority } from 'node:os'
 import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
-import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
+import { reportConnections } from '#src/platform/metrics.ts'
+import { serveMetrics } from '#src/platform/metrics/private-server.ts'
+import { lookAtPostgres, watchReadiness } from '#src/platform/metrics/readiness.ts'
 import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/metrics/stalls.ts'
 import { reportState } from '#src/resources/state-metrics.ts'
@@ -36,7 +38,12 @@ try {
   const services = await openServices(config, config.databaseUrl, 'worker')
   reportConnections(services.database)
   reportState(services)
-  const metrics = await serveMetrics(config.workerMetricsPort)
+  let works = false
+  const readiness = watchReadiness(['worker', 'database', 'migrations', 'notices'], async () => ({
+    worker: works || 'The worker is starting; while it makes templates of VMs, that takes minutes.',
+    ...(await lookAtPostgres(services)),
+  }))
+  const metrics = await serveMetrics(config.workerMetricsPort, { config, readiness })
   watchStalls()
   let stopping = false
   const stop = async (): Promise<void> => {
@@ -51,6 +58,7 @@ try {
   const starting = startWorker(services, () => void stop())
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop())
   await starting
+  works = true
   flushCompileCache() // now, because there is no chance to do it after a kill
 } catch (error) {
   if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`)

@@ -15,6 +15,7 @@ import { keepFiringSchedules } from './agents/schedules.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleTriggers } from './agents/triggers.ts'
 import { handleAll } from './handlers.ts'
+import { handleInvitations } from './identity/invitations.ts'
 import { adoptMachines, noticeExit } from './infra/adoption.ts'
 import { createGuestEnv } from './infra/guest-env.ts'
 import { startHousekeeping } from './infra/housekeeping.ts'
@@ -70,9 +71,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     onLost,
   )
   const { firing } = await handleAgents(services, nodeId, stopping.signal)
-  await handleCertificates(services)
-  await handlePushHooks(services)
-  deliverWebhooks(services)
+  await handleOutside(services)
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
     return workWithoutVms(services, nodeId, stopping, firing)
@@ -113,6 +112,14 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   }
 }
 
+/** What is for others outside: certificates, invitations, webhooks. */
+async function handleOutside(services: Services): Promise<void> {
+  await handleCertificates(services)
+  await handleInvitations(services)
+  await handlePushHooks(services)
+  deliverWebhooks(services)
+}
+
 /** The work of the agents service, which needs no VM until a tool does. @returns when the last schedule is fired. */
 async function handleAgents(
   services: Services,
@@ -133,6 +140,7 @@ async function handleAgents(
  * forever.
  */
 function workWithoutVms(services: Services, nodeId: string, stopping: AbortController, firing: Promise<void>): Worker {
+  reportMachines(null, services.config)
   const stopHousekeeping = startHousekeeping(services, null)
   return {
     nodeId,

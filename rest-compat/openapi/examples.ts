@@ -32,6 +32,8 @@ export const exampleBodies: Readonly<Record<string, unknown>> = {
   removeVmPath: { path: '/home/user/old', recursive: true },
   readVmFile: { path: '/etc/hostname' },
   writeVmFile: { path: '/home/user/hello.txt', content: btoa('Hello!\n') },
+  createVmFolder: { path: '/home/user/new' },
+  renameVmPath: { path: '/home/user/old.txt', new_path: '/home/user/new.txt' },
   listVmFolder: { path: '/home/user' },
   createVmFileUrl: { path: '/home/user/hello.txt', method: 'GET' },
   createBuild: {

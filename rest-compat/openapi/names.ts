@@ -3,6 +3,7 @@
 /** The nouns by which operations are grouped, each with a description. */
 const nouns: Readonly<Record<string, string>> = {
   agents: 'Versioned definitions of agents.',
+  'audit-events': 'Who did what.',
   builds: 'Builds of repositories and uploads, with their logs.',
   chat: 'Chats with models.',
   codehost: 'A person’s account at the code host, and its repositories.',

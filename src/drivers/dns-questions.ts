@@ -75,9 +75,9 @@ function start(): Worker {
     env: {},
     stdin: false,
   })
-  started.on('message', (said: FromThread) => {
-    if ('values' in said) settle(said.id)?.resolve(said.values)
-    else settle(said.id)?.reject(new DnsError(said.code))
+  started.on('message', (message: FromThread) => {
+    if ('values' in message) settle(message.id)?.resolve(message.values)
+    else settle(message.id)?.reject(new DnsError(message.code))
   })
   started.on('error', (error: Error) => log.warn({ reason: error.message }, 'the thread of the DNS failed'))
   started.on('exit', () => {

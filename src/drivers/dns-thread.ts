@@ -12,7 +12,7 @@ parentPort?.on('message', ({ id, question }: ToThread) => {
 })
 
 async function answer(id: number, question: DnsQuestion): Promise<void> {
-  const say = (said: FromThread): void => parentPort?.postMessage(said)
+  const say = (message: FromThread): void => parentPort?.postMessage(message)
   try {
     const resolver = new Resolver({ timeout: question.limitMs, tries: question.tries })
     asking.set(id, resolver)

@@ -27,26 +27,26 @@ class JoinedAnswer implements Dispatcher.DispatchHandler {
     this.#handler.onRequestStart?.(controller, context)
   }
 
-  onRequestUpgrade(...said: Parameters<NonNullable<Dispatcher.DispatchHandler['onRequestUpgrade']>>): void {
-    this.#handler.onRequestUpgrade?.(...said)
+  onRequestUpgrade(...args: Parameters<NonNullable<Dispatcher.DispatchHandler['onRequestUpgrade']>>): void {
+    this.#handler.onRequestUpgrade?.(...args)
   }
 
-  onResponseStart(...said: Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>): void {
-    this.#handler.onResponseStart?.(...said)
+  onResponseStart(...args: Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>): void {
+    this.#handler.onResponseStart?.(...args)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
     this.#pieces.add(piece)
   }
 
-  onResponseEnd(...said: Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseEnd']>>): void {
+  onResponseEnd(...args: Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseEnd']>>): void {
     this.#pieces.flush()
     this.#isOver = true
-    this.#handler.onResponseEnd?.(...said)
+    this.#handler.onResponseEnd?.(...args)
   }
 
-  onResponseError(...said: Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseError']>>): void {
+  onResponseError(...args: Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseError']>>): void {
     this.#isOver = true
-    this.#handler.onResponseError?.(...said)
+    this.#handler.onResponseError?.(...args)
   }
 }

@@ -6,9 +6,12 @@ import type { Duplex, Readable } from 'node:stream'
 import { Agent, request, type Dispatcher } from 'undici'
 import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import type { FileAnswer, FileQuestion, FileUpload, UploadResult } from './node/file-transfers.ts'
 import { openFile, sendFile } from './node/files.ts'
+import type { ListeningPort, ProcessorTicks, VmUsage } from './node/looks.ts'
 import { Away, createWaiting, refusalOf } from './node/retries.ts'
+import type { TerminalSize } from './node/terminal-frames.ts'
 import { openTunnel, type TunnelEnd } from './node/tunnels.ts'
 
 /**
@@ -30,6 +33,13 @@ export type ExecRequest = {
 export type GuestUser = 'user' | 'root'
 /** What a command printed (the last MiB of each stream) and how it ended. */
 export type ExecResult = { stdout: string; stderr: string; exitCode: number; timedOut: boolean; durationMs: number }
+/** A terminal to open; `command` is text for bash, and null a login shell. */
+export type OpenTerminalRequest = TerminalSize & {
+  vmId: string
+  envGeneration: number
+  terminalId: string
+  command: string | null
+}
 /** A background process as its guest knows it; offsets count bytes since its start. */
 export type ProcessReport = {
   status: 'running' | 'exited' | 'killed'
@@ -56,7 +66,7 @@ export type FollowRefusal = { code: ErrorCode; message: string; isPassing: boole
 
 /**
  * The operations of a node. A request that was cut off by a worker's death is sent again with the same id, so each of
- * them is idempotent: `exec` and `removePath` by that id, the others by nature.
+ * them is idempotent: `exec`, `removePath` and `renamePath` by that id, the others by nature.
  */
 export type NodeOperations = {
   exec(input: ExecRequest): Promise<ExecResult>
@@ -69,9 +79,21 @@ export type NodeOperations = {
   writeFile(input: { vmId: string; path: string; content: string }): Promise<{ sizeBytes: number }>
   listFolder(input: { vmId: string; path: string }): Promise<{ entries: FileEntry[] }>
   removePath(input: { vmId: string; path: string; recursive: boolean }): Promise<{ removed: boolean }>
+  renamePath(input: { vmId: string; path: string; newPath: string }): Promise<{ renamed: true }>
+  makeFolder(input: { vmId: string; path: string }): Promise<{ made: true }>
   writeSession(input: { vmId: string; session: string }): Promise<{ written: true }>
   removeSession(input: { vmId: string }): Promise<{ removed: boolean }>
   pushEnv(input: { vmId: string; envGeneration: number }): Promise<{ pushed: boolean }>
+  /** Opens a terminal; `command` null is a login shell. */
+  openTerminal(input: OpenTerminalRequest): Promise<{ opened: true }>
+  /** Ends a terminal; `closed` is false when there was none. */
+  closeTerminal(input: { vmId: string; terminalId: string }): Promise<{ closed: boolean }>
+  /** Starts the SSH server of `user`, and lets this public key in. @returns the server's host key, as a line of known_hosts has it. */
+  openSsh(input: { vmId: string; envGeneration: number; publicKey: string }): Promise<{ hostKey: string }>
+  /** What a VM uses; `since` is from the reading before. */
+  readUsage(input: { vmId: string; since: ProcessorTicks | null }): Promise<VmUsage>
+  readPorts(input: { vmId: string }): Promise<{ ports: ListeningPort[] }>
+  readKernelLog(input: { vmId: string }): Promise<{ text: string }>
   /** Makes a consistent copy of a folder's disk in a file of this host; does nothing when there is no such disk. */
   copyFolder(input: { folderId: string; to: string }): Promise<{ copied: boolean }>
 }
@@ -79,16 +101,18 @@ export type NodeOperations = {
 /** The result of an operation. */
 export type NodeAnswer<Name extends keyof NodeOperations> = Awaited<ReturnType<NodeOperations[Name]>>
 
+/** `silenceMs`: how long the node may be silent. `waits`: false for what nobody waits for, when a worker is away. */
+export type CallOptions = { silenceMs: number; waits?: boolean }
+
 /** Calls a node. While its worker restarts, calls wait for it, 5 s at most. */
 export type NodeClient = {
   /**
-   * @param silenceMs how long the node may be silent.
    * @throws BerthError as the node threw it; vm_unreachable when the node does not answer; timeout after the silence.
    */
   call<Name extends keyof NodeOperations>(
     name: Name,
     input: Parameters<NodeOperations[Name]>[0],
-    options: { silenceMs: number },
+    options: CallOptions,
   ): Promise<NodeAnswer<Name>>
   /**
    * Follows a process's output from these offsets until it ends or the signal fires, over connections that break.
@@ -99,10 +123,10 @@ export type NodeClient = {
     signal: AbortSignal,
   ): AsyncIterableIterator<OutputChunk>
   /**
-   * A connection to the Postgres of a VM, or to this port of a VM that no database runs in; its bytes as they are. It may be
+   * A connection to the Postgres of a VM, to this port of a VM that no database runs in, or to a terminal; its bytes as they are. It may be
    * ended before the answer has come; it closes when the server ends it, and with the VM or the node's worker.
    * @throws BerthError vm_unreachable when the VM or its node does not answer, or the VM has no Postgres;
-   * upstream_error when nothing listens at the port;
+   * upstream_error when nothing listens at the port; not_found when the terminal has ended;
    * capacity_unavailable when the VM or the node has too many tunnels.
    */
   tunnel(input: TunnelEnd): Promise<Duplex>
@@ -144,10 +168,10 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
     async call<Name extends keyof NodeOperations>(
       name: Name,
       input: Parameters<NodeOperations[Name]>[0],
-      { silenceMs }: { silenceMs: number },
+      { silenceMs, waits = true }: CallOptions,
     ): Promise<NodeAnswer<Name>> {
       const body = JSON.stringify({ ...input, requestId: newUuid() })
-      const waiting = createWaiting()
+      const waiting = createWaiting(undefined, waits ? limits.nodeWaitSeconds : 0)
       for (;;) {
         try {
           const text = await (await post(`/${name}`, body, { silenceMs })).body.text()

@@ -23,8 +23,9 @@ export function readInParts(socket: Socket, turns: Turns, piecesAtOnce: number):
     if (!reader.holds) read(size)
   }
   reader.readOn = () => read(0)
-  // Node's server reads past the stream unless somebody listens to it.
-  socket.on('data', () => undefined)
+  // Node's server reads past the stream until somebody has listened to it.
+  const listener = (): void => undefined
+  socket.on('data', listener).off('data', listener)
 }
 
 class PartedReader implements Waiting {
@@ -61,8 +62,9 @@ class PartedReader implements Waiting {
       else this.#hasEnded = true
       return false
     }
-    const end = bytes ? endOfPart(bytes, this.#linesMax) : 0
-    if (!bytes || end === bytes.length || !this.#mayBeChunks(bytes)) return this.#push(bytes)
+    if (!bytes || bytes.length < this.#linesMax) return this.#push(bytes)
+    const end = endOfPart(bytes, this.#linesMax)
+    if (end === bytes.length || !this.#mayBeChunks(bytes)) return this.#push(bytes)
     this.#rest = bytes
     this.#turns.wait(this)
     return false

@@ -8,8 +8,11 @@ export function sqlDoorPlace(runDir: string): string {
   return join(runDir, 'edge.sock')
 }
 
-/** What the web process adds: the host name that the caller asked for, and its address. */
-export const sqlDoorHeaders = { host: 'x-berth-host', address: 'x-berth-address' } as const
+/**
+ * What the web process adds: the host name that the caller asked for, its address, and that the web process itself has let
+ * the caller in as the owner. Only processes of Berth reach the socket, and none of these is passed on from a client.
+ */
+export const sqlDoorHeaders = { host: 'x-berth-host', address: 'x-berth-address', isOwner: 'x-berth-is-owner' } as const
 
 /** Headers of a caller that the edge process reads. */
 const passedOn = [
@@ -31,13 +34,26 @@ export type SqlDoorRequest = {
   body: Buffer
   host: string
   address: string
+  /** Whether the caller may do what the owner of the database may, without a token of it. */
+  isOwner?: boolean
   signal: AbortSignal
 }
 
-/** Makes a function that passes requests on. @throws BerthError service_unavailable when the edge process does not answer */
-export function sqlDoorClient(runDir: string): (asked: SqlDoorRequest) => Promise<Dispatcher.ResponseData> {
+/** Passes a request on. @throws BerthError service_unavailable when the edge process does not answer */
+export type SqlDoorClient = (asked: SqlDoorRequest) => Promise<Dispatcher.ResponseData>
+
+const clients = new Map<string, SqlDoorClient>()
+
+/** This process's client of the edge process whose socket is in this folder. */
+export function sqlDoorClient(runDir: string): SqlDoorClient {
+  const known = clients.get(runDir) ?? makeClient(runDir)
+  clients.set(runDir, known)
+  return known
+}
+
+function makeClient(runDir: string): SqlDoorClient {
   const agent = new Agent({ connect: { socketPath: sqlDoorPlace(runDir) }, connections: connectionsMax })
-  return async ({ headers, body, host, address, signal }) => {
+  return async ({ headers, body, host, address, isOwner = false, signal }) => {
     const passed = Object.fromEntries(
       passedOn.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])),
     )
@@ -45,7 +61,12 @@ export function sqlDoorClient(runDir: string): (asked: SqlDoorRequest) => Promis
       return await request('http://edge/sql', {
         method: 'POST',
         dispatcher: agent,
-        headers: { ...passed, [sqlDoorHeaders.host]: host, [sqlDoorHeaders.address]: address },
+        headers: {
+          ...passed,
+          [sqlDoorHeaders.host]: host,
+          [sqlDoorHeaders.address]: address,
+          ...(isOwner ? { [sqlDoorHeaders.isOwner]: '1' } : {}),
+        },
         body,
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,

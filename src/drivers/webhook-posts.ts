@@ -92,8 +92,8 @@ async function beginningOf(stream: Dispatcher.ResponseData['body'], bytesMax: nu
 function problemOf(error: unknown, isLate: boolean, limitMs: number): string {
   if (isLate) return `It did not answer within ${limitMs / 1000} s.`
   const causes = causesOf(error)
-  const told = causes.find((cause) => cause instanceof OutboundError || cause instanceof BerthError)
-  if (told) return told.message
+  const known = causes.find((cause) => cause instanceof OutboundError || cause instanceof BerthError)
+  if (known) return known.message
   const code = causes.map((cause) => (cause as NodeJS.ErrnoException).code).findLast((one) => typeof one === 'string')
   return `The connection failed${code ? `: ${code}` : ''}.`
 }

@@ -6,6 +6,11 @@ import { foldStoredBytes, recountStoredBytes } from '#src/platform/metrics/rooms
 import { forgetRateBuckets } from '#src/platform/rate-limits.ts'
 import { runVmUpkeep } from './agents/environments/ended-runs.ts'
 import { environmentUpkeep } from './agents/environments/vms.ts'
+import { auditRetention } from './identity/audit-events/retention.ts'
+import { authorizationRetention } from './identity/authorizations/retention.ts'
+import { browserSessionRetention } from './identity/browser-sessions.ts'
+import { invitationRetention } from './identity/invitations.ts'
+import { organizationEventRetention } from './identity/organization-events/retention.ts'
 import { fileRetention } from './agents/files/retention.ts'
 import { peerRetention } from './agents/peers/upkeep.ts'
 import { scheduleRunRetention } from './agents/schedules/runs.ts'
@@ -27,6 +32,8 @@ import { instanceNodeUpkeep } from './infra/functions/instances.ts'
 import { functionNodeUpkeep } from './infra/functions/reconciling.ts'
 import { pushRetention } from './infra/functions/repositories/removal.ts'
 import { functionSleepNodeUpkeep } from './infra/functions/sleep.ts'
+import { tunnelRetention } from './infra/tunnels/tickets.ts'
+import { terminalRetention, terminalUpkeep } from './infra/terminals/records.ts'
 import { uploadRetention } from './infra/uploads/retention.ts'
 import { processRetention } from './infra/vms/process-records.ts'
 import { vmNodeUpkeep, vmUpkeep } from './infra/vms/upkeep.ts'
@@ -36,6 +43,7 @@ import { inferenceProcessRetention, inferenceUpkeep } from './llm/billing.ts'
 /** For the whole installation, by every worker. */
 export const upkeep: readonly Upkeep[] = [
   ...vmUpkeep,
+  ...terminalUpkeep,
   ...buildUpkeep,
   ...buildLogUpkeep,
   ...databaseUpkeep,
@@ -67,6 +75,8 @@ export const nodeUpkeep: readonly NodeUpkeep[] = [
 /** Records that go by themselves, in the order in which they do. */
 export const retention: readonly Retention[] = [
   ...processRetention,
+  ...terminalRetention,
+  ...tunnelRetention,
   ...artifactRetention,
   ...backupScheduleRetention,
   ...pushRetention,
@@ -77,6 +87,11 @@ export const retention: readonly Retention[] = [
   ...skillArchiveRetention,
   ...peerRetention,
   ...scheduleRunRetention,
+  ...organizationEventRetention,
+  ...auditRetention,
+  ...browserSessionRetention,
+  ...authorizationRetention,
+  ...invitationRetention,
   ...deliveryRetention,
   ...inferenceProcessRetention,
   {

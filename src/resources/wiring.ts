@@ -27,6 +27,7 @@ import { noteVmOfFunction } from './infra/functions/jobs.ts'
 import { functionDeleting } from './infra/functions.ts'
 import { projectDeleting } from './infra/projects.ts'
 import { removeProxiesOfVm } from './infra/proxies/rows.ts'
+import { endTerminalsOf } from './infra/terminals/records.ts'
 import { leaveCodeHostLink } from './infra/vms/code-host.ts'
 import { detachVms } from './infra/vms/rows.ts'
 import { hostedVmStepped, vmDeleting } from './infra/vms/states.ts'
@@ -52,6 +53,7 @@ projectDeleting.on(detachVms)
 
 codeHostLinkRemoving.on(leaveCodeHostLink)
 
+vmDeleting.on(endTerminalsOf)
 vmDeleting.on(removeProxiesOfVm)
 vmDeleting.on(unlinkDomainsOfVm)
 

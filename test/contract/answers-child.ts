@@ -30,7 +30,7 @@ import { requestOf, targetOf } from '../support/model-questions.ts'
 
 const [, , server = '', ...names] = process.argv
 let origin = server
-const times = 3
+const times = 8
 const enoughMs = 50
 const masker = createMasker(['a-secret-of-the-session'])
 const services = {

@@ -13,6 +13,7 @@ import {
 } from 'graphql'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { schema } from '#schema/schema.ts'
+import { limits } from '#src/platform/limits.ts'
 import { agentsRows } from './matrix/agents.ts'
 import { fillOf, timesIn } from './attack-texts.ts'
 import { fill, type Target } from './callers.ts'
@@ -25,8 +26,23 @@ export type Attack = { path: string; method: string; body?: string | Buffer<Arra
 /**
  * One place: what it is called, how many bytes its operation takes there, and the request that puts a text into it.
  * `refusesText`: GraphQL takes a number, a boolean or a word there, so that no code of ours is given the text.
+ * `atOnce`: how many of its requests may be sent as one, see `together`.
  */
-export type Field = { name: string; bytes: number; attack: (text: string) => Attack; refusesText?: boolean }
+export type Field = {
+  name: string
+  bytes: number
+  attack: (text: string) => Attack
+  refusesText?: boolean
+  atOnce?: number
+}
+
+/** Several operations of GraphQL as one request: each takes the way that it takes alone, and has an answer of its own. */
+export function together(attacks: readonly [Attack, ...Attack[]]): Attack {
+  if (attacks.length === 1) return attacks[0]
+  const bodies = attacks.map(({ body = '' }) => (typeof body === 'string' ? Buffer.from(body) : body))
+  const parts = bodies.flatMap((body, at) => [Buffer.from(at === 0 ? '[' : ','), body])
+  return { ...attacks[0], body: Buffer.concat([...parts, Buffer.from(']')]) }
+}
 
 /** What a path of REST is described as. */
 export type Described = {
@@ -126,6 +142,7 @@ export function graphqlFields(target: Target, bytes: number): Field[] {
             bytes: bytes - query.length - 200,
             attack,
             refusesText: isEnumType(leaf) || closed.includes(leaf),
+            atOnce: operation === 'subscription' ? 1 : limits.graphqlBatch,
           }
         }),
       )

@@ -12,6 +12,7 @@ import { claimOf } from '../support/builds.ts'
 import { makeDatabase } from '../support/databases.ts'
 import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
 import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './targets/agents.ts'
+import { makeNounsTarget, nounsPicture, type NounsTarget } from './targets/nouns.ts'
 import { makeWebhooksTarget, webhooksPicture, type WebhooksTarget } from './targets/webhooks.ts'
 import { startStubNode } from './stub-node.ts'
 
@@ -64,12 +65,12 @@ export async function makeCallers(berth: Berth): Promise<Callers> {
 export type Target = {
   vm: string
   process: string
+  terminal: string
   folder: string
   database: string
   backup: string
   restore: string
   schedule: string
-  project: string
   proxy: string
   domain: string
   function: string
@@ -80,77 +81,45 @@ export type Target = {
   organization: string
   apiKey: string
   membership: string
-} & AgentsTarget &
+} & NounsTarget &
+  AgentsTarget &
   WebhooksTarget
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
-export function fill(text: string, target: Target, of: 'build' | 'proxy' | keyof AgentsTarget = 'build'): string {
-  const { vm, process, folder, database, backup, restore, schedule, project, proxy, domain, functionVersion } = target
-  const { externalRef, build, secret, organization, apiKey, membership } = target
+export function fill(
+  text: string,
+  target: Target,
+  of: 'build' | 'proxy' | keyof NounsTarget | keyof AgentsTarget = 'build',
+): string {
   const names: Readonly<Record<string, string>> = {
-    vm,
-    vm_id: vm,
-    process,
-    process_id: process,
-    folder,
-    database,
-    db_id: database,
-    backup,
-    backup_id: backup,
-    restore,
-    schedule,
-    project,
-    proxy,
-    domain,
-    org_id: organization,
-    function: target.function,
+    ...target,
+    vm_id: target.vm,
+    process_id: target.process,
+    db_id: target.database,
+    backup_id: target.backup,
+    org: target.organization,
+    org_id: target.organization,
     function_id: target.function,
-    folder_id: folder,
-    version: functionVersion,
-    ref: externalRef,
-    external_ref: externalRef,
+    folder_id: target.folder,
+    version: target.functionVersion,
+    ref: target.externalRef,
+    external_ref: target.externalRef,
     key: 'KEPT',
     id: target[of],
-    build,
-    secret,
-    org: organization,
     model: 'berth%2Fdemo',
     provider: 'berth',
     name: 'demo',
     owner: 'octocat',
     repo: 'hello-world',
-    apikey: apiKey,
-    membership,
-    agent: target.agent,
-    environment: target.environment,
-    vault: target.vault,
+    apikey: target.apiKey,
     agent_schedule: target.agentSchedule,
     cid: target.credential,
     rid: target.sessionResource,
-    session: target.session,
-    event: target.event,
-    deployment: target.deployment,
-    deploymentRun: target.deploymentRun,
-    file: target.file,
-    skill: target.skill,
     vid: target.skillVersion,
-    webhook: target.webhook,
     webhook_event: target.webhookEvent,
-    delivery: target.delivery,
-    trigger: target.trigger,
-    fire: target.fire,
-    memory: target.memory,
-    group: target.group,
-    groupMessage: target.groupMessage,
-    groupRun: target.groupRun,
-    groupMember: target.groupMember,
-    otherMember: target.otherMember,
     run_id: target.groupRun,
     approval_id: target.approval,
     tool_call_id: target.question,
-    connector: target.connector,
-    connection: target.connection,
-    exchange: target.exchange,
     fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
@@ -173,7 +142,7 @@ export async function makeRefusingNode({ services: { db } }: Pick<Berth, 'servic
 export async function makeTarget(berth: Berth, owner: string, nodeId: string): Promise<Target> {
   const { db, sealer } = berth.services
   const { organizationId, userId } = idsOf(owner)
-  const [vmId, processId, folderId] = [newUuid(), newUuid(), newUuid()]
+  const [vmId, processId, terminalId, folderId] = [newUuid(), newUuid(), newUuid(), newUuid()]
   const externalRef = `${canary}-${vmId}`
   const vm = await makeVmRow(db, owner, nodeId, { id: vmId })
   await sql`update vms set name = ${canary}, external_ref = ${externalRef}, metadata = ${JSON.stringify({ note: canary })} where id = ${vmId}`.execute(
@@ -183,6 +152,9 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
     db,
   )
   await sql`insert into vm_processes (id, vm_id, command, status) values (${processId}, ${vmId}, ${canary}, 'running')`.execute(
+    db,
+  )
+  await sql`insert into terminals (id, organization_id, vm_id, command, columns, rows, status, finished_at) values (${terminalId}, ${organizationId}, ${vmId}, ${canary}, 80, 24, 'exited', now())`.execute(
     db,
   )
   await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(
@@ -206,9 +178,11 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
     membership: encodeId('membership', membershipId),
     vm,
     process: encodeId('process', processId),
+    terminal: encodeId('terminal', terminalId),
     folder: encodeId('folder', folderId),
     proxy: await makeProxyTarget(db, organizationId, vmId),
     ...(await makeDatabaseTarget(berth, owner, nodeId)),
+    ...(await makeNounsTarget(db, organizationId, canary)),
     domain: await makeDomainTarget(berth, organizationId),
     ...(await makeFunctionTarget(berth, owner)),
     externalRef,
@@ -263,21 +237,17 @@ async function makeFunctionTarget(
   return { function: encodeId('function', id), functionVersion: encodeId('functionVersion', versionId) }
 }
 
-/** A database with a measurement, a backup, a restore and a schedule, and a project without anything in it. */
+/** A database with a measurement, a backup, a restore and a schedule. */
 async function makeDatabaseTarget(
   berth: Berth,
   owner: string,
   nodeId: string,
-): Promise<Pick<Target, 'database' | 'backup' | 'restore' | 'schedule' | 'project'>> {
-  const projectId = newUuid()
-  await sql`insert into projects (id, organization_id, name) values (${projectId}, ${idsOf(owner).organizationId}, ${canary})`.execute(
-    berth.services.db,
-  )
+): Promise<Pick<Target, 'database' | 'backup' | 'restore' | 'schedule'>> {
   const name = `${canary}-${newUuid()}`
   const { id } = await makeDatabase(berth, owner, nodeId, { name })
   await sql`insert into database_metrics (database_id, connections, size_bytes, transactions, rolled_back, rows_read, rows_written, blocks_hit, blocks_read, deadlocks)
     values (${decodeId('database', id)}, 1, 1, 1, 0, 1, 1, 1, 0, 0)`.execute(berth.services.db)
-  return { database: id, ...(await makeBackupTarget(berth, id)), project: encodeId('project', projectId) }
+  return { database: id, ...(await makeBackupTarget(berth, id)) }
 }
 
 /** An active domain. */
@@ -371,7 +341,6 @@ export async function picture(
     backup,
     restore,
     schedule,
-    project,
     proxy,
     domain,
     build,
@@ -386,10 +355,11 @@ export async function picture(
   const { rows } = await sql<{ row: string }>`
     select 'vm ' || v::text as row from vms v where id = ${vmId} union all select 'env ' || e::text from vm_env e where vm_id = ${vmId}
     union all select 'process ' || p::text from vm_processes p where vm_id = ${vmId} union all select 'event ' || e::text from vm_events e where vm_id = ${vmId}
+    union all select 'terminal ' || t::text from terminals t where vm_id = ${vmId} union all select 'ticket ' || encode(k.digest, 'hex') from terminal_tickets k join terminals t on t.id = k.terminal_id where t.vm_id = ${vmId} union all select 'tunnel ' || encode(k.digest, 'hex') from tunnel_tickets k where k.vm_id = ${vmId}
     union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)}
     union all select 'backup ' || b::text from database_backups b where database_id = ${decodeId('database', database)} union all select 'restore ' || r::text from database_restores r where id = ${decodeId('restore', restore)}
     union all select 'schedule ' || s::text from backup_schedules s where id = ${decodeId('backupSchedule', schedule)} union all select 'its ' || e::text from database_backup_events e where backup_id = ${decodeId('backup', backup)}
-    union all select 'database ' || d::text from databases d where id = ${decodeId('database', database)} union all select 'project ' || p::text from projects p where id = ${decodeId('project', project)}
+    union all select 'database ' || d::text from databases d where id = ${decodeId('database', database)}
     union all select 'proxy ' || p::text from proxies p where id = ${decodeId('proxy', proxy)} union all select 'route ' || r::text from routes r where vm_id = ${vmId}
     union all select 'domain ' || d::text from domains d where id = ${decodeId('domain', domain)} union all select 'its route ' || r::text from routes r where id = ${decodeId('domain', domain)}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
@@ -400,6 +370,7 @@ export async function picture(
   )
   return [
     ...rows.map(({ row }) => row),
+    ...(await nounsPicture(berth.services.db, others)),
     ...(await agentsPicture(berth, others)),
     ...(await webhooksPicture(berth, others)),
   ].join('\n')

@@ -44,7 +44,9 @@ export function rootFields(): string[] {
   ]
 }
 
-function selectionOf(type: GraphQLNamedType, depth: number, insideNode = false): string {
+/** @param inLongList nodes by their ids alone: there may be thousands, and what is read of each counts. */
+function selectionOf(type: GraphQLNamedType, depth: number, insideNode = false, inLongList = false): string {
+  if (inLongList && isNode(type)) return ' { id }'
   if (isInterfaceType(type) && type.name === 'Node') return ' { __typename id }'
   if (isUnionType(type))
     return ` { __typename ${schema
@@ -58,7 +60,11 @@ function selectionOf(type: GraphQLNamedType, depth: number, insideNode = false):
     (field) => isSelected(field, depth, isInside) && (isWhole || !isCompositeType(getNamedType(field.type))),
   )
   if (fields.length === 0) return ' { __typename }'
-  return ` { ${fields.map((field) => field.name + selectionOf(getNamedType(field.type), depth + 1, isInside)).join(' ')} }`
+  const parts = fields.map(({ name, type: inside, extensions }) => {
+    const isLong = inLongList || 'most' in extensions
+    return name + selectionOf(getNamedType(inside), depth + 1, isInside, isLong)
+  })
+  return ` { ${parts.join(' ')} }`
 }
 
 function isSelected(field: GraphQLField<unknown, unknown>, depth: number, isInside: boolean): boolean {

@@ -5,6 +5,23 @@
  */
 import { agentsGraphqlRows } from './matrix/agents.ts'
 import type { AgentsTarget } from './targets/agents.ts'
+import type { NounsTarget } from './targets/nouns.ts'
+import {
+  absent,
+  adminsWrite,
+  foreign,
+  noKeys,
+  noScope,
+  peopleRead,
+  peopleReads,
+  peopleReadTheirs,
+  peopleWrite,
+  reads,
+  readsInside,
+  tooLittle,
+  writes,
+} from './matrix/outcomes.ts'
+import { vmFileGraphqlRows, vmFileRows } from './matrix/vm-files.ts'
 import { webhooksGraphqlRows } from './matrix/webhooks.ts'
 
 /** In this order: owner, member, viewer, stranger, key without a fitting scope, key with `compute:use`. */
@@ -24,7 +41,7 @@ export type RestRow = {
   body?: unknown
   foreignIs403?: true
   sameForAll?: true
-  of?: 'proxy' | keyof AgentsTarget
+  of?: 'proxy' | keyof NounsTarget | keyof AgentsTarget
 }
 export type GraphqlRow = { outcomes: Outcomes; args?: string; foreignIs403?: true }
 
@@ -33,40 +50,8 @@ export function namesTarget(text: string | undefined): boolean {
   return /\{[a-z_]+\}/.test(text ?? '')
 }
 
-const noScope = '403 forbidden'
-const tooLittle = '403 not_permitted_for_role'
-const absent = '404 not_found'
-const reads = (yes: string, foreign: string): Outcomes => [yes, yes, yes, foreign, noScope, yes]
-const writes = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, noScope, yes]
-/** What is inside a VM takes what a command takes. */
-const readsInside = writes
-const foreign = '403 forbidden'
-const adminsWrite = (yes: string, stranger: string): Outcomes => [
-  yes,
-  tooLittle,
-  tooLittle,
-  stranger,
-  '401 unauthorized',
-  '401 unauthorized',
-]
-const peopleRead = (yes: string): Outcomes => [yes, yes, yes, yes, '401 unauthorized', '401 unauthorized']
-const peopleReads = (yes: string, stranger: string): Outcomes => [
-  yes,
-  yes,
-  yes,
-  stranger,
-  '401 unauthorized',
-  '401 unauthorized',
-]
-const peopleReadTheirs: Outcomes = ['200', '200', '200', foreign, '401 unauthorized', '401 unauthorized']
-const peopleWrite = (yes: string, foreign: string): Outcomes => [
-  yes,
-  yes,
-  tooLittle,
-  foreign,
-  '401 unauthorized',
-  '401 unauthorized',
-]
+/** What needs no credentials; those that are wrong are refused all the same. */
+export const instanceHere: Outcomes = ['200', '200', '200', '200', '200', '200']
 
 /** Only a signature lets anybody in: all ten callers get the same. */
 export const signedOnly: Outcomes = Array.from({ length: 6 }, () => '401 unauthorized') as unknown as Outcomes // six of them
@@ -100,6 +85,7 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'POST /api/v1/vms/{vm_id}/stop': { outcomes: writes('200', absent) },
   'POST /api/v1/vms/{vm_id}/pause': { outcomes: writes('200', absent) },
   'POST /api/v1/vms/{vm_id}/resume': { outcomes: writes('200', absent) },
+  'GET /api/v1/audit-events/export': { outcomes: adminsWrite('200', '200'), sameForAll: true },
   'GET /api/v1/folders': { outcomes: reads('200', '200') },
   'DELETE /api/v1/folders/{folder_id}': { outcomes: writes('204', absent) },
   ...functionRows,
@@ -113,10 +99,6 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'POST /api/v1/vms/{vm_id}/env/refresh-system': { outcomes: writes('502 vm_unreachable', absent) },
   'POST /api/v1/vms/{vm_id}/env/sync-session': { outcomes: peopleWrite('500 internal_error', absent) },
   'DELETE /api/v1/vms/{vm_id}/env/sync-session': { outcomes: peopleWrite('500 internal_error', absent) },
-  'POST /api/v1/vms/{vm_id}/envd/delete': {
-    outcomes: writes('500 internal_error', '403 forbidden'),
-    body: { path: '/home/user/x' },
-  },
   'POST /api/v1/vms/{vm_id}/envd/exec': { outcomes: writes('502 vm_unreachable', absent), body: { command: 'true' } },
   'GET /api/v1/vms/{vm_id}/envd/processes': { outcomes: readsInside('200', absent) },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}': { outcomes: readsInside('502 vm_unreachable', absent) },
@@ -125,31 +107,7 @@ export const restRows: Readonly<Record<string, RestRow>> = {
     body: { signal: 'TERM' },
   },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': { outcomes: readsInside('200', absent) },
-  'GET /api/v1/vms/{vm_id}/files': {
-    outcomes: readsInside('502 vm_unreachable', absent),
-    query: '?path=/home/user/x',
-  },
-  'PUT /api/v1/vms/{vm_id}/files': {
-    outcomes: writes('502 vm_unreachable', absent),
-    query: '?path=/home/user/x',
-    body: {},
-  },
-  'POST /api/v1/vms/{vm_id}/file-urls': {
-    outcomes: readsInside('201', absent),
-    body: { path: '/home/user/x', method: 'GET' },
-  },
-  'POST /api/v1/vms/{vm_id}/envd/read': {
-    outcomes: readsInside('502 vm_unreachable', absent),
-    body: { path: '/home/user/x' },
-  },
-  'POST /api/v1/vms/{vm_id}/envd/write': {
-    outcomes: writes('502 vm_unreachable', absent),
-    body: { path: '/home/user/x', content: 'eA==' },
-  },
-  'POST /api/v1/vms/{vm_id}/envd/list': {
-    outcomes: readsInside('502 vm_unreachable', absent),
-    body: { path: '/home/user' },
-  },
+  ...vmFileRows,
   'GET /api/v1/build/jobs': { outcomes: reads('200', foreign), query: '?org_id={org}', foreignIs403: true },
   'POST /api/v1/build/jobs': {
     outcomes: writes('201', foreign),
@@ -259,11 +217,14 @@ const functionArgument = 'id: "{function}"'
 const databaseArgument = 'id: "{database}"'
 const domainArgument = 'domain: "{domain}"'
 const inVm = 'vmId: "{vm}"'
+/** A key that nobody has kept the private half of. */
+const publicKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIxtdVplC7ZnOujik2uYJmJA5Cay+GgY5u/sp4cRhhDp'
 
 /** Every root field of GraphQL. `200` is an answer without errors. */
 export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...agentsGraphqlRows,
   ...webhooksGraphqlRows,
+  'query instance': { outcomes: instanceHere },
   'query viewer': { outcomes: ['200', '200', '200', '200', '200', '200'] },
   'query organization': {
     outcomes: ['200', '200', '200', foreign, '200', '200'],
@@ -280,6 +241,8 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query vms': { outcomes: reads('200', '200'), args: 'first: 5' },
   'query folders': { outcomes: reads('200', '200'), args: 'first: 5' },
   'query templates': { outcomes: reads('200', '200') },
+  'query machines': { outcomes: adminsWrite('200', '200'), args: 'first: 5' },
+  'mutation deleteTemplate': { outcomes: writes('200', absent), args: 'id: "{template}"' },
   'query usage': { outcomes: peopleRead('200'), args: 'first: 5' },
   'query vmProcesses': { outcomes: readsInside('200', absent), args: inVm },
   'query vmProcess': { outcomes: readsInside('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
@@ -298,18 +261,15 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation pauseVm': { outcomes: writes('200', absent), args: vmArgument },
   'mutation execInVm': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, command: "true"` },
   'mutation killVmProcess': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
+  'mutation openTerminal': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, columns: 80, rows: 24` },
+  'mutation createTerminalTicket': { outcomes: writes('409 invalid_transition', absent), args: 'id: "{terminal}"' },
+  'mutation closeTerminal': { outcomes: writes('200', absent), args: 'id: "{terminal}"' },
+  'mutation createTunnelTicket': { outcomes: writes('200', absent), args: `${inVm}, port: 5432` },
+  'mutation openVmSsh': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, publicKey: "${publicKey}"` },
   'mutation setVmEnv': { outcomes: writes('200', absent), args: `${inVm}, env: {NEW: "x"}` },
   'mutation replaceVmEnv': { outcomes: writes('200', absent), args: `${inVm}, env: {NEW: "x"}` },
   'mutation deleteVmEnvVariable': { outcomes: writes('200', absent), args: `${inVm}, key: "KEPT"` },
-  'mutation writeVmFile': {
-    outcomes: writes('502 vm_unreachable', absent),
-    args: `${inVm}, path: "/home/user/x", content: "eA=="`,
-  },
-  'mutation createVmFileUrl': {
-    outcomes: readsInside('200', absent),
-    args: `${inVm}, path: "/home/user/x", method: GET`,
-  },
-  'mutation removeVmPath': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x"` },
+  ...vmFileGraphqlRows,
   'mutation syncVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },
   'mutation removeVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },
   'mutation refreshVmSystemEnv': { outcomes: writes('502 vm_unreachable', absent), args: inVm },
@@ -363,6 +323,10 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
     args: `${databaseArgument}, projectId: "{project}"`,
   },
   'mutation rotateDatabaseToken': { outcomes: adminsWrite('200', absent), args: databaseArgument },
+  'mutation runSql': {
+    outcomes: adminsWrite('503 service_unavailable', absent), // there is no edge process
+    args: 'databaseId: "{database}", statement: "select 1"',
+  },
   'mutation deleteDatabase': { outcomes: adminsWrite('200', absent), args: databaseArgument },
   'mutation undeleteDatabase': { outcomes: adminsWrite('200', absent), args: databaseArgument },
   'mutation enableDatabaseClientAccess': { outcomes: adminsWrite('200', absent), args: databaseArgument },
@@ -442,6 +406,30 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query apiKeys': { outcomes: peopleRead('200'), args: 'first: 5' },
   'mutation createApiKey': { outcomes: adminsWrite('200', '200'), args: 'name: "x"' },
   'mutation revokeApiKey': { outcomes: adminsWrite('200', absent), args: 'id: "{apikey}"' },
+  'query auditEvent': { outcomes: adminsWrite(absent, absent), args: 'id: "aud_x"' },
+  'query auditEvents': { outcomes: adminsWrite('200', '200'), args: 'first: 5' },
+  'query invitation': { outcomes: adminsWrite(absent, absent), args: 'id: "inv_x"' },
+  'query invitations': { outcomes: adminsWrite('200', '200'), args: 'first: 5' },
+  'mutation createInvitation': { outcomes: adminsWrite('200', '200'), args: 'role: VIEWER' },
+  'mutation revokeInvitation': { outcomes: adminsWrite(absent, absent), args: 'id: "inv_x"' },
+  'mutation acceptInvitation': {
+    outcomes: [absent, absent, absent, absent, foreign, foreign],
+    args: 'url: "https://berth.example/join#x"',
+  },
+  'mutation createOrganization': {
+    outcomes: [
+      '400 invalid_request',
+      '400 invalid_request',
+      '400 invalid_request',
+      '400 invalid_request',
+      foreign,
+      foreign,
+    ],
+    args: 'name: " "',
+  },
+  'mutation updateOrganization': { outcomes: ['200', tooLittle, tooLittle, '200', noKeys, noKeys], args: 'name: null' },
+  'mutation revokeAuthorization': { outcomes: peopleReads(absent, absent), args: 'id: "authz_x"' },
+  'mutation revokeBrowserSession': { outcomes: peopleReads(absent, absent), args: 'id: "bses_x"' },
   'query model': { outcomes: ['200', '200', '200', '200', '200', noScope], args: 'id: "berth/demo"' },
   'mutation createChatCompletion': {
     outcomes: chats,
@@ -460,7 +448,22 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   },
   'query inferenceUsage': {
     outcomes: peopleReadTheirs,
-    args: 'organizationId: "{org}", groupBy: DAY',
+    args: 'organizationId: "{org}", dimensions: [DAY, MODEL]',
+    foreignIs403: true,
+  },
+  'query vmUsage': {
+    outcomes: peopleReadTheirs,
+    args: 'organizationId: "{org}", dimensions: [DAY, VM]',
+    foreignIs403: true,
+  },
+  'query search': {
+    outcomes: ['200', '200', '200', foreign, '200', '200'],
+    args: 'organizationId: "{org}", text: "a"',
+    foreignIs403: true,
+  },
+  'subscription organizationEvents': {
+    outcomes: ['200', '200', '200', foreign, '200', '200'],
+    args: 'organizationId: "{org}", after: "1-0-99999999999"', // all that are kept
     foreignIs403: true,
   },
   'query inferenceRequests': {
@@ -485,6 +488,7 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
     foreignIs403: true,
   },
   'subscription vmEvents': { outcomes: reads('200', absent), args: 'vmId: "{vm}"' },
+  'subscription vmMetricsChanged': { outcomes: readsInside('502 vm_unreachable', absent), args: 'vmId: "{vm}"' },
   'subscription vmProcessOutputEvents': {
     outcomes: readsInside('502 vm_unreachable', absent),
     args: `${inVm}, processId: "{process}"`,

@@ -4,7 +4,8 @@
  * event loop was held; a field of REST that is handed on as an argument of GraphQL, and one that takes no text, with every
  * third shape; what has two names or two paths, by one of them. With 24 KiB,
  * because there everything that is not linear takes a quarter of a second already; and at the full size of the operation,
- * unless it refuses less at once, with one shape after the other, so that every surface sees all of them. What seems to
+ * unless it refuses a quarter at once, or another one did in the same sentence, with one shape after the other, so that
+ * every surface sees all of them. Operations of GraphQL come several in a request, each with its own shape. What seems to
  * have held it is repeated alone, so that a loaded machine fails nothing by accident. Then the named attacks.
  */
 import { Agent, request } from 'node:http'
@@ -12,12 +13,14 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '#src/platform/limits.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
+import { faultOfAll, type AttackAnswer } from './stalls/attack-answers.ts'
 import { attackPieces } from './attack-texts.ts'
 import {
   documentFields,
   filled,
   graphqlFields,
   restFields,
+  together,
   type Attack,
   type Described,
   type Field,
@@ -30,9 +33,10 @@ const usualBytes = 24 * 1024
 /** Of a field of REST that is handed on as an argument of GraphQL, which had every shape, and of one that takes no text. */
 const shapesThird = attackPieces.length / 3
 const repeats = 5 // a collection of garbage, which may fall into several, is not the input's
-const refusedBytes = 8 * 1024 * 1024
-/** The full size takes as many times as long at most, unless it is not linear, which 24 KiB show. Unit: ms. */
-const refusedMs = (stallMsMax * refusedBytes) / limits.gatewayBodyBytes
+/** So much of the full size shows what a refusal of it takes, unless that is not linear, which 24 KiB show. */
+const refusedShare = 1 / 4
+/** How many fields are attacked between two looks at how long the process was held. */
+const fieldsBetweenLooks = 8
 /** One text is made while another is read: both processors work. */
 const atOnce = 2
 
@@ -51,17 +55,11 @@ afterAll(async () => {
   await berth?.stop()
 })
 
-/** Failures that are no bug: the VM's node refuses, has no room, or a tool server cannot be reached. */
-const honest = /vm_unreachable|VM_UNREACHABLE|capacity_unavailable|CAPACITY_UNAVAILABLE|The VM’s node/
-
 /** Over Node's own client: `fetch` takes three times as long to send a small body, and ten times for a large one. */
 const connections = new Agent({ keepAlive: true })
 afterAll(() => connections.destroy())
 
-function send(
-  { path, method, body = '' }: Attack,
-  token: string | undefined = callers.owner,
-): Promise<{ status: number; text: string }> {
+function send({ path, method, body = '' }: Attack, token: string | undefined = callers.owner): Promise<AttackAnswer> {
   return new Promise((resolve, reject) => {
     const asked = request(web.url + path, {
       method,
@@ -84,39 +82,48 @@ function send(
   })
 }
 
-/** What is wrong with an answer: a failure of ours, or an error that is none of the envelopes. */
-function faultOf({ status, text }: { status: number; text: string }): string | null {
-  if (status >= 500 && !honest.test(text)) return `${status} ${text.slice(0, 200)}`
-  if (status < 400) return /"INTERNAL_ERROR"/.test(text) && !honest.test(text) ? text.slice(0, 300) : null
-  if (status === 431 || status === 414) return null
-  const body = JSON.parse(text) as { error?: unknown; errors?: unknown }
-  return body.error === undefined && body.errors === undefined ? `no envelope: ${text.slice(0, 200)}` : null
+type Wave = { field: Field; pieces: readonly string[]; bytes: number }
+
+/** Requests of so many pieces each. */
+function requestsOf({ field, pieces, bytes }: Wave): (() => Promise<string | null>)[] {
+  const attackOf = filled(field, bytes)
+  const requests: (() => Promise<string | null>)[] = []
+  const { atOnce: most = 1 } = field
+  for (let at = 0; at < pieces.length; at += most) {
+    const [first = ' ', ...rest] = pieces.slice(at, at + most)
+    requests.push(async () => {
+      const answer = await send(together([attackOf(first), ...rest.map(attackOf)]))
+      const fault = faultOfAll(answer, rest.length + 1)
+      return fault && `${field.name} of ${JSON.stringify([first, ...rest])}: ${fault}`
+    })
+  }
+  return requests
 }
 
-/** What is wrong with filling a field with these pieces. Only what held the process, alone and each time, counts. */
-async function attackField(field: Field, pieces: readonly string[], bytes: number): Promise<string[]> {
+/** What is wrong with filling fields with pieces. Only what held the process, alone and each time, counts. */
+async function attackWith(waves: readonly Wave[]): Promise<string[]> {
   const faults: string[] = []
-  const attackOf = filled(field, bytes)
-  const waiting = pieces.values()
+  const waiting = waves.flatMap(requestsOf).values()
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
-      for (const piece of waiting) {
-        const fault = faultOf(await send(attackOf(piece)))
-        if (fault) faults.push(`${field.name} of ${JSON.stringify(piece)}: ${fault}`)
+      for (const request of waiting) {
+        const fault = await request()
+        if (fault) faults.push(fault)
       }
     }),
   )
-  if ((await web.longestStallMs()) <= stallMsMax) return faults
+  if ((await web.longestStallMs()) > stallMsMax) for (const wave of waves) faults.push(...(await holdsOf(wave)))
+  return faults
+}
+
+/** What holds the process, alone and each time. */
+async function holdsOf({ field, pieces, bytes }: Wave): Promise<string[]> {
+  const attackOf = filled(field, bytes)
+  const faults: string[] = []
   for (const piece of pieces) {
-    const attack = attackOf(piece)
-    let shortestMs = Infinity
-    for (let time = 0; time < repeats && shortestMs > stallMsMax; time++) {
-      await web.longestStallMs()
-      await send(attack)
-      shortestMs = Math.min(shortestMs, await web.longestStallMs())
-    }
-    if (shortestMs > stallMsMax)
-      faults.push(`${field.name} of ${JSON.stringify(piece)} held the process for ${Math.round(shortestMs)} ms`)
+    const heldMs = await web.heldMs(() => send(attackOf(piece)))
+    if (heldMs > stallMsMax)
+      faults.push(`${field.name} of ${JSON.stringify(piece)} held the process for ${Math.round(heldMs)} ms`)
   }
   return faults
 }
@@ -125,27 +132,42 @@ let turn = 0
 /** @param shapes how many of the shapes each field gets, in turn. */
 async function attackAll(fields: readonly Field[], shapes: number = attackPieces.length): Promise<string[]> {
   const faults: string[] = []
-  await web.longestStallMs() // what was before; each field asks at its end
-  for (const [which, field] of fields.entries()) {
+  await web.longestStallMs() // what was before; each wave asks at its end
+  const waves = fields.map((field, which): Wave => {
     const first = (which * shapes) % attackPieces.length
-    faults.push(
-      ...(await attackField(field, [...attackPieces, ...attackPieces].slice(first, first + shapes), usualBytes)),
-    )
+    return { field, pieces: [...attackPieces, ...attackPieces].slice(first, first + shapes), bytes: usualBytes }
+  })
+  for (let at = 0; at < waves.length; at += fieldsBetweenLooks)
+    faults.push(...(await attackWith(waves.slice(at, at + fieldsBetweenLooks))))
+  const refusals = new Set<string>()
+  for (const field of fields) {
     const piece = attackPieces[turn++ % attackPieces.length] ?? ' '
-    if (field.bytes > usualBytes && !(await refusesAtOnce(field, piece)))
-      faults.push(...(await attackField(field, [piece], field.bytes)))
+    if (field.bytes > usualBytes && !(await refusesAtOnce(field, piece, refusals)))
+      faults.push(...(await attackWith([{ field, pieces: [piece], bytes: field.bytes }])))
   }
   return faults
 }
 
+const requestId = /req_[0-9a-z]{26}/g
+
+/** Whether it is refused, and what is said then, which is the same from the same check. */
+async function refusalOf(attack: Attack): Promise<string | null> {
+  const { status, text } = await send(attack)
+  return status >= 400 || text.startsWith('{"errors":') ? text.replaceAll(requestId, '') : null
+}
+
 /**
- * Whether a field of more than 8 MiB refuses as many, and in so little time that it holds nobody with its full size either:
- * most fields of a chat are short words, and do not need 32 MiB each to show it.
+ * Whether a field refuses a quarter of its size, and in so little time that it holds nobody with all of it either: most
+ * fields are short words, and do not need their full size each to show it. Of fields that are refused in the same
+ * sentence, one shows it for all. @param refusals the sentences of such before
  */
-async function refusesAtOnce(field: Field, piece: string): Promise<boolean> {
-  if (field.bytes <= refusedBytes) return false
-  const { status } = await send(filled(field, refusedBytes)(piece))
-  return status >= 400 && (await web.longestStallMs()) <= refusedMs
+async function refusesAtOnce(field: Field, piece: string, refusals: Set<string>): Promise<boolean> {
+  const refusal = await refusalOf(filled(field, usualBytes)(piece))
+  if (refusal !== null && refusals.has(refusal)) return true
+  await web.longestStallMs() // what was before
+  const later = await refusalOf(filled(field, Math.floor(field.bytes * refusedShare))(piece))
+  if (refusal !== null) refusals.add(refusal)
+  return later !== null && (await web.longestStallMs()) <= stallMsMax * refusedShare
 }
 
 const described = async (path: string): Promise<Described> => (await berth.call<Described>('GET', path)).body
@@ -199,9 +221,7 @@ describe('no text blocks the web process', () => {
 })
 
 /** The shortest of a few stalls, and the last answer: what is always held is held by the input. */
-async function shortestStall(
-  work: () => Promise<{ status: number; text: string }>,
-): Promise<{ stallMs: number; status: number; text: string }> {
+async function shortestStall(work: () => Promise<AttackAnswer>): Promise<AttackAnswer & { stallMs: number }> {
   let shortest = { stallMs: Infinity, status: 0, text: '' }
   for (let time = 0; time < repeats && shortest.stallMs > stallMsMax; time++) {
     await web.longestStallMs()

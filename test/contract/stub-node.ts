@@ -11,7 +11,9 @@ export type StubNode = {
   id: string
   asked: { name: string; input: Record<string, unknown> }[]
   /** What exec prints, or a refusal as a worker sends it. */
-  answer: { stdout: string } | { refuse: number; code: string; message?: string }
+  answer:
+    | { stdout: string; stderr?: string; exitCode?: number; timedOut?: boolean }
+    | { refuse: number; code: string; message?: string }
   /** From now on answers wait; call the returned function to let them go. */
   hold: () => () => void
   stop: () => Promise<void>
@@ -41,7 +43,7 @@ export async function startStubNode(db: Db): Promise<StubNode> {
           else
             response
               .writeHead(200)
-              .end(JSON.stringify({ stdout: answer.stdout, stderr: '', exitCode: 0, timedOut: false, durationMs: 5 }))
+              .end(JSON.stringify({ stderr: '', exitCode: 0, timedOut: false, durationMs: 5, ...answer }))
         })
       })
   })

@@ -5,6 +5,7 @@ import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { agentsRows } from './matrix/agents.ts'
 import { absentAgentsTarget, malformedAgentsTarget } from './targets/agents.ts'
+import { absentNounsTarget, malformedNounsTarget } from './targets/nouns.ts'
 import { absentWebhooksTarget, malformedWebhooksTarget } from './targets/webhooks.ts'
 import {
   callerNames,
@@ -20,7 +21,16 @@ import {
 } from './callers.ts'
 import { documentOf, rootFields } from './documents.ts'
 import { openPages } from './matrix/connectors.ts'
-import { gatewayRows, graphqlRows, namesTarget, restRows, signedOnly, type Outcomes, type RestRow } from './matrix.ts'
+import {
+  gatewayRows,
+  graphqlRows,
+  instanceHere,
+  namesTarget,
+  restRows,
+  signedOnly,
+  type Outcomes,
+  type RestRow,
+} from './matrix.ts'
 import { notShared, notSharedHere } from './matrix/sessions.ts'
 import { signedHook, triggerSettings } from './matrix/triggers.ts'
 
@@ -44,7 +54,8 @@ const routes = surfaces.flatMap((surface) =>
 /** What this caller should get. */
 function expected(outcomes: Outcomes, caller: CallerName): string {
   if (outcomes === signedOnly || outcomes === signedHook || openPages.includes(outcomes)) return outcomes[0]
-  if (outcomes === notShared || (outcomes === notSharedHere && caller === 'none')) return outcomes[0]
+  if (outcomes === notShared) return outcomes[0]
+  if (caller === 'none' && (outcomes === notSharedHere || outcomes === instanceHere)) return outcomes[0]
   if (caller === 'deactivated') return '401 authentication_invalid'
   if (caller === 'none' || caller === 'garbage' || caller === 'expired') return '401 unauthorized'
   return outcomes[['owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'].indexOf(caller)] ?? ''
@@ -93,15 +104,25 @@ async function askGraphql(
   }
 }
 
-/** A target that nobody has changed, and all that is stored of it: the next caller gets it, and the next operation. */
+/** A target that nobody has changed, and all that is stored of it: the next operation gets it. */
 let unchanged: Unchanged | undefined
 type Unchanged = { target: Target; shown: string }
 
-async function freshTarget(prepare?: Tried['prepare']): Promise<Unchanged> {
+/** That one, or a new one. */
+async function takeTarget(prepare?: Tried['prepare']): Promise<Target> {
+  const kept = prepare ? undefined : unchanged?.target
+  unchanged = undefined
+  if (kept) return kept
   await berth.services.database.pool.query('delete from groups') // all targets are one organization’s, which may have a thousand
   const target = await makeTarget(berth, callers.owner, node)
   await prepare?.(target)
-  return { target, shown: await picture(berth, target) }
+  return target
+}
+
+async function takePictured(prepare?: Tried['prepare']): Promise<Unchanged> {
+  const shown = prepare ? undefined : unchanged?.shown
+  const target = await takeTarget(prepare)
+  return { target, shown: shown ?? (await picture(berth, target)) }
 }
 
 type Tried = {
@@ -111,49 +132,55 @@ type Tried = {
   shown?: (outcome: string) => string
 }
 
-/** Runs one row as all callers, each against a target that nobody has changed. */
+/**
+ * Runs one row as all callers: first those who are to be refused, one after another against a target that nobody has
+ * changed, nor they; then the others, each against one of their own unless they only read.
+ */
 async function tryAll(
   outcomes: Outcomes,
   run: (token: string | undefined, target: Target) => Promise<Outcome>,
   { reads, prepare, shown = (outcome) => outcome }: Tried,
 ): Promise<void> {
-  const said: Record<string, string> = {}
-  const wanted: Record<string, string> = {}
-  if (prepare) unchanged = undefined
-  for (const caller of callerNames) {
-    const { target, shown: before } = unchanged ?? (await freshTarget(prepare))
-    unchanged = undefined
+  const wanted = callerNames.map((caller) => [caller, shown(expected(outcomes, caller))] as const)
+  const said = new Map<CallerName, string>()
+  const call = async (caller: CallerName, target: Target): Promise<boolean> => {
     const outcome = await run(callers[caller], target)
-    said[caller] = outcome.said
-    wanted[caller] = shown(expected(outcomes, caller))
-    const after = await picture(berth, target)
-    if (refused(outcome.said)) expect(after, `${caller} was refused, and yet something changed`).toBe(before)
-    // What was carried out may have made more than the picture shows.
-    if (after === before && (reads || refused(outcome.said))) unchanged = { target, shown: after }
+    said.set(caller, outcome.said)
     const outsider = refused(outcome.said) || caller === 'stranger'
     if (outsider) expect(outcome.text, `${caller} must see nothing of the target`).not.toContain(canary)
+    return refused(outcome.said)
   }
+  const namesOf = (areRefused: boolean): CallerName[] =>
+    wanted.filter(([, outcome]) => refused(outcome) === areRefused).map(([caller]) => caller)
+  const first = await takePictured(prepare)
+  const outsiders = namesOf(true)
+  let wereRefused = true
+  for (const caller of outsiders) wereRefused = (await call(caller, first.target)) && wereRefused
+  const after = await picture(berth, first.target)
+  if (wereRefused) expect(after, `${outsiders.join(', ')} were refused, and yet something changed`).toBe(first.shown)
+  unchanged = after === first.shown ? first : undefined
+  for (const caller of namesOf(false)) await call(caller, reads ? first.target : await takeTarget(prepare))
+  if (reads && (await picture(berth, first.target)) !== first.shown) unchanged = undefined
   if (prepare) unchanged = undefined
-  expect(said).toEqual(wanted)
+  expect(Object.fromEntries(said)).toEqual(Object.fromEntries(wanted))
 }
 
 const withoutRequestId = (text: string): string => text.replaceAll(/req_[0-9a-z]{26}/g, 'req')
 
 /** A stranger cannot tell what is another's from what is absent or no id at all. */
 async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<void> {
-  const { target, shown } = unchanged ?? (await freshTarget())
-  unchanged = undefined
+  const { target, shown } = await takePictured()
   const bodies = await Promise.all([
     run(target),
     run({
       vm: newId('vm'),
       process: newId('process'),
+      terminal: newId('terminal'),
       folder: newId('folder'),
       database: newId('database'),
       backup: newId('backup'),
       restore: newId('restore'),
       schedule: newId('backupSchedule'),
-      project: newId('project'),
       proxy: newId('proxy'),
       domain: newId('domain'),
       function: newId('function'),
@@ -164,18 +191,19 @@ async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<voi
       organization: newId('organization'),
       apiKey: '0000000000000000',
       membership: newId('membership'),
+      ...absentNounsTarget(),
       ...absentAgentsTarget(),
       ...absentWebhooksTarget(),
     }),
     run({
       vm: 'vm_x',
       process: 'prc_x',
+      terminal: 'trm_x',
       folder: 'fld_x',
       database: 'db_x',
       backup: 'bkp_x',
       restore: 'rst_x',
       schedule: 'bks_x',
-      project: 'prj_x',
       proxy: 'prx_x',
       domain: 'dom_x',
       function: 'fn_x',
@@ -186,6 +214,7 @@ async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<voi
       organization: 'org_x',
       apiKey: 'x',
       membership: 'mbr_x',
+      ...malformedNounsTarget,
       ...malformedAgentsTarget,
       ...malformedWebhooksTarget,
     }),

@@ -7,6 +7,7 @@ import { surfaces } from '#rest-compat/surfaces.ts'
 import { variableReader } from '#rest-compat/variables.ts'
 import type { Context } from '#schema/builder.ts'
 import { wireSchema } from '#schema/schema.ts'
+import { idPrefixes } from '#src/platform/ids.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
@@ -189,10 +190,16 @@ async function describedBodies(): Promise<Map<string, { name: string; mayBeNull:
   return bodies
 }
 
+/** An id of any kind. */
+const anyId = new RegExp(`\\b(?:${Object.values(idPrefixes).join('|')})_[0-9a-z]{26}`, 'g')
+
 /** What a field that may be left out is given, by its name; an id in braces is the target's. Absent: it excludes another one. */
 const values: Readonly<Record<string, unknown>> = {
   agent: undefined, // `mode` is given
   agent_id: undefined, // `agent` is given
+  'PATCH /api/v1/vms/{vm_id} vcpu_count': undefined, // of a VM that is stopped, as the next two
+  'PATCH /api/v1/vms/{vm_id} memory_mb': undefined,
+  'PATCH /api/v1/vms/{vm_id} disk_mb': undefined,
   'POST /agents/v1/sessions/{id} agent': { tools: [{ type: 'agent_toolset_20260401' }] },
   after: undefined, // of a push, whose signature is wrong in any case
   args: ['a'],
@@ -205,8 +212,11 @@ const values: Readonly<Record<string, unknown>> = {
   'PATCH /api/v1/functions/{function_id} name': undefined,
   'POST /api/v1/functions port': undefined, // nothing is deployed
   'POST /api/v1/functions start_command': undefined,
+  'POST /api/v1/functions revision': undefined,
+  revision: 'abc',
   idle_action: 'stop',
   idle_seconds: 60,
+  wait: true,
   port: 8080,
   start_command: 'true',
   start_seconds: 60,
@@ -370,17 +380,13 @@ describe.each(Object.entries(variants))('every path, called with %s,', (variant,
       .replaceAll(process, 'PROCESS')
       .replaceAll(externalRef, 'REF')
       .replaceAll(environment, 'ENVIRONMENT')
-      .replaceAll(
-        /(?:fn|fnv|fld|bld|bkp|dom|prx|svc|upl|agt|env|vlt|vcrd|svcn|sesn|sesrsc|sevt|file|skill|skillver|depl|drun|trg|fire|mem|pex|sch|srun|grp|gmsg|grun)_[0-9a-z]{26}/g,
-        'ID',
-      )
+      .replaceAll(anyId, 'ID')
       .replaceAll(/fn-[0-9a-z-]+/g, 'FUNCTION')
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'FRESH')
       .replaceAll(/"verification_token":"[0-9a-f]{32}"/g, 'TOKEN')
       .replaceAll(/\d{13}-\d+/g, 'ENTRY')
       .replaceAll(/X-Amz-[^"]*/g, 'SIGNED')
       .replaceAll(/"(?:active|duration)_seconds":[\d.]+/g, 'DURATION')
-      .replaceAll(/req_[0-9a-z]{26}/g, 'REQUEST')
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT')
   // Lists grow with each target; what has no other fields is called once.
   const plain = Object.entries(rows).filter(

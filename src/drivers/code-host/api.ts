@@ -58,9 +58,9 @@ const reasonLengthMax = 200
 
 /** Why the code host refused, in its own words, which must not repeat these secrets. */
 export function reasonOf(secrets: readonly string[], answer: CodeHostAnswer): string {
-  const told = refusal.safeParse(answer.body).data
-  const reason = told?.errors[0]?.message ?? told?.message ?? ''
+  const parsed = refusal.safeParse(answer.body).data
+  const reason = parsed?.errors[0]?.message ?? parsed?.message ?? ''
   const masked = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), reason)
-  const said = withoutEnding(startOf(masked, reasonLengthMax).trim(), '.')
-  return `${said === '' ? 'it gave no reason' : said}.`
+  const shown = withoutEnding(startOf(masked, reasonLengthMax).trim(), '.')
+  return `${shown === '' ? 'it gave no reason' : shown}.`
 }

@@ -20,8 +20,8 @@ export type Waiting = {
   after(error: unknown): Promise<void>
 }
 
-/** Begins the tries of one request. */
-export function createWaiting(signal?: AbortSignal): Waiting {
+/** Begins the tries of one request. @param waitSeconds for a node that is away; with 0 it is tried once more. */
+export function createWaiting(signal?: AbortSignal, waitSeconds: number = limits.nodeWaitSeconds): Waiting {
   let awaySinceMs: number | undefined
   let cuts = 0
   return {
@@ -34,7 +34,7 @@ export function createWaiting(signal?: AbortSignal): Waiting {
       if (!isAway(error) || (!isRefused(error) && ++cuts > cutsMax)) throw shown
       // A request that was running until now had reached its node.
       if (awaySinceMs === undefined || !(isRefused(error) || error instanceof Away)) awaySinceMs = performance.now()
-      if (performance.now() - awaySinceMs > limits.nodeWaitSeconds * 1000) throw shown
+      if (performance.now() - awaySinceMs > waitSeconds * 1000) throw shown
       await pause(againMs, undefined, signal ? { signal } : {}).catch(() => undefined) // the signal has the reason
     },
   }

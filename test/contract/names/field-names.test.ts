@@ -180,7 +180,7 @@ describe('GraphQL', () => {
     ['{ me { id } }', 'Did you mean "viewer"?'],
     [
       '{ viewer { id } }',
-      'Did you mean "codeHostAccount { id }", "key { id }", "organization { id }" or "user { id }"?',
+      'Did you mean "authorizations { id }", "browserSessions { id }", "codeHostAccount { id }", "key { id }" or "organization { id }"?',
     ],
     ['subscription { vmChanged(id: "x") { status } }', 'Did you mean "vmEvents"?'],
     ['subscription { buildStatusChanged(id: "x") { status } }', 'Did you mean "buildEvents"?'],

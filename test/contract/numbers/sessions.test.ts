@@ -315,6 +315,8 @@ const tried: Readonly<Record<string, string>> = {
   'CustomToolInput.inputSchema': 'an agent',
   'GroupApproval.input': 'a group',
   'McpTool.inputSchema': 'a session',
+  'RunSqlInput.parameters': 'a database, in edge/run-sql.test.ts',
+  'SqlResult.rows': 'texts and null',
   'TriggerFire.payload': 'a delivery',
   'TryTriggerInput.payload': 'read, not passed on',
 }

@@ -178,6 +178,7 @@ export const additiveKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/codehost/save-token': ['state'],
   'POST /api/v1/databases/{db_id}/backups/{backup_id}/restore': ['target_database_id'],
   'POST /api/v1/vms': [
+    'wait',
     'external_ref',
     'vcpu_count',
     'memory_mb',
@@ -192,6 +193,7 @@ export const additiveKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/vms/sandbox': ['env', 'stdin', 'user', 'template_id'],
   'POST /api/v1/vms/{vm_id}/envd/exec': ['env', 'stdin', 'user'],
   'POST /api/v1/databases': [
+    'wait',
     'project_id',
     'network_name',
     'settings',
