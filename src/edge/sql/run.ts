@@ -54,7 +54,10 @@ export async function runQueries(
   let bytes = 0
   stream.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > limits.sqlAnswerBytes) cut()
+    if (bytes > limits.sqlAnswerBytes) return cut()
+    // Node reads a socket up to 32 times a turn: so many chunks of small rows would hold the process.
+    stream.pause()
+    setImmediate(() => stream.resume())
   })
   const client = new pg.Client({
     stream: () => asDriverSocket(stream),
