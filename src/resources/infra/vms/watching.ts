@@ -48,17 +48,19 @@ export async function followVmMetrics(
       `Your organization watches ${most} VMs already, which is the limit. Leave one of them, then try again.`,
       { retryAfterSeconds: 10 },
     )
-  await call.limiter.spend(`look:${vm.id}`, vmLookLimits.looksPerMinute)
-  const watch = begin(call.db, here, vm)
-  return readingsOf(await watch, call.signal)
+  return readingsOf(await begin(call, here, vm), call.signal)
 }
 
-/** Begins to read a VM. */
-function begin(db: Db, here: Watched, vm: RunningVm): Promise<Watch> {
+/** Begins to read a VM, which is known to be watched from now on: who comes while this is counted shares it. */
+function begin({ db, limiter }: Call, here: Watched, vm: RunningVm): Promise<Watch> {
   const { organizationId } = vm.scope
+  const readFirst = async (): Promise<MetricsReading> => {
+    await limiter.spend(`look:${vm.id}`, vmLookLimits.looksPerMinute)
+    return readVmMetrics(vm, null)
+  }
   const entry = {
     organizationId,
-    watch: readVmMetrics(vm, null).then(
+    watch: readFirst().then(
       (first) => follow(db, vm, first, () => void (here.get(vm.id) === entry && here.delete(vm.id))),
       (error: unknown) => {
         here.delete(vm.id)
