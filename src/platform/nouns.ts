@@ -23,6 +23,7 @@ import {
   type PageReading,
   type PagesOf,
   type PageWindow,
+  type SkippingWindow,
 } from './pages.ts'
 import { limits } from './limits.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from './postgres.ts'
@@ -41,7 +42,7 @@ export function isParent(kind: IdKind, publicId: ParentId, column: Sql = sql`id`
 }
 
 /** A part of a list. @property offset how many rows to skip. @property most how many there are at once, where not as usual. */
-export type ListWindow = PageWindow & { offset?: number | null; most?: number }
+export type ListWindow = SkippingWindow & { most?: number }
 
 /** The queries of a noun. `mine` is the access condition, which each function of the noun first gets from `allow`. */
 export type NounRows<Row> = {
@@ -111,13 +112,13 @@ export function rowsOf<Row extends { id: string }>(
     read,
     locked: (db, publicId, mine, work) =>
       transaction(db, async (tx) => work(tx, await read(tx, publicId, mine, sql`for no key update`))),
-    async page(db, { offset, most, ...window }, chosen, direction = 'desc', needed) {
-      const passed = readOffset(offset)
+    async page(db, { most, ...window }, chosen, direction = 'desc', needed) {
+      const passed = readOffset(window.offset)
       return readPage(
         kind,
         window,
         (reading) => findAll(db, pageRows(reading, direction, chosen, needed, passed) as RawBuilder<Row>),
-        () => countRows(db, sql`${rows} where ${chosen}`),
+        (reading) => countRows(db, sql`${rows} where (${chosen}) and ${pageSql(sql`id`, reading, direction).within}`),
         most,
       )
     },

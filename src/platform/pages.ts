@@ -11,6 +11,9 @@ export type Loaded<Value> = { loaded: Value; bytes: number }
 /** The requested part of a list, in Relay's terms: how many from the start or the end, between which cursors. */
 export type PageWindow = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
 
+/** The same with how many rows of the list are skipped. */
+export type SkippingWindow = PageWindow & { offset?: number | null }
+
 /** A page of a Relay connection. `count` counts the whole list on demand. */
 export type Page<Node> = {
   count: () => Promise<number>
@@ -22,17 +25,20 @@ export type Page<Node> = {
 /** Which rows of a list a page needs: `most` of those between two keys, counted from the end of the list or from its beginning. */
 export type PageReading<Key = string> = { most: number; after: Key | null; before: Key | null; fromEnd: boolean }
 
+/** Counts the rows of a list that such a reading could reach, however many. */
+export type CountRows<Key = string> = (reading: PageReading<Key>) => Promise<number>
+
 /**
  * Reads a page of a connection whose cursors are the public ids of its rows.
  * @param read reads the rows; `pageSql` writes what the reading says.
- * @param count counts all rows of the list.
+ * @param count counts the rows of the list.
  * @throws BerthError invalid_request.
  */
 export function readPage<Row extends { id: string }>(
   kind: IdKind,
-  window: PageWindow,
+  window: SkippingWindow,
   read: (reading: PageReading) => Promise<Row[]>,
-  count: () => Promise<number>,
+  count: CountRows,
   most: number = limits.connectionFirstMax,
 ): Promise<Page<Row>> {
   return readPageBy(idCursors(kind), window, read, count, most)
@@ -49,13 +55,25 @@ export function idCursors(kind: IdKind): Cursors<{ id: string }, string> {
 /** The same for rows whose cursors are something else. */
 export async function readPageBy<Row, Key>(
   cursors: Cursors<Row, Key>,
-  window: PageWindow,
+  window: SkippingWindow,
   read: (reading: PageReading<Key>) => Promise<Row[]>,
-  count: () => Promise<number>,
+  count: CountRows<Key>,
   most: number = limits.connectionFirstMax,
 ): Promise<Page<Row>> {
   const reading = readWindow(cursors.keyOf, window, most)
-  return pageOf(cursors.cursorOf, window, reading, await read(reading), count)
+  const page: Page<Row> = pageOf(cursors.cursorOf, window, reading, await read(reading), async (): Promise<number> => {
+    const { endCursor } = page.pageInfo
+    const last = isBeginning(window) && endCursor !== null ? cursors.keyOf(endCursor) : undefined
+    // What is made between the two statements is in neither: who follows the list is told of it, and adds it.
+    if (last !== undefined) return page.nodes.length + (await count({ ...reading, after: last }))
+    return count({ ...reading, after: null, before: null })
+  })
+  return page
+}
+
+/** Whether a page begins where its list does. */
+function isBeginning({ after, before, last, offset }: SkippingWindow): boolean {
+  return !isGiven(after) && !isGiven(before) && !isGiven(last) && !offset
 }
 
 /** A list that each of many parents has, such as the credentials of vaults. */
@@ -175,7 +193,7 @@ function readWindow<Key>(
 /** The page of the rows that were read. */
 function pageOf<Row>(
   cursorOf: Cursors<Row, never>['cursorOf'],
-  { after, before }: PageWindow,
+  window: SkippingWindow,
   { most, fromEnd }: PageReading<unknown>,
   rows: Row[],
   count: () => Promise<number>,
@@ -192,12 +210,12 @@ function pageOf<Row>(
     },
     nodes,
     pageInfo: {
-      hasNextPage: fromEnd ? isGiven(before) : isCut,
-      hasPreviousPage: fromEnd ? isCut : isGiven(after),
+      hasNextPage: fromEnd ? isGiven(window.before) : isCut,
+      hasPreviousPage: fromEnd ? isCut : isGiven(window.after),
       startCursor: cursorAt(nodes[0]),
       endCursor: cursorAt(nodes.at(-1)),
     },
-    count: () => (counted ??= count()),
+    count: () => (counted ??= isBeginning(window) && !isCut ? Promise.resolve(nodes.length) : count()),
   }
 }
 

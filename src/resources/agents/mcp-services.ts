@@ -5,7 +5,7 @@
 import type { McpTool } from '#src/drivers/mcp/tools.ts'
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { readPageBy, type Cursors, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { readPageBy, type Cursors, type Page, type PageReading, type PageWindow } from '#src/platform/pages.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -36,14 +36,16 @@ export async function pageServices(
     },
     cursorOf: ({ id }) => id,
   }
+  const between = ({ after, before }: PageReading<number>) => entries.slice((after ?? -1) + 1, before ?? entries.length)
   return readPageBy(
     byPlace,
     window,
-    async ({ after, before, most, fromEnd }) => {
-      const between = entries.slice((after ?? -1) + 1, before ?? entries.length)
-      return servicesOf(call, owner, fromEnd ? between.toReversed().slice(0, most) : between.slice(0, most))
+    (reading) => {
+      const { most, fromEnd } = reading
+      const found = between(reading)
+      return servicesOf(call, owner, fromEnd ? found.toReversed().slice(0, most) : found.slice(0, most))
     },
-    async () => entries.length,
+    async (reading) => between(reading).length,
   )
 }
 

@@ -9,7 +9,7 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { randomToken } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { countRows, pageSql, readPageBy, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { countRows, pageSql, readPageBy, type Page, type PageReading, type PageWindow } from '#src/platform/pages.ts'
 import {
   change,
   findAll,
@@ -97,6 +97,9 @@ export async function createKeyFor(
 /** The organization's keys, newest first, including revoked and expired ones. @throws BerthError invalid_request. */
 export async function pageApiKeys(call: Call, window: PageWindow): Promise<Page<ApiKey>> {
   const scope = allow(call.caller, 'keys:read')
+  const placeOf = (id: string) =>
+    sql`(select created_at, key_id from api_keys where ${owned(scope)} and key_id = ${id})`
+  const sqlOf = (reading: PageReading) => pageSql([sql`created_at`, sql`key_id`], reading, 'desc', placeOf)
   return readPageBy(
     {
       keyOf: (cursor) => (keyIdForm.test(cursor) ? cursor : undefined),
@@ -104,12 +107,10 @@ export async function pageApiKeys(call: Call, window: PageWindow): Promise<Page<
     },
     window,
     (reading) => {
-      const placeOf = (id: string) =>
-        sql`(select created_at, key_id from api_keys where ${owned(scope)} and key_id = ${id})`
-      const { within, cut } = pageSql([sql`created_at`, sql`key_id`], reading, 'desc', placeOf)
+      const { within, cut } = sqlOf(reading)
       return findAll<ApiKey>(call.db, sql`select ${columns} from api_keys where ${owned(scope)} and ${within} ${cut}`)
     },
-    () => countRows(call.db, sql`api_keys where ${owned(scope)}`),
+    (reading) => countRows(call.db, sql`api_keys where ${owned(scope)} and ${sqlOf(reading).within}`),
   )
 }
 

@@ -43,7 +43,10 @@ export async function pageMembers(call: Call, window: PageWindow, filter?: Membe
       const { within, cut } = pageSql(sql`m.id`, reading)
       return findAll<Member>(call.db, sql`select ${columns} where ${chosen} and ${within} ${cut}`)
     },
-    () => countRows(call.db, sql`memberships m join users u on u.id = m.user_id where ${chosen}`),
+    (reading) => {
+      const { within } = pageSql(sql`m.id`, reading)
+      return countRows(call.db, sql`memberships m join users u on u.id = m.user_id where ${chosen} and ${within}`)
+    },
   )
 }
 

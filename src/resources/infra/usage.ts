@@ -1,7 +1,7 @@
 /** Usage: one session for each period during which a VM, or the VM of a build, was running, with its cost. */
 import { allow, owned } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
-import { countRows, pageSql, readOffset, readPageBy, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { countRows, pageSql, readOffset, readPageBy, type Page, type SkippingWindow } from '#src/platform/pages.ts'
 import { change, findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -24,11 +24,11 @@ export type UsageFilter = { since?: string | null; until?: string | null }
 /** The organization's sessions, newest first: 200 at most at once. @throws BerthError invalid_request. */
 export async function pageUsage(
   call: Call,
-  { offset, ...window }: PageWindow & { offset?: number | null },
+  window: SkippingWindow,
   filter?: UsageFilter | null,
 ): Promise<Page<UsageSession>> {
   const scope = allow(call.caller, 'usage:read')
-  const passed = readOffset(offset)
+  const passed = readOffset(window.offset)
   const { since = null, until = null } = filter ?? {}
   const chosen = sql`${owned(scope)} and (${since}::timestamptz is null or started_at >= ${since}) and (${until}::timestamptz is null or started_at < ${until})`
   return readPageBy(
@@ -48,7 +48,7 @@ export async function pageUsage(
     ${cut} offset ${passed}`,
       )
     },
-    () => countRows(call.db, sql`usage_sessions where ${chosen}`),
+    (reading) => countRows(call.db, sql`usage_sessions where ${chosen} and ${pageSql(sql`id`, reading).within}`),
     limits.usagePageMax,
   )
 }

@@ -15,8 +15,10 @@ import {
   readPage,
   type Direction,
   type Page,
+  type PageReading,
   type PagesOf,
   type PageWindow,
+  type SkippingWindow,
 } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -116,24 +118,25 @@ export const vmSearch: Searched = {
 /** The VMs that the caller may see, newest first: 1000 at most at once. @throws BerthError invalid_request. */
 export async function pageVms(
   call: Call,
-  { offset, ...window }: PageWindow & { offset?: number | null },
+  window: SkippingWindow,
   filter?: VmFilter | null,
   { direction = 'desc', columns }: VmReading = {},
 ): Promise<Page<Vm>> {
   const scope = allow(call.caller, 'vms:read')
-  const passed = readOffset(offset)
+  const passed = readOffset(window.offset)
   const chosen = sql.join([knownVms(scope), sql`status <> 'deleted'`, ...conditions(filter ?? {})], sql` and `)
   const read = columns ? sql.join(['id', ...columns].map((column) => sql.ref(column))) : sql`*`
   const placeOf = (id: string): RawBuilder<unknown> =>
     sql`(select created_at, id from vms where id = ${id} and ${knownVms(scope)})`
+  const sqlOf = (reading: PageReading) => pageSql([sql`created_at`, sql`id`], reading, direction, placeOf)
   return readPage(
     'vm',
     window,
     (reading) => {
-      const { within, cut } = pageSql([sql`created_at`, sql`id`], reading, direction, placeOf)
+      const { within, cut } = sqlOf(reading)
       return findAll<Vm>(call.db, sql`select ${read} from vms where ${chosen} and ${within} ${cut} offset ${passed}`)
     },
-    () => countRows(call.db, sql`vms where ${chosen}`),
+    (reading) => countRows(call.db, sql`vms where ${chosen} and ${sqlOf(reading).within}`),
     limits.infraListMax,
   )
 }

@@ -26,15 +26,17 @@ export function pageModels(call: Call, window: PageWindow, filter?: ModelFilter 
   const { lifecycle, kind } = filter ?? {}
   const isShown = (model: Model): boolean =>
     (!lifecycle || lifecycle.includes(lifecycleOf(model))) && (!kind || model.kind === kind)
-  const read = async ({ most, after, before, fromEnd }: PageReading<number>): Promise<Model[]> => {
-    const within = all.slice(after === null ? 0 : after + 1, before ?? all.length).filter(isShown)
-    return fromEnd ? within.reverse().slice(0, most) : within.slice(0, most)
+  const within = ({ after, before }: PageReading<number>): Model[] =>
+    all.slice(after === null ? 0 : after + 1, before ?? all.length).filter(isShown)
+  const read = async (reading: PageReading<number>): Promise<Model[]> => {
+    const { most, fromEnd } = reading
+    return fromEnd ? within(reading).reverse().slice(0, most) : within(reading).slice(0, most)
   }
   return readPageBy(
     { keyOf: (id) => places.get(id), cursorOf: ({ id }) => id },
     window,
     read,
-    async () => all.filter(isShown).length,
+    async (reading) => within(reading).length,
     limits.modelListMax,
   )
 }

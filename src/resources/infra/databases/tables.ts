@@ -103,8 +103,8 @@ export async function pageTables(
     const database = await readDatabase(call, encodeId('database', id), scope)
     const narrowed = readFilter(filter)
     const read = (reading: PageReading<Key>): Promise<DatabaseTable[]> => readTables(call, database, reading, narrowed)
-    const count = async (): Promise<number> => {
-      const { rows } = await ask(call, database, countStatement, narrowed)
+    const count = async (reading: PageReading<Key>): Promise<number> => {
+      const { rows } = await ask(call, database, countStatement, [...narrowed, ...boundsOf(reading)])
       return Number(rows[0]?.[0])
     }
     return await readPageBy(cursors, window, read, count)
@@ -116,12 +116,11 @@ export async function pageTables(
 async function readTables(
   call: Calling,
   database: Database,
-  { most, after, before, fromEnd }: PageReading<Key>,
+  reading: PageReading<Key>,
   filter: readonly (string | null)[],
 ): Promise<DatabaseTable[]> {
-  const [none, nothing] = [null, null]
-  const bounds = [...(after ?? [none, nothing]), ...(before ?? [none, nothing])]
-  const { rows } = await ask(call, database, pageStatement(fromEnd), [...filter, ...bounds, most])
+  const values = [...filter, ...boundsOf(reading), reading.most]
+  const { rows } = await ask(call, database, pageStatement(reading.fromEnd), values)
   const room = { parts: tableLimits.tablesAnswerBytes, numbers: tableLimits.tablesAnswerBytes } // its bytes are limited
   const tables: DatabaseTable[] = []
   for (const [body, found] of rows) {
@@ -129,6 +128,10 @@ async function readTables(
     tables.push({ ...described, ...{ found: Number(found) } }) // by `found` a page knows that its bytes were cut
   }
   return tables
+}
+
+function boundsOf({ after, before }: PageReading<Key>): (string | null)[] {
+  return [...(after ?? [null, null]), ...(before ?? [null, null])]
 }
 
 /** Asks its server. Names in what it answers have their schema, whatever search path the owner has chosen. */

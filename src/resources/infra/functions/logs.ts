@@ -140,7 +140,7 @@ export async function pageFunctionLog(
       const { within, cut } = pageSql<number>(sql`position`, reading, 'asc')
       return (await findAll<Line>(call.db, sql`select ${lineColumns} from ${rows} and ${within} ${cut}`)).map(entryOf)
     },
-    () => countRows(call.db, rows),
+    (reading) => countRows(call.db, sql`${rows} and ${pageSql<number>(sql`position`, reading, 'asc').within}`),
   )
 }
 

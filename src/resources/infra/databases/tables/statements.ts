@@ -1,7 +1,10 @@
 /** How a database's server is asked for its tables: what it has in `pg_class`, without Postgres' own and Berth's. */
 import { tableLimits } from './limits.ts'
 
-/** What is listed. $1: a schema, $2: a piece of text; null for all. */
+/**
+ * What is listed. $1: a schema, $2: a piece of text; null for all. $3 and $4: schema and name of the table that precedes them, $5 and
+ * $6: of the one that follows, null for none.
+ */
 const listed = `
   pg_class c
   join pg_namespace n on n.oid = c.relnamespace
@@ -9,7 +12,9 @@ const listed = `
     and n.nspname !~ '^pg_'
     and n.nspname not in ('information_schema', 'auth')
     and ($1::text is null or n.nspname = $1)
-    and ($2::text is null or position(lower($2) in lower(c.relname)) > 0)`
+    and ($2::text is null or position(lower($2) in lower(c.relname)) > 0)
+    and ($3::text is null or (n.nspname, c.relname) > ($3::name, $4::name))
+    and ($5::text is null or (n.nspname, c.relname) < ($5::name, $6::name))`
 
 /** Counts them. */
 export const countStatement = `select count(*) from ${listed}`
@@ -62,8 +67,8 @@ const foreignKeys = `
   join pg_namespace rn on rn.oid = r.relnamespace`
 
 /**
- * A page of them, in order of schema and name. $3 and $4: schema and name of the table that precedes them, $5 and $6: of the one
- * that follows, null for none; $7: how many. A row is a JSON text, and how many tables there were before the page's bytes were cut.
+ * A page of them, in order of schema and name. $7: how many. A row is a JSON text, and how many tables there were before the page's
+ * bytes were cut.
  * @param fromEnd whether the page is read backwards.
  */
 export function pageStatement(fromEnd: boolean): string {
@@ -88,8 +93,6 @@ export function pageStatement(fromEnd: boolean): string {
         select c.oid, c.relname, c.relkind, c.reltuples, n.nspname,
           row_number() over (order by n.nspname ${order}, c.relname ${order}) as place
         from ${listed}
-          and ($3::text is null or (n.nspname, c.relname) > ($3::name, $4::name))
-          and ($5::text is null or (n.nspname, c.relname) < ($5::name, $6::name))
         order by place
         limit $7::int
       ) t
