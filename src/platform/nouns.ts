@@ -15,8 +15,6 @@ import {
   readOffset,
   readPage,
   readPagesOfEach,
-  readWithinBytes,
-  withinPageBytes,
   type Direction,
   type ListOfEach,
   type Page,
@@ -25,6 +23,7 @@ import {
   type PageWindow,
   type SkippingWindow,
 } from './pages.ts'
+import { readWithinBytes, withinPageBytes } from './pages/bytes.ts'
 import { limits } from './limits.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from './postgres.ts'
 import type { Call } from './services.ts'

@@ -8,12 +8,12 @@ import { limits } from '#src/platform/limits.ts'
 import {
   pageSql,
   readPagesOfEach,
-  withinPageBytes,
   type Direction,
   type Page,
   type PagesOf,
   type PageWindow,
 } from '#src/platform/pages.ts'
+import { withinPageBytes } from '#src/platform/pages/bytes.ts'
 import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { hook } from '#src/platform/postgres/hooks.ts'
 import { checkStorage } from '#src/platform/metrics/rooms.ts'

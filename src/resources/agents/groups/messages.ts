@@ -5,14 +5,13 @@ import { limits } from '#src/platform/limits.ts'
 import {
   pageSql,
   readSizedPagesOfEach,
-  readWithinBytes,
-  withinPageBytes,
   type Direction,
   type Loaded,
   type PagesOf,
   type PageReading,
   type PageWindow,
 } from '#src/platform/pages.ts'
+import { readWithinBytes, withinPageBytes } from '#src/platform/pages/bytes.ts'
 import { change, findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { beginIfRoom } from '#src/resources/agents/tasks.ts'

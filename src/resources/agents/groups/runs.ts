@@ -10,14 +10,13 @@ import {
   isGiven,
   pageSql,
   readSizedPagesOfEach,
-  readWithinBytes,
-  withinPageBytes,
   type Direction,
   type Loaded,
   type PagesOf,
   type PageReading,
   type PageWindow,
 } from '#src/platform/pages.ts'
+import { readWithinBytes, withinPageBytes } from '#src/platform/pages/bytes.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { acceptEvents } from '#src/resources/agents/session-events.ts'

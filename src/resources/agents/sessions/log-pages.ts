@@ -4,7 +4,6 @@ import { limits } from '#src/platform/limits.ts'
 import {
   pageSql,
   readSizedPagesOfEach,
-  withinPageBytes,
   type Direction,
   type Loaded,
   type Page,
@@ -12,6 +11,7 @@ import {
   type PagesOf,
   type PageWindow,
 } from '#src/platform/pages.ts'
+import { withinPageBytes } from '#src/platform/pages/bytes.ts'
 import { sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from '#src/resources/agents/created-filters.ts'
