@@ -17,6 +17,7 @@ export type Shown<Row> = {
   rows: readonly Row[]
   totalCount: number
   hasMore: boolean
+  /** Whether a page is on its way of which nothing is shown yet. */
   isAsking: boolean
   error: CombinedError | undefined
 }
@@ -139,7 +140,7 @@ function together<Row extends { id: string }>(pages: readonly Page<Row>[]): Show
     rows: [...rows.values()],
     totalCount: known[0]?.connection?.totalCount ?? 0,
     hasMore: known.at(-1)?.connection?.pageInfo.hasNextPage ?? false,
-    isAsking: pages.some(({ isAsking }) => isAsking),
+    isAsking: pages.some(({ isAsking, connection }) => isAsking && !connection),
     error: pages.find(({ error }) => error)?.error,
   }
 }

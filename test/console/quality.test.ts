@@ -115,7 +115,7 @@ async function stored(): Promise<string[]> {
   )
   return rows.map(({ name }) => name)
 }
-const count = (text: string) => page.locator('.head').getByText(text, { exact: true })
+const count = (text: string | RegExp) => page.locator('.head').getByText(text, { exact: true })
 
 test('a long list counts what is made and deleted, and misses nothing that was made before Show more or while away', async () => {
   const { db } = console.berth.services
@@ -129,14 +129,12 @@ test('a long list counts what is made and deleted, and misses nothing that was m
   await count('100 of 150').waitFor()
   const made: string[] = []
   for (let at = 0; at < 20; at++) made.push(await createProject(`new ${at}`))
-  await count('120 of 170').waitFor()
+  // How many of them are on the page depends on whether it was read again, as it is for each deletion of an object that it does not show.
+  await count(/^\d+ of 170$/).waitFor()
   await deleteProject(made[0]!)
-  await count('119 of 169').waitFor()
+  await count(/^\d+ of 169$/).waitFor()
   await deleteProject(encodeId('project', old[3]!.id)) // one that is not on the page yet
-  await page
-    .locator('.head')
-    .getByText(/^\d+ of 168$/)
-    .waitFor() // which of them are on it may have been read again
+  await count(/^\d+ of 168$/).waitFor()
   await page.getByRole('button', { name: 'Show more' }).click()
   await count('168').waitFor()
   expect(await shown()).toEqual(await stored())
