@@ -44,7 +44,7 @@ export function serveSockets(app: FastifyInstance, parts: GraphqlParts): void {
     if (path !== '/graphql')
       return connection.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
     sockets.handleUpgrade(request, connection, head, (socket) => {
-      watch(socket)
+      watch(socket, connection)
       attach(protocol, socket, request, parts.proxies.clientOf(request))
     })
   })

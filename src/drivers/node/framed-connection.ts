@@ -35,6 +35,7 @@ export class FramedConnection extends Duplex {
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (bytes.length === 0) return done() // a piece of nothing would be the end
     this.#under.cork()
     this.#under.write(headOf(bytes.length))
     this.#under.write(bytes, done)

@@ -51,7 +51,7 @@ export function serveTerminals(app: FastifyInstance, { services, proxies, stoppi
     const offered = request.headers['sec-websocket-protocol']?.split(',').map((one) => one.trim())
     if (!offered?.includes(terminalProtocol)) return refuseUpgrade(connection, terminalProtocol)
     sockets.handleUpgrade(request, connection, head, (socket) => {
-      watch(socket)
+      watch(socket, connection)
       talk(services, socket, request, proxies.clientOf(request))
     })
   })

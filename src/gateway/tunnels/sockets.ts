@@ -47,7 +47,7 @@ export function serveTunnels(app: FastifyInstance, { services, proxies, stopping
     const offered = request.headers['sec-websocket-protocol']?.split(',').map((one) => one.trim())
     if (!offered?.includes(tunnelProtocol)) return refuseUpgrade(connection, tunnelProtocol)
     sockets.handleUpgrade(request, connection, head, (socket) => {
-      watch(socket)
+      watch(socket, connection)
       talk(services, socket, request, proxies.clientOf(request))
     })
   })

@@ -87,6 +87,31 @@ test('each direction ends by itself', async () => {
   second.send('more') // its socket is closed
 })
 
+test('an empty message is no end, and as many as one likes are nothing to keep', async () => {
+  const client = await opened(echo.port)
+  for (let at = 0; at < 1000; at++) client.send('')
+  client.send('after them')
+  await until('it is back', () => client.text === 'after them')
+  client.say({ type: 'end' })
+  expect((await client.closed).code).toBe(1000)
+})
+
+test('many small messages to a program that reads late come whole and in order, with the end behind them', async () => {
+  const client = await opened(silent.port)
+  const program = await silent.next()
+  const text = Array.from({ length: 50_000 }, (_, at) => String(at % 10)).join('')
+  for (const letter of text) client.send(letter)
+  client.say({ type: 'end' })
+  const heard: Buffer[] = []
+  program.on('data', (piece: Buffer) => heard.push(piece))
+  program.resume()
+  await once(program, 'end')
+  expect(Buffer.concat(heard).toString()).toBe(text)
+  expect(client.passedOn).toBe(text.length)
+  program.end()
+  expect((await client.closed).code).toBe(1000)
+})
+
 test('nothing listens at a port: that is said, with the port', async () => {
   const gone = await startListening(() => undefined)
   await gone.stop()

@@ -3,6 +3,7 @@
  * many bytes it has dealt with, and the other one sends so many more at most: nothing gathers where somebody reads slowly.
  */
 import type { Duplex } from 'node:stream'
+import { JoinedPieces } from '#src/drivers/joined-pieces.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId, newId } from '#src/platform/ids.ts'
 import { tunnelLimits } from '#src/platform/limits/tunnels.ts'
@@ -39,7 +40,9 @@ export class Tunnel {
   #line: Duplex | null = null
   #recheck: NodeJS.Timeout | undefined
   readonly #output = { sent: 0, acknowledged: 0 }
-  readonly #input = { received: 0, passedOn: 0, acknowledged: 0, hasEnded: false }
+  readonly #input = { received: 0, passedOn: 0, acknowledged: 0, hasEnded: false, isWriting: false }
+  /** What waits for the write before it: one buffer, however small the messages were. */
+  readonly #gathered = new JoinedPieces()
 
   /** @throws BerthError rate_limited. */
   constructor(services: Services, right: TunnelRight, client: TunnelClient) {
@@ -67,8 +70,7 @@ export class Tunnel {
 
   /** Passes on what the client sends. @throws BerthError invalid_request behind its end; rate_limited when it did not wait. */
   send(bytes: Buffer): void {
-    const line = this.#line
-    if (!line) return // it is over, which the client is being told
+    if (!this.#line) return // it is over, which the client is being told
     if (this.#input.hasEnded) throw new BerthError('invalid_request', 'You have said that you send no more.')
     this.#input.received += bytes.length
     if (this.#input.received - this.#input.passedOn > tunnelLimits.unacknowledgedBytes)
@@ -76,15 +78,15 @@ export class Tunnel {
         'rate_limited',
         `You sent more than ${tunnelLimits.unacknowledgedBytes / 1024} KiB that were not acknowledged. Wait for ack before you send more.`,
       )
-    line.write(bytes, (error) => {
-      if (!error) this.#passedOn(bytes.length)
-    })
+    if (bytes.length === 0) return
+    this.#gathered.add(bytes)
+    this.#write()
   }
 
   /** The client sends no more. */
   end(): void {
     this.#input.hasEnded = true
-    this.#line?.end()
+    this.#write()
   }
 
   /** The client has dealt with everything before this offset. @throws BerthError invalid_request for what it was not sent. */
@@ -110,6 +112,21 @@ export class Tunnel {
 
   get #isBehind(): boolean {
     return this.#output.sent - this.#output.acknowledged >= tunnelLimits.unacknowledgedBytes
+  }
+
+  /** Writes what has gathered, behind the write before. */
+  #write(): void {
+    const line = this.#line
+    if (!line || this.#input.isWriting) return
+    const joined = this.#gathered.take()
+    if (!joined) return void (this.#input.hasEnded && line.end())
+    this.#input.isWriting = true
+    line.write(joined, (error) => {
+      this.#input.isWriting = false
+      if (error) return
+      this.#passedOn(joined.length)
+      this.#write()
+    })
   }
 
   #passedOn(count: number): void {
