@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readRecords } from '#src/drivers/compute/records.ts'
 import { startInstallation, type Installation } from '../../support/installation.ts'
 import { until } from '../../support/until.ts'
+import { TunnelClient } from '../tunnels/clients.ts'
 
 const limitMs = 180_000
 const idleSeconds = 10
@@ -68,6 +69,17 @@ async function usage(): Promise<{ sessions: number; isOpen: boolean }> {
   return { sessions: sessions.length, isOpen: sessions.some(({ ended_at }) => ended_at === null) }
 }
 const here = { status: 200, text: 'here\n' }
+/** Opens a tunnel to a port of the VM. */
+async function tunnelTo(port: number): Promise<TunnelClient> {
+  const query = `mutation { createTunnelTicket(input: { vmId: "${vm}", port: ${port} }) { ticket } }`
+  const answer = await fetch(`${berth.url}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  })
+  const { data } = (await answer.json()) as { data: { createTunnelTicket: { ticket: string } } }
+  return new TunnelClient(berth.url).open(data.createTunnelTicket.ticket)
+}
 
 test(
   'an idle VM is paused and costs nothing, and five requests at once wake it with its memory',
@@ -89,6 +101,36 @@ test(
     expect((await usage()).sessions, 'it never slept').toBe(2)
     await toBe('paused')
     expect(await exec('echo awake')).toBe('awake\n')
+  },
+  limitMs,
+)
+
+test(
+  'a tunnel on which nothing passes for longer than the idle time keeps it awake, and one wakes it',
+  async () => {
+    // It ends each connection after a while, and says nothing.
+    const server = `import socket, time
+listening = socket.create_server(("127.0.0.1", 9000))
+while True:
+    connection, _ = listening.accept()
+    time.sleep(${idleSeconds * 2.5})
+    connection.close()`
+    await exec(`echo '${server}' > quiet.py; setsid python3 quiet.py > /dev/null 2>&1 < /dev/null &`)
+    await exec('until python3 -c "import socket; socket.create_connection((\'127.0.0.1\', 8080))"; do sleep 1; done')
+    const { sessions } = await usage()
+    const quiet = await tunnelTo(9000)
+    expect(quiet.told[0]).toEqual({ type: 'opened' })
+    await until('its end is told', () => quiet.told.length > 1, 60_000)
+    expect(quiet.told[1]).toEqual({ type: 'end' })
+    expect(await usage(), 'it never slept').toEqual({ sessions, isOpen: true })
+    quiet.say({ type: 'end' })
+    expect((await quiet.closed).code).toBe(1000)
+
+    await toBe('paused')
+    const waking = await tunnelTo(8080)
+    waking.send('GET / HTTP/1.0\r\n\r\n')
+    await until('the page has come', () => waking.text.endsWith('here\n'), 60_000)
+    waking.socket.terminate()
   },
   limitMs,
 )
