@@ -46,7 +46,7 @@ export function isSame(key: string, wanted: unknown, current: unknown): boolean 
 /** The pairs that make one map of the other: null for those that go. */
 export function patchOf(wanted: unknown, current: unknown): Fields {
   const [to, from] = [isFields(wanted) ? wanted : {}, isFields(current) ? current : {}]
-  const gone = Object.keys(from).filter((key) => !(key in to))
+  const gone = Object.keys(from).filter((key) => !Object.hasOwn(to, key))
   return { ...to, ...Object.fromEntries(gone.map((key) => [key, null])) }
 }
 

@@ -47,15 +47,15 @@ function entriesOf(
     (row) => project === undefined || !spec.hasProject || textAt(row, 'project', 'name') === project,
   )
   const counts = countOf(chosen.map((row) => nameOf(spec, row)))
-  const entries: Fields = {}
+  const entries = new Map<string, Fields>() // a name may be one of an object's own, such as __proto__
   for (const row of [...chosen].sort((one, other) => (nameOf(spec, one) < nameOf(spec, other) ? -1 : 1))) {
     const name = nameOf(spec, row)
     const problem = whyNot(spec, row, name, counts, rows)
     if (problem !== undefined)
       notes.push(`${lineOf(pathOf(section, name === '' ? row.id : name))} is left out: ${problem}.`)
-    else entries[name] = fieldsOf(section, row, project, notes)
+    else entries.set(name, fieldsOf(section, row, project, notes))
   }
-  return entries
+  return Object.fromEntries(entries)
 }
 
 function countOf(names: readonly string[]): Map<string, number> {

@@ -40,11 +40,13 @@ export function problemsIn(value: unknown, schema: JsonSchema = fileSchema, path
   if (schema.$ref !== undefined) return problemsIn(value, definitionOf(schema.$ref), path)
   if (schema.anyOf) return ofAny(value, schema.anyOf, path)
   if ('const' in schema) return value === schema.const ? [] : [`${here}: it must be ${JSON.stringify(schema.const)}.`]
-  if (schema.enum) return ofEnum(value, schema.enum, here)
+  if (schema.enum) return ofEnum(value, schema.enum, path)
   if (schema.type === undefined) return [] // any JSON
   const types = [schema.type].flat()
   if (!types.includes(typeOf(value)) && !(typeOf(value) === 'integer' && types.includes('number')))
-    return [`${here}: it must be ${types.map(wordOf).join(' or ')}, not ${shown(value)}.${quoteAdvice(value, types)}`]
+    return [
+      `${here}: it must be ${types.map(wordOf).join(' or ')}, not ${shown(value, path)}.${quoteAdvice(value, types, path)}`,
+    ]
   if (typeof value === 'string') return ofText(value, schema, here)
   if (Array.isArray(value))
     return value.flatMap((one, at) => (schema.items ? problemsIn(one, schema.items, pathOf(path, at)) : []))
@@ -65,20 +67,20 @@ function ofAny(value: unknown, alternatives: readonly JsonSchema[], path: string
   const at = resolved.findIndex(({ type }) => [type].flat().includes(typeOf(value)))
   if (at >= 0) return all[at] ?? []
   const words = resolved.map(({ type }) => wordOf(String(type)))
-  return [`${path}: it must be ${words.join(' or ')}, not ${shown(value)}.`]
+  return [`${path}: it must be ${words.join(' or ')}, not ${shown(value, path)}.`]
 }
 
-function ofEnum(value: unknown, known: readonly unknown[], here: string): string[] {
+function ofEnum(value: unknown, known: readonly unknown[], path: string): string[] {
   if (known.includes(value)) return []
   const words = known.filter((one) => typeof one === 'string')
   const meant = typeof value === 'string' ? didYouMean(value, words) : ''
-  return [`${here}: it must be one of ${words.join(', ')}, not ${shown(value)}.${meant}`]
+  return [`${path}: it must be one of ${words.join(', ')}, not ${shown(value, path)}.${meant}`]
 }
 
 function ofText(value: string, { minLength = 0, pattern }: JsonSchema, here: string): string[] {
   if (value.length < minLength) return [`${here}: it must not be empty.`]
   if (pattern !== undefined && !portPattern.test(value))
-    return [`${here}: it must be a name, a colon and a port, such as web:3000, not ${shown(value)}.`]
+    return [`${here}: it must be a name, a colon and a port, such as web:3000, not ${shown(value, here)}.`]
   return []
 }
 
@@ -102,8 +104,8 @@ function ofObject(value: Record<string, unknown>, schema: JsonSchema, path: stri
 function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
-  return typeof value
+  if (typeof value === 'number' && Number.isFinite(value)) return Number.isInteger(value) ? 'integer' : 'number'
+  return typeof value === 'number' ? 'no number of JSON' : typeof value // .inf and .nan
 }
 
 function wordOf(type: string): string {
@@ -119,12 +121,19 @@ function wordOf(type: string): string {
   return words[type] ?? type
 }
 
-function quoteAdvice(value: unknown, types: readonly string[]): string {
+function quoteAdvice(value: unknown, types: readonly string[], path: string): string {
   const isPlain = typeof value === 'number' || typeof value === 'boolean'
-  return types.includes('string') && isPlain ? ` Put it in quotes: "${value}".` : ''
+  if (!types.includes('string') || !isPlain) return ''
+  return ` Put it in quotes${isSecret(path) ? '' : `: "${value}"`}.`
 }
 
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing'
+/** Whether a path leads to variables, whose values are shown nowhere. */
+function isSecret(path: string): boolean {
+  return /^\w+\.(?:[\w-]+|"(?:[^"\\]|\\.)*")\.(?:env|variables)\b/.test(path)
+}
+
+function shown(value: unknown, path: string): string {
+  if (isSecret(path)) return `${wordOf(typeOf(value))} (not shown)`
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing')
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

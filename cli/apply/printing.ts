@@ -50,7 +50,9 @@ export function jsonOfPlan(plan: Plan, outcome?: Outcome): Record<string, unknow
     unchanged: plan.unchanged,
     steps: plan.steps.map((one) => ({
       ...step(one),
-      differences: one.differences.map(({ path, from, to, isHidden }) => (isHidden ? { path } : { path, from, to })),
+      differences: one.differences.map(({ path, from, to, isHidden }) =>
+        isHidden ? { path } : { path, from: withoutLogins(from), to: withoutLogins(to) },
+      ),
     })),
     notes: plan.notes,
     ...(outcome
@@ -65,7 +67,15 @@ export function jsonOfPlan(plan: Plan, outcome?: Outcome): Record<string, unknow
   }
 }
 
+/** The same value, with addresses that do not say who signs in there, or with which token. */
+function withoutLogins(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll(/(https?:\/\/)[^\s/?#]*@/gi, '$1…@')
+  if (Array.isArray(value)) return value.map(withoutLogins)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutLogins(one)]))
+}
+
 function shown(value: unknown): string {
-  const text = jsonOf(value)
+  const text = jsonOf(withoutLogins(value))
   return text.length > valueMax ? `${text.slice(0, valueMax)}…` : text
 }

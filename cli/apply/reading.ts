@@ -5,6 +5,7 @@ import { readText } from '../inputs.ts'
 import { lineOf } from '../text.ts'
 import { digestOf } from './code.ts'
 import { fileSchema, pathOf, problemsIn } from './json-schema.ts'
+import { parseFile } from './parsing.ts'
 import type { Fields } from './section.ts'
 import { sectionOf } from './sections.ts'
 
@@ -23,7 +24,7 @@ export type Described = {
 export async function readDescribed(file: string): Promise<Described> {
   const text = await readText(file)
   if (text.length > fileCharactersMax) throw new UsageError(`${file} is too long: it may have 4 MB.`)
-  const value = await parsed(file, text)
+  const value = await parseFile(file, text)
   refuse(file, problemsIn(value))
   const { project = null, ...given } = value as { project?: string } & Record<
     string,
@@ -44,19 +45,6 @@ export async function readDescribed(file: string): Promise<Described> {
     [...sections].flatMap(([section, entries]) => [...entries].flatMap(([name, one]) => together(section, name, one))),
   )
   return { project, sections, codeAt: await findCode(file, sections) }
-}
-
-/** JSON is YAML too, and as such an object with a key twice is refused. */
-async function parsed(file: string, text: string): Promise<unknown> {
-  const { parseDocument } = await import('yaml')
-  const document = parseDocument(text, { uniqueKeys: true })
-  const [error] = document.errors
-  if (error) throw new UsageError(`${file} cannot be read as YAML or JSON: ${error.message}`)
-  try {
-    return (document.toJS() as unknown) ?? {}
-  } catch (problem) {
-    throw new UsageError(`${file} cannot be read: ${problem instanceof Error ? problem.message : String(problem)}`)
-  }
 }
 
 function refuse(file: string, problems: readonly string[]): void {

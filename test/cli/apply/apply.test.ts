@@ -321,6 +321,31 @@ describe('what a file does not name', () => {
   }, 120_000)
 })
 
+test('a plan shows no login of an address, in lines or as JSON', async () => {
+  const url = 'https://me:s3cret@git.example.com/a.git'
+  const file = write('login.yaml', `vms: {cloned: {gitRepoUrl: "${url}", gitRepos: [{url: "${url}"}]}}\n`)
+  for (const words of [[], ['--json']]) {
+    const { out, err } = await apply(file, '--plan', ...words)
+    expect(out).toContain('https://…@git.example.com/a.git')
+    expect(out + err).not.toContain('s3cret')
+  }
+}, 60_000)
+
+test('names that objects of JavaScript have are names as others, there and back', async () => {
+  const names = ['__proto__', 'constructor', 'toString']
+  const entries = names.map((name) => `  ${name}: {description: named so, metadata: {constructor: x}}`)
+  const file = write('names.yaml', `vaults: {}\nenvironments:\n${entries.join('\n')}\n`)
+  expect(await apply(file, '--yes')).toMatchObject({ exit: 0 })
+  expect(await planOf(file)).toMatchObject({ hasChanges: false })
+  const exported = await person.run(['export', 'environments'])
+  for (const name of names) expect(exported.out).toContain(`  ${name}:\n`)
+  const back = write('back.yaml', exported.out)
+  expect(await planOf(back, '--prune-all')).toMatchObject({ hasChanges: false })
+  const fewer = write('fewer.yaml', 'environments: {constructor: {metadata: {}}}\n')
+  expect(await apply(fewer, '--yes')).toMatchObject({ exit: 0 })
+  expect(await planOf(fewer)).toMatchObject({ hasChanges: false })
+}, 120_000)
+
 test('the JSON Schema is printed, and served where the files that are exported say', async () => {
   const printed = await person.run(['export', '--schema'])
   const served = await fetch(`${berth.url}/cli/apply/berth.schema.json`)

@@ -125,6 +125,43 @@ describe('a mistake is refused with its path:', () => {
     expect(await refusalOf('functions: {f: {code: ., buildId: b}}')).toContain('not both')
   })
 
+  test.each([
+    ['a set, which would name nothing', 'vms: !!set {web, db}', /tag.*set at line 1, column 6/],
+    ['an ordered map', 'vms: !!omap [web: {}]', /tag.*omap/],
+    ['the same in a file of YAML 1.1', '%YAML 1.1\n---\nvms: !!omap [web: {}]', /tag.*omap at line 3/],
+    ['a time for fields', 'vms: {web: !!timestamp 2001-01-01}', /tag.*timestamp/],
+    ['a tag of another program', 'vms: {web: {env: {A: !!js/function "f"}}}', /tag.*function/],
+    ['a list as a name', 'vms: {? [a, b] : {}}', /A key must be a text at line 1/],
+    ['names that are one when they are texts', 'vms: {1: {}, "1": {}}', /unique at line 1, column 14/],
+    ['several files in one', 'vms: {}\n---\nvms: {}', /multiple documents at line 2/],
+    ['what has itself in it', 'vms: {web: &a {metadata: *a}}', /aliases/],
+    ['a tool that has itself in it', 'agents: {r: {model: {id: x}, tools: &t [*t]}}', /aliases/],
+    ['brackets without end', `vms: ${'['.repeat(20_000)}`, /line 1/],
+    ['a number that there is not', 'vms: {web: {memoryMb: .inf}}', /must be a whole number or null, not Infinity/],
+  ])('%s', async (_, text, sentence) => {
+    expect(await refusalOf(text)).toMatch(sentence)
+  })
+
+  test('too many objects, soon', async () => {
+    const names = Array.from({ length: 30_000 }, (_, at) => `v${at}: {}`)
+    expect(await refusalOf(`vms: {${names.join(', ')}}`)).toContain('describes 30000 objects: 2000 at most')
+  }, 30_000)
+
+  test('values of variables, which are not shown, whatever is wrong with them', async () => {
+    for (const text of [
+      'vms: {web: {env: {PIN: 987654321}}}',
+      'vms: {"my \\" web": {env: {PIN: [987654321]}}}',
+      'vms: {web: {env: "987654321"}}',
+      'functions: {f: {variables: {PIN: 987654321}}}',
+      'vms:\n  web:\n    env: {PIN: "987654321}\n',
+      'vms:\n  web:\n    env: {PIN: 987654321, PIN: b}\n',
+    ])
+      expect(await refusalOf(text)).not.toContain('987654321')
+    expect(await refusalOf('vms: {web: {env: {PIN: 987654321}}}')).toBe(
+      'vms.web.env.PIN: it must be a text, not a whole number (not shown). Put it in quotes.',
+    )
+  })
+
   test('aliases that unfold without end', async () => {
     const lines = Array.from({ length: 12 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at},`.repeat(9)}]`)
     expect(await refusalOf(`a0: &a0 [x]\n${lines.join('\n')}\n`)).toMatch(/alias/)
