@@ -19,6 +19,7 @@ import { readFile } from './platform/command-line.ts'
 import { readConfig, type Config } from './platform/config.ts'
 import { recordBackup } from './platform/metrics/last-backup.ts'
 import { loadSealer, type Sealer } from './platform/secrets.ts'
+import { claim, refuseForeign } from './start/instance.ts'
 import { showProgress } from './start/progress.ts'
 
 const usage = `npm run backup -- [file]
@@ -35,6 +36,12 @@ async function main(words: readonly string[]): Promise<void> {
     )
   if (existsSync(path)) throw new BackupError(`${path} already exists. Name another file, or remove it.`)
   if (!existsSync(dirname(path))) throw new BackupError(`The folder ${dirname(path)} does not exist. Create it first.`)
+  mkdirSync(config.dataDir, { recursive: true })
+  refuseForeign(config.dataDir, 'Take the backup')
+  if (!(await claim(config.dataDir, 'backup')))
+    throw new BackupError(
+      `Another backup of ${config.dataDir} is being written. Wait until it is done, then try again.`,
+    )
   const sealer = loadSealer(config.secretKey, config.dataDir)
   const staging = makeStaging(config.dataDir)
   const archive = writeArchive(path)
@@ -69,7 +76,6 @@ function placeOf(named: string): string {
 
 /** Creates the staging folder, on the disk of the data. What an earlier run left there is removed. */
 function makeStaging(dataDir: string): string {
-  mkdirSync(dataDir, { recursive: true })
   for (const name of readdirSync(dataDir))
     if (name.startsWith('.backup-')) rmSync(join(dataDir, name), { recursive: true, force: true })
   return mkdtempSync(join(dataDir, '.backup-'))

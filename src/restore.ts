@@ -3,8 +3,8 @@
  * before any of it is used; a restore that was interrupted is started again by the same command.
  */
 import './start/node-version.ts'
-import { existsSync, readdirSync, renameSync, rmSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, readdirSync, realpathSync, renameSync, rmSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readArchive } from './backup/archive.ts'
 import { BackupError } from './backup/backup-error.ts'
@@ -32,6 +32,8 @@ async function main(words: readonly string[]): Promise<void> {
   const path = resolve(file)
   const config = readConfig()
   if (!existsSync(path)) throw new BackupError(`There is no file ${path}.`)
+  if (isBelow(config.dataDir, path))
+    throw new BackupError(`${path} is in the folder that is emptied first. Move the backup out of ${config.dataDir}.`)
   makeFolders(config)
   const claimed = await claim(config.dataDir)
   if (!claimed)
@@ -58,6 +60,10 @@ async function main(words: readonly string[]): Promise<void> {
     makeEmpty(config.dataDir) // a refused restore leaves nothing behind, not even in the operator's own database
     throw error
   }
+}
+
+function isBelow(folder: string, file: string): boolean {
+  return existsSync(folder) && !relative(realpathSync(folder), realpathSync(file)).startsWith('..')
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -18,6 +19,7 @@ import { readArchive } from '../src/backup/archive.ts'
 import { openDatabase } from '../src/platform/postgres.ts'
 import { loadSealer } from '../src/platform/secrets.ts'
 import { openBuildSecrets } from '#src/resources/infra/builds/secrets.ts'
+import { claim } from '../src/start/instance.ts'
 import { findRun } from '../src/start/run-file.ts'
 import { startCommand, type Command } from './support/command.ts'
 import { idsOf } from './support/makers.ts'
@@ -38,22 +40,24 @@ let agents: string[]
 const place = (name: string): string => join(folder, name)
 
 /** Runs a command of Berth on one of the data folders. */
-function command(words: string[], dataDir: string, more: Record<string, string> = {}): Command {
-  return startCommand(words, {
+function command(words: string[], dataDir: string, more: Record<string, string> = {}, uid?: number): Command {
+  const settings = {
     PORT: String(port),
     BERTH_POSTGRES_PORT: String(postgresPort),
     BERTH_DATA_DIR: place(dataDir),
     BERTH_RATE_LIMIT_FACTOR: '1000',
     ...more,
-  })
+  }
+  return startCommand(words, settings, uid)
 }
 
 async function run(
   words: string[],
   dataDir: string,
   more: Record<string, string> = {},
+  uid?: number,
 ): Promise<{ code: number | null; said: string }> {
-  const started = command(words, dataDir, more)
+  const started = command(words, dataDir, more, uid)
   return { code: await started.ended, said: started.lines.join('\n') }
 }
 
@@ -296,6 +300,72 @@ test(
       code: 1,
       said: expect.stringContaining('no installation'),
     })
+  },
+  limitMs,
+)
+
+test(
+  'while a backup is written another one is refused, and takes nothing from it',
+  async () => {
+    const other = await claim(place('first'), 'backup')
+    const staging = join(place('first'), '.backup-other')
+    mkdirSync(staging)
+    try {
+      expect(await run(['src/backup.ts', place('late.tar.zst')], 'first')).toEqual({
+        code: 1,
+        said: expect.stringMatching(/^Another backup of \S+ is being written\. Wait/),
+      })
+      expect(existsSync(staging)).toBe(true)
+      expect(existsSync(place('late.tar.zst'))).toBe(false)
+    } finally {
+      other?.close()
+      rmSync(staging, { recursive: true })
+    }
+  },
+  limitMs,
+)
+
+test(
+  'a backup in the folder that a restore empties is refused, and stays',
+  async () => {
+    const dataDir = place('inside')
+    mkdirSync(dataDir, { mode: 0o711 })
+    writeFileSync(join(dataDir, '.restore-unfinished'), '')
+    const only = join(dataDir, 'only.tar.zst')
+    writeFileSync(only, readFileSync(place('one.tar.zst')))
+    symlinkSync(dataDir, place('linked'))
+    for (const file of [only, join(place('linked'), 'only.tar.zst')]) {
+      const { code, said } = await run(['src/restore.ts', file], 'inside')
+      expect([code, said]).toEqual([1, expect.stringMatching(/Move the backup out of/)])
+    }
+    expect(statSync(only).size).toBe(statSync(place('one.tar.zst')).size)
+  },
+  limitMs,
+)
+
+test('a backup that cannot be unpacked here, on a full disk say, is not called truncated', async () => {
+  const noFolder = place('text.tar.zst')
+  await expect(readArchive(place('one.tar.zst'), noFolder, () => undefined)).rejects.toMatchObject({ code: 'EEXIST' })
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  'another user is told whose installation it is, without a stack',
+  async () => {
+    writeFileSync(join(place('first'), 'run.json'), '{}', { mode: 0o600 })
+    try {
+      for (const words of [
+        ['src/stop.ts'],
+        ['src/backup.ts', '/tmp/never.tar.zst'],
+        ['src/identity/token.ts', '--user=a', '--org=b'],
+      ]) {
+        const { code, said } = await run(words, 'first', {}, 65_534)
+        expect(said).toMatch(/another user/)
+        expect(said).not.toMatch(/EACCES|    at /)
+        expect(code).toBe(1)
+      }
+    } finally {
+      rmSync(join(place('first'), 'run.json'))
+    }
   },
   limitMs,
 )

@@ -102,7 +102,7 @@ export function writeArchive(path: string): ArchiveWriter {
  * Unpacks a backup into an empty folder and checks all of it.
  * @param onEntry called for each file as it arrives.
  * @returns the names of its entries.
- * @throws BackupError when the file is not a backup, was truncated, or was changed.
+ * @throws BackupError when the file is not a backup, was truncated, or was changed; an error of the system, such as ENOSPC.
  */
 export async function readArchive(path: string, folder: string, onEntry: (name: string) => void): Promise<string[]> {
   const digests = new Map<string, string>()
@@ -124,7 +124,8 @@ export async function readArchive(path: string, folder: string, onEntry: (name: 
     await read
   } catch (error) {
     entries.destroy()
-    throw error instanceof BackupError
+    const isOfThisHost = error instanceof BackupError || (error instanceof Error && 'syscall' in error) // such as a full disk
+    throw isOfThisHost
       ? error
       : new BackupError('The backup cannot be read: the file is truncated, or it is not a backup of Berth.', {
           cause: error,

@@ -26,8 +26,10 @@ function isPlain(error: unknown): boolean {
 }
 
 function sentence(made: string, error: unknown): string {
+  const { code, syscall, message = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {}
+  const isFull = ['ENOSPC', 'EDQUOT', '53100'].includes(code ?? '') || message.includes('No space left on device') // Postgres' words
+  if (isFull) return `No ${made}: the disk is full. Make room and try again.`
+  if (error instanceof Error && syscall !== undefined && syscall !== 'connect') return `No ${made}: ${error.message}` // of a file, which it names
   if (isDatabaseAway(error)) return `No ${made}: the database does not answer. Try again when it does.`
-  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
-    return `No ${made}: the disk is full. Make room and try again.`
   return `No ${made}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
 }

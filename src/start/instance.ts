@@ -30,26 +30,31 @@ export function makeFolders({ dataDir, runDir }: Config): void {
     if (folder === runDir && (!stat.isDirectory() || stat.uid !== process.getuid?.()))
       throw new StartError(`${folder} is not a folder of yours. Remove it, or choose another BERTH_DATA_DIR.`)
     if (stat.uid === process.getuid?.()) chmodSync(folder, mode)
-    try {
-      accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    } catch (error) {
-      throw new StartError(
-        `${folder} belongs to another user. Start Berth as its owner, or choose another BERTH_DATA_DIR.`,
-        { cause: error },
-      )
-    }
+    refuseForeign(folder, 'Start Berth')
+  }
+}
+
+/** @param what is done there: `Start Berth`. @throws StartError for a folder in which this user may do nothing. */
+export function refuseForeign(folder: string, what: string): void {
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new StartError(`${folder} belongs to another user. ${what} as its owner, or choose another BERTH_DATA_DIR.`, {
+      cause: error,
+    })
   }
 }
 
 /**
  * Claims the data folder for as long as this process lives: the claim is a socket in the kernel's abstract namespace, which
  * cannot be left behind as a file could.
+ * @param what for: to start on it, or to write a backup, of which there is one at a time too.
  * @returns the claim, or null when another process has it.
  */
-export async function claim(dataDir: string): Promise<Server | null> {
+export async function claim(dataDir: string, what: 'start' | 'backup' = 'start'): Promise<Server | null> {
   const { dev, ino } = statSync(dataDir) // identifies the folder, whatever path leads to it
   const server = createServer((connection) => connection.destroy())
-  server.listen(`\0berth-start-${dev}-${ino}`)
+  server.listen(`\0berth-${what}-${dev}-${ino}`)
   try {
     await once(server, 'listening')
     server.unref()

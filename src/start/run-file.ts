@@ -5,6 +5,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRunning, type ProcessMark } from '#src/platform/locks/process-marks.ts'
+import { StartError } from './start-error.ts'
 
 /** A running (or killed) `npm start`. */
 export type RunFile = {
@@ -20,12 +21,18 @@ export type RunFile = {
   processes: Record<string, ProcessMark>
 }
 
-/** The content of the file, also when its writer was killed; null when there is none. */
+/** The content of the file, also when its writer was killed; null when there is none. @throws StartError for another user's. */
 export function readRunFile(dataDir: string): RunFile | null {
   try {
     return JSON.parse(readFileSync(pathOf(dataDir), 'utf8')) as RunFile
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT') return null
+    if (code === 'EACCES')
+      throw new StartError(
+        `The Berth on ${dataDir} is another user’s. Do this as that user or as root, or set BERTH_DATA_DIR to your own.`,
+        { cause: error },
+      )
     throw error
   }
 }

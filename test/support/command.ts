@@ -16,9 +16,17 @@ export type Command = {
   ended: Promise<number | null>
 }
 
-/** Starts `node <words>` in the checkout. */
-export function startCommand(words: readonly string[], variables: Readonly<Record<string, string>> = {}): Command {
-  const child = spawn(process.execPath, words, { env: environmentWith(variables), stdio: ['ignore', 'pipe', 'pipe'] })
+/** Starts `node <words>` in the checkout. @param uid as another user, which only root may do. */
+export function startCommand(
+  words: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+  uid?: number,
+): Command {
+  const child = spawn(process.execPath, words, {
+    env: environmentWith(variables),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  })
   const lines: string[] = []
   const waiting = new Set<() => void>()
   const changed = () => {
