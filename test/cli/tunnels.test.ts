@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { sql } from '#src/platform/postgres.ts'
 import { decodeId } from '#src/platform/ids.ts'
+import { hostBlock, noteHostKey } from '../../cli/ssh/config.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeSilentNode, makeVmRow } from '../support/makers.ts'
 import { startTerminalNode, type TerminalNode } from '../infra/terminals/clients.ts'
@@ -97,6 +98,36 @@ test('ssh-config prints a block for ssh, and makes a key for its owner only, onc
   expect(parsed.status).toBe(0)
   expect(parsed.stdout).toContain(`hostkeyalias ${vmId}\n`)
   expect(parsed.stdout).toContain('user user\n')
+})
+
+test('ssh-config gives no VM a name that leads others astray: another host’s, another VM’s, or several lines', async () => {
+  const { db } = berth.services
+  const made: string[] = []
+  const rename = async (name: string): Promise<string> => {
+    const id = await makeVmRow(db, String(person.env['BERTH_TOKEN']), node.id)
+    await sql`update vms set name = ${name} where id = ${decodeId('vm', id)}`.execute(db)
+    made.push(id)
+    return id
+  }
+  for (const name of ['github.com', 'LocalHost', 'twin', 'twin', '*', 'a b', 'x\nProxyCommand sh']) await rename(name)
+  const { exit, out, err } = await person.run(['vm', 'ssh-config'])
+  expect(exit).toBe(0)
+  const hosts = out.split('\n').filter((line) => line.startsWith('Host '))
+  expect(hosts.sort()).toEqual([`Host web ${vmId}`, ...made.map((id) => `Host ${id}`)].sort())
+  expect(out).not.toMatch(/^ *ProxyCommand sh/m)
+  expect(err).toContain(`github.com: the name may be another host’s, so ssh knows it as ${made[0]} only.\n`)
+  expect(err).toContain('twin: several have this name')
+  expect((await person.run(['vm', 'ssh-config', 'github.com'])).out).toContain(`Host github.com ${made[0]}\n`)
+  expect((await person.run(['vm', 'ssh-config', String(made[0])])).out).toContain(`Host ${made[0]}\n`)
+  for (const id of made) await sql`delete from vms where id = ${decodeId('vm', id)}`.execute(db)
+})
+
+test('what no Berth answers becomes no file and no line of ssh', () => {
+  const env = { HOME: person.home, XDG_STATE_HOME: join(person.home, 'state') }
+  expect(() => noteHostKey(env, '../../../evil', 'ssh-ed25519 AAAA')).toThrow(/no VM has/)
+  expect(() => noteHostKey(env, vmId, 'ssh-ed25519 AAAA\n* ssh-ed25519 BBBB')).toThrow(/no host key/)
+  const target = { context: undefined, organization: undefined }
+  expect(() => hostBlock(env, { id: 'x\n  ProxyCommand sh', name: undefined }, target)).toThrow(/no VM has/)
 })
 
 test('ssh --proxy is for ssh, not for a terminal, and fails with 125 where the VM does not answer', async () => {

@@ -1,7 +1,8 @@
 /** `berth vm ssh-config`: what ~/.ssh/config needs to reach VMs. */
 import type { Verb } from '../../grammar.ts'
-import { hostBlock } from '../../ssh/config.ts'
+import { hostBlock, isHostName } from '../../ssh/config.ts'
 import { ensureKey } from '../../ssh/keys.ts'
+import { lineOf } from '../../text.ts'
 import { findVmOf } from './names.ts'
 
 const vmsMax = 1000
@@ -25,9 +26,21 @@ export const sshConfigVerb: Verb = {
         found.push({ id, name })
       }
     const { name: context, organization } = cli.target()
-    const rows = found.map((vm) => ({ vm, block: hostBlock(cli.env, vm, { context, organization }) }))
+    const rows = found.map((vm) => {
+      const problem = whyNoName(vm.name, found, words)
+      if (problem !== undefined) cli.out.note(`${lineOf(vm.name)}: ${problem}, so ssh knows it as ${vm.id} only.`)
+      const name = problem === undefined ? vm.name : undefined
+      return { vm, block: hostBlock(cli.env, { id: vm.id, name }, { context, organization }) }
+    })
     if (cli.out.isJson) return cli.out.json(rows.map(({ vm, block }) => ({ ...vm, config: block })))
     if (rows.length === 0) cli.out.note('None.')
     for (const { block } of rows) cli.out.line(block)
   },
+}
+
+/** Why a VM is not known by its name. */
+function whyNoName(name: string, all: readonly { name: string }[], words: readonly string[]): string | undefined {
+  if (all.filter((one) => one.name === name).length > 1) return 'several have this name'
+  if (isHostName(name) || (words.includes(name) && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))) return undefined
+  return 'the name may be another host’s'
 }
