@@ -106,12 +106,20 @@ class Sending {
   #acknowledged = 0
   #stopped: BerthError | undefined
   #wake: () => void = () => undefined
+  /** What was to be written before: it is sent one after another, whether somebody waits for it or not. */
+  #last: Promise<void> = Promise.resolve()
 
   constructor(socket: WebSocket) {
     this.#socket = socket
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
+  write(bytes: Uint8Array): Promise<void> {
+    const written = this.#last.then(() => this.#pass(bytes))
+    this.#last = written.catch(() => undefined) // whoever wrote has the error
+    return written
+  }
+
+  async #pass(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; at += messageBytesMax) {
       const piece = bytes.slice(at, at + messageBytesMax)
       while (!this.#stopped && this.#sent + piece.length - this.#acknowledged > unacknowledgedBytes)
@@ -127,8 +135,11 @@ class Sending {
     this.#wake()
   }
 
+  /** Behind all that was to be written. */
   end(): void {
-    if (!this.#stopped) this.#socket.send(JSON.stringify({ type: 'end' }))
+    void this.#last.then(() => {
+      if (!this.#stopped) this.#socket.send(JSON.stringify({ type: 'end' }))
+    })
   }
 
   stop(error: BerthError): void {

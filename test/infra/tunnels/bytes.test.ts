@@ -212,6 +212,23 @@ test('the TypeScript client sends and receives megabytes at once, and waits for 
   await slow.ended
 })
 
+test('the TypeScript client sends all in order when nobody waits between, with the end behind it', async () => {
+  const { vms } = new Client({ url: berth.url, token })
+  const tunnel = await vms.tunnels.open(vm, silent.port, { write: () => undefined, end: () => undefined })
+  const program = await silent.next()
+  const pieces = Array.from({ length: 8 }, () => randomBytes(300_000))
+  const written = Promise.all(pieces.map((piece) => tunnel.write(piece)))
+  tunnel.end()
+  const heard: Buffer[] = []
+  program.on('data', (piece: Buffer) => heard.push(piece))
+  program.resume()
+  await once(program, 'end')
+  await written
+  expect(Buffer.concat(heard).equals(Buffer.concat(pieces))).toBe(true)
+  program.end()
+  await tunnel.ended
+})
+
 test('the TypeScript client says why a tunnel could not be opened, and that one was cut', async () => {
   const { vms } = new Client({ url: berth.url, token })
   const gone = await startListening(() => undefined)
