@@ -424,6 +424,26 @@ describe('metrics', () => {
       secured.close()
     }
   })
+  it('and probes are answered again soon after strangers took all connections and finish no request', async () => {
+    const server = await serveMetrics(12_970, open)
+    const strangers = Array.from({ length: 64 }, () => {
+      const socket = connect(server.port, '127.0.0.1', () => socket.write('GET /livez HTTP/1.1\r\nhost: x\r\n'))
+      return socket.on('error', () => socket.destroy())
+    })
+    try {
+      await Promise.all(strangers.map((socket) => once(socket, 'connect')))
+      const asks = (): Promise<boolean> =>
+        fetch(`http://127.0.0.1:${server.port}/livez`).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      expect(await asks()).toBe(false)
+      await until('a probe is answered', asks, 20_000)
+    } finally {
+      for (const socket of strangers) socket.destroy()
+      server.close()
+    }
+  }, 30_000)
   it('are not opened to other hosts without a token', () => {
     const settings = { BERTH_METRICS_HOST: '0.0.0.0' }
     expect(() => readConfig(settings)).toThrow(/set BERTH_METRICS_TOKEN too/)

@@ -36,14 +36,14 @@ export async function serveMetrics(
 ): Promise<{ port: number; close: () => void }> {
   const { metricsHost, metricsToken } = answers.config
   if (metricsToken !== null) neverLog(metricsToken)
-  const server = createServer((request, response) => {
+  const limits = { requestTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 5 }
+  const server = createServer(limits, (request, response) => {
     answer(request, response, answers).catch((error: unknown) => {
       log.error({ err: error }, 'the metrics could not be collected')
       if (!response.headersSent) response.writeHead(500)
       response.end()
     })
   })
-  server.requestTimeout = requestTimeoutMs
   server.maxConnections = connectionsMax
   for (let port = wantedPort; port < wantedPort + portsTried; port++) {
     if (await listens(server, port, metricsHost))
