@@ -157,6 +157,15 @@ test('a tunnel ends with its VM, which its user stops', async () => {
   expect(await client.closed).toMatchObject({ code: 4400, reason: expect.stringContaining('stopped') as string })
 })
 
+test('a VM that is deleted ends its tunnels, and its tickets open none', async () => {
+  const vm = await makeVm()
+  const [client, ticket] = [await open(await ticketFor(vm)), await ticketFor(vm)]
+  await write(db(), sql`update vms set status = 'deleted' where id = ${decodeId('vm', vm)}`)
+  expect(await refusal(ticket)).toMatchObject({ code: 4404, told: { code: 'not_found' } })
+  expect(await client.closed).toMatchObject({ code: 4404 })
+  expect(codeOf(await asked(vm, 5432))).toBe('NOT_FOUND')
+})
+
 test.each([
   ['a VM that is stopped', 'stopped', '5432', 'INVALID_REQUEST'],
   ['port 0', 'running', '0', 'INVALID_REQUEST'],
