@@ -1,4 +1,5 @@
 /** The plan: what must be made, changed and deleted so that Berth has what a file describes. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Berth } from '../../src/client/berth.ts'
 import { exits, Failure, UsageError } from '../errors.ts'
 import { lineOf } from '../text.ts'
@@ -75,6 +76,19 @@ export async function makePlan(berth: Berth, described: Described, world: World,
   if (refused.length > 0) throw new Failure(refused.map((one) => lineOf(one)).join('\n'), exits.conflict)
   const { deletes, notes } = pruned(described, world, pruning)
   return { steps: [...steps, ...deletes], unchanged, notes }
+}
+
+/** Whether two plans do the same, to the same rows. */
+export function isSamePlan(one: Plan, other: Plan): boolean {
+  const work = ({ steps }: Plan): unknown[] =>
+    steps.map(({ row, action, section, name, differences }: Step & { row?: Row }) => [
+      row?.id,
+      action,
+      section,
+      name,
+      differences,
+    ])
+  return isDeepStrictEqual(work(one), work(other))
 }
 
 function refuse(problems: readonly string[], kind: new (message: string) => Error): void {

@@ -1,10 +1,10 @@
 /** `berth apply`. */
-import { makePlan, type Plan, type Pruning } from '../apply/plan.ts'
+import { isSamePlan, makePlan, type Plan, type Pruning } from '../apply/plan.ts'
 import { perform, type Outcome } from '../apply/performing.ts'
 import { countsOf, jsonOfPlan, lineOfStep, printPlan } from '../apply/printing.ts'
 import { readDescribed } from '../apply/reading.ts'
-import { readWorld } from '../apply/world.ts'
-import { exitOf, exits, sentenceOf, UsageError } from '../errors.ts'
+import { readWorld, type World } from '../apply/world.ts'
+import { exitOf, exits, Failure, sentenceOf, UsageError } from '../errors.ts'
 import type { Cli, Given, Noun } from '../grammar.ts'
 import { confirm } from '../prompts.ts'
 import { lineOf, linesOf } from '../text.ts'
@@ -28,8 +28,11 @@ export const apply: Noun = {
       const described = await readDescribed(file)
       const pruning = pruningOf(options, described.project)
       const berth = await cli.berth()
-      const world = await readWorld(berth, described)
-      const plan = await makePlan(berth, described, world, pruning)
+      const look = async (): Promise<{ world: World; plan: Plan }> => {
+        const world = await readWorld(berth, described)
+        return { world, plan: await makePlan(berth, described, world, pruning) }
+      }
+      let { world, plan } = await look()
       const isPlan = options.flag('plan') || options.flag('dry-run')
       if (!cli.out.isJson) printPlan(cli.out, plan)
       if (isPlan || plan.steps.length === 0) {
@@ -37,6 +40,15 @@ export const apply: Noun = {
         return plan.steps.length === 0 ? 0 : exits.changes
       }
       await confirm(questionOf(plan), cli.isConfirmed)
+      if (!cli.isConfirmed) {
+        const shown = plan
+        ;({ world, plan } = await look()) // whoever was asked may have taken their time
+        if (!isSamePlan(shown, plan))
+          throw new Failure(
+            'What is there has changed since this plan was made, so nothing was done. Run it again for a new plan.',
+            exits.conflict,
+          )
+      }
       const outcome = await perform(berth, plan, {
         described,
         world,

@@ -321,6 +321,19 @@ describe('what a file does not name', () => {
   }, 120_000)
 })
 
+test('a plan that somebody has overtaken while its reader was asked is not done', async () => {
+  const file = write('late.yaml', 'environments: {late: {description: late}}\n')
+  const terminal = person.atTerminal(['apply', '-f', file])
+  await terminal.printed('Create 1 and change 0?')
+  expect(await apply(file, '--yes')).toMatchObject({ exit: 0 })
+  terminal.type('y\n')
+  const { exit, out } = await terminal.ended
+  expect([exit, out]).toEqual([5, expect.stringContaining('has changed since this plan was made')])
+  expect(await ask('{ environments(filter: { text: "late" }) { nodes { name } } }')).toEqual({
+    environments: { nodes: [{ name: 'late' }] },
+  })
+}, 60_000)
+
 test('a plan shows no login of an address, in lines or as JSON', async () => {
   const url = 'https://me:s3cret@git.example.com/a.git'
   const file = write('login.yaml', `vms: {cloned: {gitRepoUrl: "${url}", gitRepos: [{url: "${url}"}]}}\n`)

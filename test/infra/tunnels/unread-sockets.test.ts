@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { keepAlive } from '#src/gateway/web-sockets/heartbeats.ts'
 import { limits } from '#src/platform/limits.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../support/until.ts'
 
 let server: Server
 let served: WebSocket | undefined
