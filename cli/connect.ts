@@ -27,8 +27,14 @@ export async function organizationIdOf(target: Asked): Promise<string | undefine
 
 async function optionsOf({ url = '', token }: Asked): Promise<BerthOptions> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new UsageError(`'${url}' is no address of a Berth. It begins with https:// or http://.`)
+    throw new UsageError(`'${url}' is no address of a Berth. It begins with https:// or http://.${guessOf(url)}`)
   // Node 20 has no web sockets of its own.
   const webSocket = (globalThis as { WebSocket?: unknown }).WebSocket ?? (await import('ws')).WebSocket
   return { url, webSocket, ...(token ? { token } : {}) }
+}
+
+/** What somebody meant who left out how it begins. */
+function guessOf(text: string): string {
+  const guess = `${/^(?:localhost|127\.)/.test(text) ? 'http' : 'https'}://${text}`
+  return /^[\w.-]+(?::\d+)?$/.test(text) && URL.canParse(guess) ? ` Did you mean ${guess}?` : ''
 }

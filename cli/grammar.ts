@@ -108,7 +108,14 @@ export type Runner = (
 /** Adds what a noun has to its command. */
 export function addNoun(command: Command, { verbs = [], alone }: Noun, run: Runner): void {
   if (alone) addTo(command, alone, run) // it has the common options already
-  for (const verb of verbs) addTo(bare(addCommon(command.command(verb.name).description(verb.about), true)), verb, run)
+  for (const verb of verbs) {
+    const one = bare(addCommon(command.command(verb.name).description(verb.about), true))
+    addTo(
+      one.addHelpText('after', '\nBesides, as every command: --json, --org, --context, --yes, --quiet (berth help).'),
+      verb,
+      run,
+    )
+  }
 }
 
 /** A command with the ways of all of ours: it throws, and whoever catches that says why. */
@@ -152,16 +159,48 @@ function named(command: Command): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (let one: Command | null = command; one; one = one.parent)
     for (const option of one.options) {
-      const value = one.getOptionValue(option.attributeName()) as unknown
+      // The values of a noun without verbs are put back after its options were added, so a --no-… has lost its default.
+      const value = (one.getOptionValue(option.attributeName()) ?? (option.negate ? true : undefined)) as unknown
       const name = (option.long ?? option.flags).replace(/^--(?:no-)?/, '')
       if (value !== undefined && values[name] === undefined) values[name] = value
     }
   return values
 }
 
-/** The sentence of a mistake in the words of a command. */
-export function mistakeOf(error: CommanderError): string {
+/** What other command lines call what is here. */
+const otherNames: Readonly<Record<string, string>> = {
+  function: 'fn',
+  functions: 'fn',
+  database: 'db',
+  databases: 'db',
+  sandbox: 'run',
+  machine: 'vm',
+  whoami: 'status',
+  ls: 'vm ls',
+  ps: 'vm ls',
+  exec: 'vm exec',
+  ssh: 'vm ssh',
+  cp: 'vm cp',
+  psql: 'db psql',
+  deploy: 'fn deploy',
+  invite: 'member invite',
+  secret: 'vault',
+  cron: 'schedule',
+}
+
+/** Those whose last words are a command of their own, which may have options. */
+const withCommand = ['vm exec', 'vm ssh']
+
+/** The sentence of a mistake in the words of a command, with what to write instead. */
+export function mistakeOf(error: CommanderError, words: readonly string[] = []): string {
   const text = error.message.replace(/^error: /, '').replace(/\n\(Did you mean (.*?)\?\)$/, ". Did you mean '$1'?")
-  const sentence = text.charAt(0).toUpperCase() + text.slice(1)
-  return /[.?]$/.test(sentence) ? sentence : `${sentence}.`
+  const [, unknown = ''] = /^unknown command '([^']*)'/.exec(text) ?? []
+  const usual = words[0] === unknown ? otherNames[unknown] : undefined
+  const said = usual === undefined ? text : `unknown command '${unknown}'. Did you mean '${usual}'?`
+  const sentence = said.charAt(0).toUpperCase() + said.slice(1)
+  const ended = /[.?]$/.test(sentence) ? sentence : `${sentence}.`
+  const command = words.slice(0, 2).join(' ')
+  if (error.code === 'commander.unknownOption' && withCommand.includes(command))
+    return `${ended} Put -- before the command that it is of: berth ${command} <vm> -- ls -l`
+  return unknown !== '' && !ended.endsWith('?') ? `${ended} There is a list: berth help` : ended
 }

@@ -87,7 +87,8 @@ async function main(words: readonly string[]): Promise<void> {
     })
   process.on('SIGINT', () => endWith(exits.interrupted))
   process.on('SIGTERM', () => endWith(exits.ended))
-  const asked = words[0] === 'help' ? [...words.slice(1), '--help'] : words[0] === '--version' ? ['version'] : words
+  const isVersion = words.length === 1 && ['--version', '-v', '-V'].includes(words[0] ?? '')
+  const asked = words[0] === 'help' ? [...words.slice(1), '--help'] : isVersion ? ['version'] : words
   try {
     if (words[0] === 'complete' && words[1] === '--') await (await import('./completion.ts')).complete(words.slice(2))
     else await makeProgram(run).parseAsync([...asked], { from: 'user' })
@@ -95,7 +96,7 @@ async function main(words: readonly string[]): Promise<void> {
     if (!(error instanceof CommanderError)) fail(sentenceOf(error), exitOf(error))
     else if (error.exitCode === 0) process.exitCode = 0
     else if (error.code === 'commander.help') process.exitCode = exits.usage
-    else fail(mistakeOf(error), exits.usage)
+    else fail(mistakeOf(error, asked), exits.usage)
   }
   // Sockets may be open for a moment. What was printed is written first, however slow its reader is.
   // An error of writing is told after that, and has an exit code of its own.

@@ -2,7 +2,7 @@
 import type { Berth, Page } from '../src/client/berth.ts'
 import { newKey } from './keys.ts'
 import type { Cli, OptionRow, Verb } from './grammar.ts'
-import { readObject } from './inputs.ts'
+import { fileIn, readObject } from './inputs.ts'
 import { idOf, type Named } from './names.ts'
 import type { Column } from './output.ts'
 import { confirm } from './prompts.ts'
@@ -43,6 +43,15 @@ export function finderOf<Row extends { id: string }, Part extends Listed<Row>>(
     }
     return idOf(named, text)
   }
+}
+
+/** The id of what an option names; undefined where it was not passed. */
+export async function idOfOption<Row extends { id: string }, Part extends Listed<Row>>(
+  noun: PlainNoun<Row, Part>,
+  cli: Cli,
+  text: string | undefined,
+): Promise<string | undefined> {
+  return text === undefined ? undefined : finderOf(noun)(cli, text)
 }
 
 /** `ls`. `filterOf` makes the filter of its options. */
@@ -123,7 +132,7 @@ export function createOf<Made extends { id: string }>(
     about: `create ${oneOf(one)} from a file`,
     options: [['-f, --file <path>', 'JSON or YAML with the fields of the input; - is stdin']],
     async run(cli, _args, options) {
-      const input = await readObject(options.text('file') ?? '-')
+      const input = await readObject(fileIn(options))
       const made = await create(await cli.berth(), input as never, { idempotencyKey: newKey() }) // the server says what is wrong with it
       cli.out.result(made, made.id)
     },
@@ -142,7 +151,7 @@ export function updateOf<Row extends { id: string }, Part extends Listed<Row>>(
     options: [['-f, --file <path>', 'JSON or YAML with the fields that change; - is stdin']],
     async run(cli, [text], options) {
       const id = await finderOf(noun)(cli, text)
-      const input = await readObject(options.text('file') ?? '-')
+      const input = await readObject(fileIn(options))
       const changed = await update(await cli.berth(), { ...input, id } as never, { idempotencyKey: newKey() }) // the server says what is wrong with it
       cli.out.result(changed, changed.id)
     },

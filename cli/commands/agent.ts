@@ -4,8 +4,10 @@ import type { Noun, Verb } from '../grammar.ts'
 import { given } from '../inputs.ts'
 import { newKey } from '../keys.ts'
 import { ageOf } from '../output.ts'
-import { createOf, finderOf, getOf, lsOf, rmOf, updateOf, type PlainNoun } from '../plain.ts'
+import { createOf, finderOf, getOf, idOfOption, lsOf, rmOf, updateOf, type PlainNoun } from '../plain.ts'
 import { followSession } from '../transcript.ts'
+import { environmentNoun } from './automation.ts'
+import { vaultNoun } from './vault.ts'
 
 type Agents = Berth['agents']
 type AgentRow = Awaited<ReturnType<Agents['list']>>['nodes'][number]
@@ -32,18 +34,20 @@ const run: Verb = {
   about: 'start a session with a message, and print its id',
   options: [
     ['--follow', 'print what it does until its turn ends, and ask for permissions'],
-    ['--environment <id>', 'the environment that it works in'],
-    ['--vault <id>', 'a vault that it may use', 'many'],
+    ['--environment <environment>', 'the environment that it works in'],
+    ['--vault <vault>', 'a vault that it may use', 'many'],
     ['--title <title>', 'the title of the session'],
   ],
   async run(cli, [name, text = ''], options) {
     const agentId = await finderOf(agentNoun)(cli, name)
-    const vaultIds = options.texts('vault')
+    const environmentId = await idOfOption(environmentNoun, cli, options.text('environment'))
+    const vaultIds: string[] = []
+    for (const vault of options.texts('vault')) vaultIds.push(await finderOf(vaultNoun)(cli, vault))
     const session = await (await cli.berth()).sessions.create(
       given({
         agentId,
         initialEvents: [{ userMessage: { content: [{ text: { text } }] } }],
-        environmentId: options.text('environment'),
+        environmentId,
         title: options.text('title'),
         vaultIds: vaultIds.length > 0 ? vaultIds : undefined,
       }),

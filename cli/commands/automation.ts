@@ -57,7 +57,8 @@ const deployments: PlainNoun<RowOf<Deployments>, Deployments> = {
   ],
 }
 
-const environments: PlainNoun<RowOf<Environments>, Environments> = {
+/** Environments, as the usual verbs know them. */
+export const environmentNoun: PlainNoun<RowOf<Environments>, Environments> = {
   one: 'environment',
   argument: 'environment',
   part: (berth) => berth.environments,
@@ -138,9 +139,9 @@ export const deployment: Noun = {
 /** Environments. */
 export const environment: Noun = {
   verbs: [
-    lsOf(environments),
+    lsOf(environmentNoun),
     createOf('environment', (berth, input, options) => berth.environments.create(input, options)),
-    getOf(environments),
-    rmOf(environments, (berth, id) => berth.environments.delete(id)),
+    getOf(environmentNoun),
+    rmOf(environmentNoun, (berth, id) => berth.environments.delete(id)),
   ],
 }

@@ -1,6 +1,6 @@
 /** `berth build`. */
 import type { Berth } from '../../src/client/berth.ts'
-import { exits } from '../errors.ts'
+import { exits, UsageError } from '../errors.ts'
 import type { Cli, Noun, Verb } from '../grammar.ts'
 import { given, readObject } from '../inputs.ts'
 import { newKey } from '../keys.ts'
@@ -45,12 +45,16 @@ const create: Verb = {
   options: [
     ['--ref <ref>', 'a branch or a tag'],
     ['--commit <sha>', 'a commit'],
-    ['-f, --file <path>', 'the spec as JSON or YAML, instead of the one in the repository'],
+    ['-f, --file <path>', 'what to do, as JSON or YAML, such as {"commands": ["make"]}; - is stdin'],
     ['--no-wait', 'print the id, and do not wait'],
   ],
   async run(cli, [repoUrl], options) {
     const file = options.text('file')
-    const spec = file === undefined ? undefined : ((await readObject(file)) as never) // the server says what is wrong with it
+    if (file === undefined)
+      throw new UsageError(
+        'Pass -f with a file that says what to do, such as {"commands": ["make"]}, or -f - for stdin.',
+      )
+    const spec = (await readObject(file)) as never // the server says what is wrong with it
     const build = await (await cli.berth()).builds.create(
       given({ repoUrl, gitRef: options.text('ref'), commitSha: options.text('commit'), spec }),
       { idempotencyKey: newKey() },

@@ -5,10 +5,11 @@ import type { Noun, Verb } from '../grammar.ts'
 import { given } from '../inputs.ts'
 import { newKey } from '../keys.ts'
 import { ageOf, sizeOf, word } from '../output.ts'
-import { getOf, lsOf, rmOf } from '../plain.ts'
+import { getOf, idOfOption, lsOf, rmOf } from '../plain.ts'
 import { confirm } from '../prompts.ts'
 import { lineOf } from '../text.ts'
 import { waitFor } from '../waiting.ts'
+import { projectNoun } from './organization.ts'
 import { dumpVerb } from './db/dump.ts'
 import { databaseNoun as noun, findDatabaseOf as find } from './db/names.ts'
 import { psqlVerb } from './db/psql.ts'
@@ -23,26 +24,35 @@ const create: Verb = {
     ['--cpus <count>', 'processors'],
     ['--memory <mb>', 'memory in MB'],
     ['--disk <mb>', 'disk in MB'],
-    ['--project <id>', 'its project'],
+    ['--project <project>', 'its project'],
     ['--sleep-after <time>', 'let it sleep when nobody has used it for so long'],
     ['--no-wait', 'do not wait until it is active'],
   ],
   async run(cli, [name], options) {
-    const made = await (await cli.berth()).databases.create(
+    const { databases } = await cli.berth()
+    const isWaiting = options.flag('wait')
+    const made = await databases.create(
       given({
         name,
         vcpuCount: options.number('cpus'),
         memoryMb: options.number('memory'),
         diskMb: options.number('disk'),
-        projectId: options.text('project'),
+        projectId: await idOfOption(projectNoun, cli, options.text('project')),
         sleepAfterSeconds: options.seconds('sleep-after'),
-        wait: options.flag('wait'),
+        wait: cli.out.isJson && isWaiting, // the address is printed first: who leaves while it is waited for would have lost it
       }),
       { idempotencyKey: newKey() },
     )
     const { database, credentials } = made
-    cli.out.note(`${lineOf(database.name)}  ${database.id}  ${word(database.status)}. The address is shown this once:`)
+    cli.out.note(`${lineOf(database.name)}  ${database.id}. The address is shown this once:`)
     cli.out.result(made, lineOf(credentials.connectionUri))
+    if (!isWaiting || database.status !== 'CREATING') return
+    const { status, statusReason } = await waitFor(
+      (signal) => databases.events(database.id, { signal }),
+      (event) => event.status !== 'CREATING',
+    )
+    if (status === 'ERROR') throw new Failure(`It is in error: ${statusReason ?? 'no reason is known'}.`)
+    cli.out.note(`It is ${word(status)}.`)
   },
 }
 

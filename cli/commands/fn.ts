@@ -1,5 +1,5 @@
 /** `berth fn`. */
-import { Failure, NothingNamed, UsageError } from '../errors.ts'
+import { NothingNamed, UsageError } from '../errors.ts'
 import type { Noun, Verb } from '../grammar.ts'
 import { given } from '../inputs.ts'
 import { newKey } from '../keys.ts'
@@ -7,6 +7,7 @@ import { getOf, lsOf, rmOf } from '../plain.ts'
 import { packProgram } from '../programs.ts'
 import { lineOf } from '../text.ts'
 import { findFunctionOf as find, functionNoun as noun } from './fn-names.ts'
+import { sendTo } from './fn-request.ts'
 
 const deploy: Verb = {
   name: 'deploy',
@@ -52,18 +53,11 @@ const invoke: Verb = {
     const data = options.text('data')
     const target = new URL(path, url)
     if (target.origin !== new URL(url).origin) throw new UsageError('A path begins with one slash.')
-    let answer: Response
-    try {
-      answer = await fetch(target, {
-        method: options.text('method') ?? (data === undefined ? 'GET' : 'POST'),
-        ...(data === undefined ? {} : { body: data }),
-      })
-    } catch (error) {
-      throw new Failure(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`)
-    }
-    cli.out.note(`HTTP ${answer.status}`)
-    cli.out.printed(await answer.text())
-    return answer.ok ? 0 : 1
+    const method = options.text('method') ?? (data === undefined ? 'GET' : 'POST')
+    const { status, body } = await sendTo(target, { method, body: data })
+    cli.out.note(`HTTP ${status}`)
+    cli.out.printed(body)
+    return status >= 200 && status < 300 ? 0 : 1
   },
 }
 

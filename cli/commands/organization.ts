@@ -11,7 +11,8 @@ import { lineOf } from '../text.ts'
 
 type RowOf<Part extends { list(): Promise<{ nodes: unknown[] }> }> = Awaited<ReturnType<Part['list']>>['nodes'][number]
 
-const projects: PlainNoun<RowOf<Berth['projects']>, Berth['projects']> = {
+/** Projects, as the usual verbs know them. */
+export const projectNoun: PlainNoun<RowOf<Berth['projects']>, Berth['projects']> = {
   one: 'project',
   argument: 'project',
   part: (berth) => berth.projects,
@@ -26,7 +27,7 @@ const projects: PlainNoun<RowOf<Berth['projects']>, Berth['projects']> = {
 /** Projects. */
 export const project: Noun = {
   verbs: [
-    lsOf(projects),
+    lsOf(projectNoun),
     {
       name: 'create',
       args: '<name>',
@@ -36,8 +37,8 @@ export const project: Noun = {
         cli.out.result(made, made.id)
       },
     },
-    getOf(projects),
-    rmOf(projects, (berth, id) => berth.projects.delete(id)),
+    getOf(projectNoun),
+    rmOf(projectNoun, (berth, id) => berth.projects.delete(id)),
   ],
 }
 

@@ -11,7 +11,8 @@ import { lineOf } from '../text.ts'
 type Vaults = Berth['vaults']
 type VaultRow = Awaited<ReturnType<Vaults['list']>>['nodes'][number]
 
-const noun: PlainNoun<VaultRow, Vaults> = {
+/** Vaults, as the usual verbs know them. */
+export const vaultNoun: PlainNoun<VaultRow, Vaults> = {
   one: 'vault',
   argument: 'vault',
   part: (berth) => berth.vaults,
@@ -39,7 +40,7 @@ const set: Verb = {
   about: 'put a secret into a vault as an environment variable; its value comes from stdin',
   options: [['--host <name>', 'a host that it may be sent to', 'many']],
   async run(cli, [text, secretName = ''], options) {
-    const vaultId = await finderOf(noun)(cli, text)
+    const vaultId = await finderOf(vaultNoun)(cli, text)
     const allowedHosts = options.texts('host')
     if (allowedHosts.length === 0) throw new UsageError('Pass --host for each host that the secret may be sent to.')
     const secretValue = isInteractive()
@@ -61,5 +62,5 @@ const set: Verb = {
 
 /** Vaults. */
 export const vault: Noun = {
-  verbs: [lsOf(noun), create, getOf(noun), set, rmOf(noun, (berth, id) => berth.vaults.delete(id))],
+  verbs: [lsOf(vaultNoun), create, getOf(vaultNoun), set, rmOf(vaultNoun, (berth, id) => berth.vaults.delete(id))],
 }

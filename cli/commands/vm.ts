@@ -4,10 +4,11 @@ import type { Cli, Noun, Verb } from '../grammar.ts'
 import { given } from '../inputs.ts'
 import { newKey } from '../keys.ts'
 import { ageOf, word } from '../output.ts'
-import { getOf, lsOf, rmOf } from '../plain.ts'
+import { getOf, idOfOption, lsOf, rmOf } from '../plain.ts'
 import { readStdin } from '../prompts.ts'
 import { lineOf } from '../text.ts'
 import { waitFor } from '../waiting.ts'
+import { projectNoun } from './organization.ts'
 import { copyVerb } from './vm/files.ts'
 import { forwardVerb } from './vm/forward.ts'
 import { findVmOf as findVm, vmNoun } from './vm/names.ts'
@@ -29,7 +30,7 @@ const create: Verb = {
     ['--ttl <time>', 'delete it after so long: 90s, 15m, 2h, 3d'],
     ['--env <key=value>', 'an environment variable', 'many'],
     ['--repo <url>', 'a repository to clone into it', 'many'],
-    ['--project <id>', 'its project'],
+    ['--project <project>', 'its project'],
     ['--no-wait', 'do not wait until it runs'],
   ],
   async run(cli, [name], options) {
@@ -45,7 +46,7 @@ const create: Verb = {
         ttlSeconds: options.seconds('ttl'),
         env: options.pairs('env'),
         gitRepos: repos.length > 0 ? repos : undefined,
-        projectId: options.text('project'),
+        projectId: await idOfOption(projectNoun, cli, options.text('project')),
         wait: options.flag('wait'),
       }),
       { idempotencyKey: newKey() },

@@ -45,7 +45,8 @@ async function signIn(url: URL, body: Record<string, unknown>): Promise<SignIn> 
 function tokenOf({ token, message, status }: SignIn): string {
   if (token) return token
   throw new Failure(
-    message ?? `Signing in was answered with the HTTP status ${status}.`,
+    message?.replace('Tick “new names” to create it.', 'Pass --create to make it.') ??
+      `Signing in was answered with the HTTP status ${status}.`,
     status === 429 ? exits.limit : exits.signIn,
   )
 }

@@ -37,7 +37,7 @@ export async function signIn(asked: Asked): Promise<Credential> {
   const isHere = hasLocalSignIn && loopback.includes(url.hostname)
   const server = await findServer(url)
   const isThere = server !== undefined && isSamePlace(url, new URL(server.issuer))
-  if (isThere) return signInAsProgram(server, scope, asked)
+  if (isThere) return signInAsProgram(server, scope, isHere, asked)
   if (isHere && !isDevice) return { token: await signInAtMachine(url, options) }
   if (server) throw new UsageError(`This Berth is at ${server.issuer}. Run: berth login ${server.issuer}`)
   throw new UsageError('Pass a token or a key: berth login <address> --token-file -')
@@ -57,13 +57,24 @@ async function tokenInFile(options: Given): Promise<string> {
 }
 
 /** By the browser of the person, or on another device where they have none here. */
-async function signInAsProgram(server: SignInServer, scope: string, { cli, options }: Asked): Promise<Credential> {
+async function signInAsProgram(
+  server: SignInServer,
+  scope: string,
+  isHere: boolean,
+  { cli, options }: Asked,
+): Promise<Credential> {
   const timeoutSeconds = Math.min(options.seconds('timeout') ?? waitSecondsMax, waitSecondsMax)
   if (options.flag('device') || isRemote(cli.env) || !hasScreen(cli.env))
     return signInByDevice(server, {
       scope,
       timeoutSeconds,
-      show: ({ address, code }) => cli.out.ask(`Open ${lineOf(address)} and enter ${lineOf(code)}`),
+      show({ address, code }) {
+        cli.out.ask(`Open ${lineOf(address)} and enter ${lineOf(code)}`)
+        if (isHere)
+          cli.out.note(
+            `At the machine of this Berth it goes without a browser, too: berth login ${server.issuer} --machine`,
+          )
+      },
     })
   return signInByBrowser(server, {
     scope,

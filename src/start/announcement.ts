@@ -23,6 +23,8 @@ export function announcement(
     knownAcceleration(cacheDir) === 'kvm' ? 'yes, with KVM' : 'yes, under emulation (npm run doctor says why)'
   return [
     '',
+    `  Console            ${publicUrl}`,
+    `  Command line       npx berth login ${publicUrl}`,
     `  Documentation      ${publicUrl}/docs`,
     `  GraphQL, GraphiQL  ${publicUrl}/graphql`,
     `  REST               ${publicUrl}/api/v1/openapi.json`,

@@ -1,12 +1,13 @@
 /** `berth db psql`: the psql of this machine where you have the password, and statements without it otherwise. */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { exits, Failure } from '../../errors.ts'
+import { exits, Failure, UsageError } from '../../errors.ts'
 import type { Cli, Verb } from '../../grammar.ts'
 import { isInteractive, readStdin } from '../../prompts.ts'
 import { lineOf } from '../../text.ts'
 import { findDatabaseOf } from './names.ts'
 import { versionOf } from './programs.ts'
+import { statementsOf } from './statements.ts'
 
 /** `psql`. */
 export const psqlVerb: Verb = {
@@ -18,12 +19,12 @@ export const psqlVerb: Verb = {
     if (cli.env['PGPASSWORD'] && !cli.out.isJson && (await versionOf(cli, 'psql')) !== undefined)
       return realPsql(cli, databaseId, words)
     const at = words.indexOf('-c')
-    if (at >= 0) return runStatement(cli, databaseId, words[at + 1] ?? '')
+    if (at >= 0) return runStatements(cli, databaseId, words[at + 1] ?? '')
     if (words.length > 0)
-      throw new Failure(
+      throw new UsageError(
         "Without psql and PGPASSWORD, only -c and a statement are taken: berth db psql shop -- -c 'select 1'",
       )
-    if (!isInteractive()) return runStatement(cli, databaseId, await readStdin())
+    if (!isInteractive()) return runStatements(cli, databaseId, await readStdin())
     return converse(cli, databaseId)
   },
 }
@@ -47,21 +48,34 @@ async function realPsql(cli: Cli, id: string, words: readonly string[]): Promise
 
 /** Statements as they are typed, each up to its semicolon. A failed one does not end it. */
 async function converse(cli: Cli, databaseId: string): Promise<void> {
-  cli.out.note('Each statement runs by itself, and ends with a semicolon. Ctrl-D leaves.')
+  cli.out.note('Each statement runs by itself, and ends with a semicolon. \\q or Ctrl-D leaves.')
   const lines = createInterface({ input: process.stdin, output: process.stderr, prompt: 'sql> ' })
   lines.on('SIGINT', () => lines.close())
   let statement = ''
   lines.prompt()
   for await (const line of lines) {
+    if (/^\s*(?:\\q|quit|exit)\s*;?\s*$/.test(line) && statement === '') break
     statement += `${line}\n`
     if (statement.trim() === '') statement = ''
-    else if (/;\s*$/.test(line)) {
-      await runStatement(cli, databaseId, statement).catch((error: Error) => cli.out.note(lineOf(error.message)))
+    else if (/;\s*$/.test(line) || /^\s*\\/.test(statement)) {
+      await runStatements(cli, databaseId, statement).catch((error: Error) => cli.out.note(lineOf(error.message)))
       statement = ''
     }
     lines.setPrompt(statement ? '...> ' : 'sql> ')
     lines.prompt()
   }
+}
+
+/** One after another, up to the first that fails. @throws UsageError for what only psql knows. */
+async function runStatements(cli: Cli, databaseId: string, text: string): Promise<void> {
+  const statements = statementsOf(text)
+  if (statements.length === 0) throw new UsageError('There is no statement.')
+  const ofPsql = statements.find((statement) => statement.startsWith('\\'))
+  if (ofPsql !== undefined)
+    throw new UsageError(
+      `'${lineOf(ofPsql)}' is a command of psql, which needs psql here and the password in PGPASSWORD. Tables are listed by: berth db tables`,
+    )
+  for (const statement of statements) await runStatement(cli, databaseId, statement)
 }
 
 async function runStatement(cli: Cli, databaseId: string, statement: string): Promise<void> {

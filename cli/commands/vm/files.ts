@@ -6,7 +6,7 @@ import { basename, dirname, join, posix } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Berth } from '../../../src/client/berth.ts'
-import { Failure, UsageError } from '../../errors.ts'
+import { Failure, isBerthError, UsageError } from '../../errors.ts'
 import type { Cli, Verb } from '../../grammar.ts'
 import { sizeOf } from '../../output.ts'
 import { endOfTar, packedBy } from '../../tar.ts'
@@ -35,7 +35,7 @@ type Remote = { vm: string; path: string }
 /** A path in a VM; what has a slash before its colon is a path here. */
 function remoteOf(text: string): Remote | undefined {
   const [, vm, path = ''] = /^([^/:]+):(.*)$/s.exec(text) ?? []
-  return vm === undefined ? undefined : { vm, path: path.startsWith('/') ? path : posix.join('/home/user', path) }
+  return vm === undefined ? undefined : { vm, path: path.startsWith('/') ? path : posix.join('/home/user/', path) }
 }
 
 async function upload(cli: Cli, from: string, { vm, path }: Remote): Promise<void> {
@@ -53,8 +53,18 @@ async function upload(cli: Cli, from: string, { vm, path }: Remote): Promise<voi
     } finally {
       tar.kill() // it may have more than the VM takes
     }
-  } else await send(await openHere(from), counted, (body) => files.write(id, target, body))
+  } else
+    await send(await openHere(from), counted, (body) => files.write(id, target, body)).catch((error: unknown) => {
+      throw folderMistake(error, `${vm}:${target} is a folder. To copy into it, end it with a slash.`)
+    })
   done(cli, counted.bytes, `${vm}:${target}`)
+}
+
+/** What to say where Berth answers that a path is a folder: it names the word of its API. */
+function folderMistake(error: unknown, sentence: string): unknown {
+  return isBerthError(error) && error.message.includes('is a folder. Add format=tar')
+    ? new UsageError(lineOf(sentence))
+    : error
 }
 
 /** Opens a file of this machine. @throws UsageError at once, and Failure for what cannot be read later. */
@@ -118,7 +128,9 @@ async function download(cli: Cli, { vm, path }: Remote, to: string, isFolder: bo
   const found = await stat(to).catch(() => undefined) // what is not there is made
   const target = to.endsWith('/') || found?.isDirectory() ? join(to, posix.basename(path)) : to
   const isDevice = found !== undefined && !found.isFile() && !found.isDirectory() // it is written to, and not replaced
-  const response = await berth.vms.files.read(id, path)
+  const response = await berth.vms.files.read(id, path).catch((error: unknown) => {
+    throw folderMistake(error, `${vm}:${path} is a folder. Pass -r to copy it.`)
+  })
   const size = Number(response.headers.get('content-length') ?? Number.NaN)
   const counted = countedOf(size)
   if (target === '-') {
