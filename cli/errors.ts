@@ -66,5 +66,10 @@ export function sentenceOf(error: unknown): string {
   const saysHow = error.message.includes('berth login')
   const more = error.status === 401 && !saysHow ? ' Sign in: berth login <address>' : ''
   const request = error.requestId === undefined ? '' : ` (${error.code}, ${error.requestId})`
-  return `${error.message}${more}${request}`
+  return `${inOurWords(error.message)}${more}${request}`
+}
+
+/** A remedy that is a path and a mutation, as the command that does it. */
+function inOurWords(message: string): string {
+  return message.replace(/POST \/api\/v1\/vms\/\{vm_?id\}\/(start|resume), or \w+ in GraphQL/i, 'berth vm $1 <vm>')
 }

@@ -38,6 +38,7 @@ export const slowTests = [
   'test/backup.test.ts', // whole installations, backed up and restored
   'test/cli/bad-days.test.ts', // a process for each command
   'test/cli/commands.test.ts', // a process for each command
+  'test/cli/first-minutes.test.ts', // a process for each command
   'test/cli/host.test.ts', // whole installations, started and ended
   'test/cli/databases.test.ts', // a process for each command
   'test/cli/login.test.ts', // Chromium, and a process for each command

@@ -123,5 +123,13 @@ describe('with the password', () => {
     expect(ran.out).not.toContain('hunter2')
     const builtIn = await person.run(['db', 'psql', id, '--', '-c', 'select 40 + 2 as answer'], '', path(folder))
     expect(builtIn).toMatchObject({ exit: 0, out: expect.stringContaining('42') as string })
+    const several = await person.run(
+      ['db', 'psql', id, '--', '-c', "select 1 as one; select 'a;b' as two;"],
+      '',
+      path(folder),
+    )
+    expect(several).toMatchObject({ exit: 0, out: 'one\n1\ntwo\na;b\n' })
+    const ofPsql = await person.run(['db', 'psql', id, '--', '-c', '\\d'], '', path(folder))
+    expect(ofPsql).toMatchObject({ exit: 2, err: expect.stringContaining('berth db tables') as string })
   })
 })

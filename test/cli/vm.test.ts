@@ -80,6 +80,14 @@ test('cp takes a file and a folder into the VM and back, whole', async () => {
   expect(readFileSync(join(node.home, 'site/deep/page.html'), 'utf8')).toBe('hello')
   expect(await person.run(['vm', 'cp', '-r', there('site'), here('again')])).toMatchObject({ exit: 0 })
   expect(readFileSync(here('again/deep/page.html'), 'utf8')).toBe('hello')
+  expect(await person.run(['vm', 'cp', there('site'), here('flat')])).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('is a folder. Pass -r to copy it.'),
+  })
+  expect(await person.run(['vm', 'cp', here('one.bin'), there('site')])).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('is a folder. To copy into it, end it with a slash.'),
+  })
   expect((await person.run(['vm', 'cp', there('nothing'), here('x')])).exit).toBe(4)
   expect((await person.run(['vm', 'cp', here('nothing'), there('x')])).exit).toBe(2)
   expect((await person.run(['vm', 'cp', here('one.bin'), here('two.bin')])).exit).toBe(2)

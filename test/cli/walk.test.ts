@@ -1,7 +1,7 @@
 /** The walk of WALK.md, which needs no VM, at a terminal and in a pipe; with `--update`, what happens at a terminal is recorded. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
@@ -10,12 +10,10 @@ import { startStubNode, type StubNode } from '../contract/stub-node.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeVmRow } from '../support/makers.ts'
 import { append, makeSessionRow } from '../support/sessions.ts'
-import { readRecording, writeRecording, type Piece } from './walk/recording.ts'
+import { walkPage } from './walk/page.ts'
 import { makeWalker, type Mode, type Walker } from './walk/walker.ts'
 
 const page = join(import.meta.dirname, 'WALK.md')
-/** What happened at a terminal: what is recorded by now, or about to be. */
-let atTerminal: string | undefined
 
 describe.each<Mode>(['at a terminal', 'in a pipe'])('the walk %s', (mode) => {
   let berth: Berth
@@ -36,15 +34,7 @@ describe.each<Mode>(['at a terminal', 'in a pipe'])('the walk %s', (mode) => {
   })
 
   test('prints what is recorded, and ends with its exit codes', async () => {
-    const recorded = readFileSync(page, 'utf8')
-    const walked: Piece[] = []
-    for (const piece of readRecording(recorded))
-      walked.push(piece.kind === 'text' ? piece : { ...piece, steps: await walker.walk(piece) })
-    expect(walked.flatMap((piece) => (piece.kind === 'steps' ? piece.steps : [])).length).toBeGreaterThan(30)
-    const happened = writeRecording(walked)
-    if (mode === 'in a pipe') return expect(happened).toBe(atTerminal ?? recorded)
-    atTerminal = happened
-    return expect(happened).toMatchFileSnapshot(page)
+    await walkPage(page, mode, walker)
   }, 600_000)
 })
 

@@ -69,6 +69,7 @@ export function writeRecording(pieces: readonly Piece[]): string {
 /** Each thing that differs from one walk to the next, by a placeholder that says what it is. */
 const placeholders: readonly (readonly [RegExp, string])[] = [
   [/\b([a-z]{2,8})_[0-9a-z]{26}\b/g, '$1_<id>'],
+  [/\bprj-[0-9a-z]{26}\b/g, 'prj-<id>'],
   [/\bsvc_live_ak_[\w.-]+/g, 'svc_live_ak_<secret>'],
   [/^[0-9a-z]{16}(?=\. The key)/gm, '<id>'],
   [/\bpostgresql:\/\/\S+/g, 'postgresql://<user>:<password>@<host>/<name>'],
