@@ -73,3 +73,20 @@ export function sentenceOf(error: unknown): string {
 function inOurWords(message: string): string {
   return message.replace(/POST \/api\/v1\/vms\/\{vm_?id\}\/(start|resume), or \w+ in GraphQL/i, 'berth vm $1 <vm>')
 }
+
+/** Why a file cannot be read, without its name, which the sentence has already. */
+export function whyUnread(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.replace(/^[A-Z]+: /, '').replace(/, \w+(?: '[^']*')?$/, '')
+}
+
+/** What a file of fields has that its input has not, as a mistake of the person's; undefined for any other failure. */
+export function mistakeInInput(error: unknown): UsageError | undefined {
+  if (!isBerthError(error) || error.status !== 400) return undefined
+  const [, field, more = ''] =
+    /^Variable "\$input" must be \w+!?, which has no "([^"]+)"\.?(.*)$/.exec(error.message) ?? []
+  if (field !== undefined) return new UsageError(`There is no field "${field}".${more}`)
+  const [, path, type] =
+    /^Variable "\$input" must be \w+!?: "input\.([^"]+)" must be (\w+)!?\.$/.exec(error.message) ?? []
+  return path === undefined ? undefined : new UsageError(`The field "${path}" must be ${type ?? 'something else'}.`)
+}

@@ -1,6 +1,6 @@
 /** Inputs of mutations from files, which are JSON or YAML, and from stdin. */
 import { readFile } from 'node:fs/promises'
-import { UsageError } from './errors.ts'
+import { UsageError, whyUnread } from './errors.ts'
 import type { Given } from './grammar.ts'
 import { readStdin } from './prompts.ts'
 
@@ -10,7 +10,7 @@ export async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`${path} cannot be read: ${whyUnread(error)}.`)
   }
 }
 

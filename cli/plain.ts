@@ -1,5 +1,6 @@
 /** The verbs that most nouns have: ls, get, rm, create from a file. */
 import type { Berth, Page } from '../src/client/berth.ts'
+import { mistakeInInput } from './errors.ts'
 import { newKey } from './keys.ts'
 import type { Cli, OptionRow, Verb } from './grammar.ts'
 import { fileIn, readObject } from './inputs.ts'
@@ -122,6 +123,15 @@ export function rmOf<Row extends { id: string }, Part extends Listed<Row>>(
   }
 }
 
+/** @throws UsageError for fields that the input has not, rather than what the graph calls them. */
+async function inPlainWords<Made>(made: Promise<Made>): Promise<Made> {
+  try {
+    return await made
+  } catch (error) {
+    throw mistakeInInput(error) ?? error
+  }
+}
+
 /** `create -f file`: the input is a file of JSON or YAML, whose fields are those of the mutation. */
 export function createOf<Made extends { id: string }>(
   one: string,
@@ -133,7 +143,7 @@ export function createOf<Made extends { id: string }>(
     options: [['-f, --file <path>', 'JSON or YAML with the fields of the input; - is stdin']],
     async run(cli, _args, options) {
       const input = await readObject(fileIn(options))
-      const made = await create(await cli.berth(), input as never, { idempotencyKey: newKey() }) // the server says what is wrong with it
+      const made = await inPlainWords(create(await cli.berth(), input as never, { idempotencyKey: newKey() })) // the server says what is wrong with it
       cli.out.result(made, made.id)
     },
   }
@@ -152,7 +162,9 @@ export function updateOf<Row extends { id: string }, Part extends Listed<Row>>(
     async run(cli, [text], options) {
       const id = await finderOf(noun)(cli, text)
       const input = await readObject(fileIn(options))
-      const changed = await update(await cli.berth(), { ...input, id } as never, { idempotencyKey: newKey() }) // the server says what is wrong with it
+      const changed = await inPlainWords(
+        update(await cli.berth(), { ...input, id } as never, { idempotencyKey: newKey() }), // the server says what is wrong with it
+      )
       cli.out.result(changed, changed.id)
     },
   }

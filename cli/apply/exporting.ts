@@ -33,7 +33,7 @@ export async function exportFile(
     const entries = entriesOf(name, rows, project, notes)
     if (Object.keys(entries).length > 0) file[name] = entries
   }
-  return { file, notes }
+  return { file, notes: [...new Set(notes)] }
 }
 
 function entriesOf(

@@ -88,6 +88,13 @@ describe('at a Berth', () => {
   test('create says at a terminal that it wants a file, and build create says what one has', async () => {
     const ended = await person.atTerminal(['agent', 'create']).ended
     expect(ended).toMatchObject({ exit: 2, out: expect.stringContaining('Pass -f with a file') })
+    const unknown = await person.run(['agent', 'create', '-f', '-'], 'nme: helper')
+    expect(unknown).toMatchObject({ exit: 2, err: 'berth: There is no field "nme". Did you mean "name"?\n' })
+    const trigger = 'repo: acme/app\nevents: [PUSH]\nagent: helper\n'
+    const mistyped = await person.run(['trigger', 'create', '-f', '-'], trigger)
+    expect(mistyped).toMatchObject({ exit: 2, err: 'berth: The field "agent" must be StartAgentInput.\n' })
+    const unread = await person.run(['agent', 'create', '-f', 'nowhere.yaml'])
+    expect(unread).toMatchObject({ exit: 2, err: 'berth: nowhere.yaml cannot be read: no such file or directory.\n' })
     const build = await person.run(['build', 'create', 'https://example.com/a.git'])
     expect(build).toMatchObject({ exit: 2, err: expect.stringContaining('{"commands": ["make"]}') })
   })

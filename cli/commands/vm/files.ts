@@ -6,7 +6,7 @@ import { basename, dirname, join, posix } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Berth } from '../../../src/client/berth.ts'
-import { Failure, isBerthError, UsageError } from '../../errors.ts'
+import { Failure, isBerthError, UsageError, whyUnread } from '../../errors.ts'
 import type { Cli, Verb } from '../../grammar.ts'
 import { sizeOf } from '../../output.ts'
 import { endOfTar, packedBy } from '../../tar.ts'
@@ -40,7 +40,7 @@ function remoteOf(text: string): Remote | undefined {
 
 async function upload(cli: Cli, from: string, { vm, path }: Remote): Promise<void> {
   const found = await stat(from).catch((error: Error) => {
-    throw new UsageError(`${lineOf(from)} cannot be read: ${error.message}`)
+    throw new UsageError(`${lineOf(from)} cannot be read: ${whyUnread(error)}.`)
   })
   const target = path.endsWith('/') ? posix.join(path, basename(from)) : path
   const counted = countedOf(found.isDirectory() ? undefined : found.size)
@@ -70,7 +70,7 @@ function folderMistake(error: unknown, sentence: string): unknown {
 /** Opens a file of this machine. @throws UsageError at once, and Failure for what cannot be read later. */
 async function openHere(path: string): Promise<AsyncIterable<Uint8Array>> {
   const file = await open(path).catch((error: Error) => {
-    throw new UsageError(`${lineOf(path)} cannot be read: ${error.message}`)
+    throw new UsageError(`${lineOf(path)} cannot be read: ${whyUnread(error)}.`)
   })
   return (async function* bytes() {
     try {

@@ -234,6 +234,8 @@ describe('refused before anything changes:', () => {
     const several = await apply(write('twin.yaml', 'project: shop\nvms: {twin: {vcpuCount: 4}}\n'), '--yes')
     expect(several.exit).toBe(2)
     for (const id of ids) expect(several.err).toContain(id)
+    const { err } = await person.run(['export', 'vms'])
+    expect(err).toBe('vms.twin is left out: 2 have this name: pass --project, or rename them.\n')
     const wrong = await person.run(['apply', '-f', '-', '--yes'], 'agents: {reviewer: {modle: x, model: {id: m}}}', {
       BERTH_TOKEN: 'none',
     })
