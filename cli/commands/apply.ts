@@ -6,6 +6,7 @@ import { readDescribed } from '../apply/reading.ts'
 import { readWorld, type World } from '../apply/world.ts'
 import { exitOf, exits, Failure, sentenceOf, UsageError } from '../errors.ts'
 import type { Cli, Given, Noun } from '../grammar.ts'
+import { whileItGoesOn } from '../interrupts.ts'
 import { confirm } from '../prompts.ts'
 import { lineOf, linesOf } from '../text.ts'
 
@@ -49,12 +50,15 @@ export const apply: Noun = {
             exits.conflict,
           )
       }
-      const outcome = await perform(berth, plan, {
-        described,
-        world,
-        isWaiting: options.flag('wait'),
-        tell: (step) => cli.out.note(`done: ${lineOfStep(step)}`),
-      })
+      const outcome = await whileItGoesOn(
+        'What was begun is done all the same. Apply the file again to go on.',
+        perform(berth, plan, {
+          described,
+          world,
+          isWaiting: options.flag('wait'),
+          tell: (step) => cli.out.note(`done: ${lineOfStep(step)}`),
+        }),
+      )
       if (cli.out.isJson) cli.out.json(jsonOfPlan(plan, outcome))
       return report(cli, plan, outcome)
     },

@@ -3,6 +3,7 @@ import type { Berth } from '../../src/client/berth.ts'
 import { Failure } from '../errors.ts'
 import type { Noun, Verb } from '../grammar.ts'
 import { given } from '../inputs.ts'
+import { whileItGoesOn } from '../interrupts.ts'
 import { newKey } from '../keys.ts'
 import { ageOf, sizeOf, word } from '../output.ts'
 import { getOf, idOfOption, lsOf, rmOf } from '../plain.ts'
@@ -47,9 +48,12 @@ const create: Verb = {
     cli.out.note(`${lineOf(database.name)}  ${database.id}. The address is shown this once:`)
     cli.out.result(made, lineOf(credentials.connectionUri))
     if (!isWaiting || database.status !== 'CREATING') return
-    const { status, statusReason } = await waitFor(
-      (signal) => databases.events(database.id, { signal }),
-      (event) => event.status !== 'CREATING',
+    const { status, statusReason } = await whileItGoesOn(
+      'The database is made all the same: berth db ls',
+      waitFor(
+        (signal) => databases.events(database.id, { signal }),
+        (event) => event.status !== 'CREATING',
+      ),
     )
     if (status === 'ERROR') throw new Failure(`It is in error: ${statusReason ?? 'no reason is known'}.`)
     cli.out.note(`It is ${word(status)}.`)

@@ -2,6 +2,7 @@
 import { exits, Failure, UsageError } from '../errors.ts'
 import type { Cli, Noun, Verb } from '../grammar.ts'
 import { given } from '../inputs.ts'
+import { whileItGoesOn } from '../interrupts.ts'
 import { newKey } from '../keys.ts'
 import { ageOf, word } from '../output.ts'
 import { getOf, idOfOption, lsOf, rmOf } from '../plain.ts'
@@ -36,20 +37,21 @@ const create: Verb = {
   async run(cli, [name], options) {
     const berth = await cli.berth()
     const repos = options.texts('repo').map((url) => ({ url }))
-    const vm = await berth.vms.create(
-      given({
-        name,
-        templateId: options.text('template'),
-        vcpuCount: options.number('cpus'),
-        memoryMb: options.number('memory'),
-        diskMb: options.number('disk'),
-        ttlSeconds: options.seconds('ttl'),
-        env: options.pairs('env'),
-        gitRepos: repos.length > 0 ? repos : undefined,
-        projectId: await idOfOption(projectNoun, cli, options.text('project')),
-        wait: options.flag('wait'),
-      }),
-      { idempotencyKey: newKey() },
+    const input = given({
+      name,
+      templateId: options.text('template'),
+      vcpuCount: options.number('cpus'),
+      memoryMb: options.number('memory'),
+      diskMb: options.number('disk'),
+      ttlSeconds: options.seconds('ttl'),
+      env: options.pairs('env'),
+      gitRepos: repos.length > 0 ? repos : undefined,
+      projectId: await idOfOption(projectNoun, cli, options.text('project')),
+      wait: options.flag('wait'),
+    })
+    const vm = await whileItGoesOn(
+      'The VM is made all the same: berth vm ls',
+      berth.vms.create(input, { idempotencyKey: newKey() }),
     )
     for (const warning of vm.warnings ?? []) cli.out.note(`Warning: ${lineOf(warning)}`)
     cli.out.result(vm, `${lineOf(vm.name)}  ${vm.id}  ${word(vm.status)}`)
@@ -72,17 +74,20 @@ const exec: Verb = {
   async run(cli, [vm], options, command) {
     const id = await findVm(cli, vm)
     const stdin = options.flag('stdin') ? await readStdin() : undefined
-    const result = await (await cli.berth()).vms.exec(
-      id,
-      command,
-      given({
-        background: options.flag('background') || undefined,
-        timeoutSeconds: options.seconds('timeout'),
-        env: options.pairs('env'),
-        workingDir: options.text('dir'),
-        user: options.flag('root') ? ('ROOT' as const) : undefined,
-        stdin,
-      }),
+    const result = await whileItGoesOn(
+      'The command goes on in the VM, until it or its time has ended. In berth vm ssh, Ctrl-C reaches it.',
+      (await cli.berth()).vms.exec(
+        id,
+        command,
+        given({
+          background: options.flag('background') || undefined,
+          timeoutSeconds: options.seconds('timeout'),
+          env: options.pairs('env'),
+          workingDir: options.text('dir'),
+          user: options.flag('root') ? ('ROOT' as const) : undefined,
+          stdin,
+        }),
+      ),
     )
     if (options.flag('background')) return cli.out.result(result, result.processId ?? '')
     if (cli.out.isJson) cli.out.json(result)

@@ -14,6 +14,7 @@ import type { Given } from '../../cli/grammar.ts'
 import { makeProgram } from '../../cli/program.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeSilentNode } from '../support/makers.ts'
+import { until } from '../support/until.ts'
 import { makePerson, type Person } from './command.ts'
 
 describe('a command that waits', () => {
@@ -78,6 +79,17 @@ describe('at a Berth', () => {
     await running.printed('postgresql://')
     running.child.kill('SIGINT')
     expect(await running.ended).toMatchObject({ exit: 130, out: expect.stringMatching(/^postgresql:\/\/\S+\n$/) })
+  })
+
+  test('Ctrl-C says of what goes on without it that it does', async () => {
+    const running = person.start(['vm', 'create', 'slow'])
+    await until('the VM is being made', async () => (await person.run(['vm', 'ls'])).out.includes('slow'))
+    running.child.kill('SIGINT')
+    expect(await running.ended).toEqual({
+      exit: 130,
+      out: '',
+      err: 'berth: The VM is made all the same: berth vm ls\n',
+    })
   })
 
   test('a sign-in at this machine names the option for new names', async () => {
