@@ -34,7 +34,10 @@ const run: Verb = {
   about: 'start a session with a message, and print its id',
   options: [
     ['--follow', 'print what it does until its turn ends, and ask for permissions'],
-    ['--environment <environment>', 'the environment that it works in; without one it has no machine, and no tool that needs one'],
+    [
+      '--environment <environment>',
+      'the environment that it works in; without one it has no machine, and no tool that needs one',
+    ],
     ['--vault <vault>', 'a vault that it may use', 'many'],
     ['--title <title>', 'the title of the session'],
   ],

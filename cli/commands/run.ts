@@ -44,7 +44,7 @@ export const run: Noun = {
         given({
           args: words.length > 0 ? words : undefined,
           timeoutSeconds,
-          ttl: ttlOf(timeoutSeconds, keepSeconds),
+          ttlSeconds: ttlOf(timeoutSeconds, keepSeconds),
           templateId: options.text('template'),
           env: options.pairs('env'),
         }),
