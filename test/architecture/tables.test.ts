@@ -92,7 +92,7 @@ test('migrations are numbered without gaps, and nothing else lies beside them', 
   expect(readdirSync(`${root}/src/platform/migrations`).sort()).toEqual(names)
 })
 
-test('three concurrent starts run every migration once, a fourth finds nothing to do, and an older Berth does not start', async () => {
+test('three concurrent starts run every migration once, and a fourth finds nothing to do', async () => {
   const name = 'test_three_starters'
   const address = inject('postgres')
   await asAdmin(address, async (admin) => {
@@ -105,13 +105,6 @@ test('three concurrent starts run every migration once, a fourth finds nothing t
     expect(ran.flat().sort()).toEqual(migrationNames())
     expect(ran.filter((one) => one.length > 0)).toHaveLength(1)
     expect(await migrate(url)).toEqual([])
-
-    // Then the host goes back to an older version, which must not write there.
-    const client = new pg.Client(url)
-    await client.connect()
-    await client.query("insert into migrations (name) values ('9999_of_next_year.sql')")
-    await client.end()
-    await expect(migrate(url)).rejects.toThrow(/newer Berth: 9999_of_next_year\.sql has run.*restore the backup/)
   } finally {
     await asAdmin(address, async (admin) => {
       await admin.query(`drop database ${name} with (force)`)
