@@ -1,4 +1,8 @@
 /** VMs that nobody uses: what is asked for, which are due, and who wakes them. Their worker only changes rows. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { change, findAll, sql } from '#src/platform/postgres.ts'
@@ -13,6 +17,7 @@ import { startBerth, type Berth } from '../../support/berth.ts'
 import { makeVmRow } from '../../support/makers.ts'
 import { moveRows, startRowWorker } from '../../support/row-worker.ts'
 import { until } from '../../support/until.ts'
+import { TunnelClient } from '../tunnels/clients.ts'
 
 let berth: Berth
 let token: string
@@ -206,6 +211,38 @@ test('a command that its node refused because the VM fell asleep is asked again 
   Object.defineProperty(node, 'answer', { get: () => given.shift() ?? { stdout: 'awake' } })
   release()
   expect([(await answer).body['stdout'], node.asked.length - before]).toEqual(['awake', 2])
+})
+
+test('a tunnel that its node refused because the VM fell asleep is asked for again when the VM is awake', async () => {
+  const id = await makeVm()
+  const asked: Duplex[] = []
+  const agent = createServer().on('upgrade', (_request, socket) => void asked.push(socket))
+  agent.listen(0, '127.0.0.1')
+  await once(agent, 'listening')
+  const [{ agentUrl } = { agentUrl: '' }] = await findAll<{ agentUrl: string }>(
+    berth.services.db,
+    sql`select agent_url from nodes where id = ${node.id}`,
+  )
+  const answerAt = (url: string) =>
+    change(berth.services.db, sql`update nodes set agent_url = ${url} where id = ${node.id}`)
+  await answerAt(`http://127.0.0.1:${(agent.address() as AddressInfo).port}`) // it listens at one
+  const ticket = `mutation { createTunnelTicket(input: { vmId: "${encodeId('vm', id)}", port: 80 }) { ticket } }`
+  const { body } = await berth.ask(ticket, { token })
+  const client = new TunnelClient(berth.url)
+  const opening = client.open((body.data?.['createTunnelTicket'] as { ticket: string }).ticket)
+  await until('the node was asked', () => asked.length === 1)
+  await sleepNow(id)
+  await until('it sleeps', async () => (await rowOf(id)).status === 'paused')
+  const refusal = JSON.stringify({ code: 'vm_unreachable', message: 'The VM is falling asleep.' })
+  asked[0]?.end(`HTTP/1.1 502 Refused\r\nConnection: close\r\nContent-Length: ${refusal.length}\r\n\r\n${refusal}`)
+  await until('the node was asked again', () => asked.length === 2)
+  asked[1]?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: berth-tunnel\r\n\r\n')
+  expect((await opening).told).toEqual([{ type: 'opened' }])
+  expect((await rowOf(id)).status).toBe('running')
+  client.socket.terminate()
+  asked[1]?.destroy()
+  agent.close()
+  await answerAt(agentUrl)
 })
 
 test('a VM that is deleted while a command waits for it is not there any more', async () => {

@@ -6,13 +6,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
-import {
-  nodeClient,
-  type CallOptions,
-  type NodeAnswer,
-  type NodeClient,
-  type NodeOperations,
-} from '#src/drivers/node.ts'
+import { nodeClient, type NodeClient } from '#src/drivers/node.ts'
 import { refuseWiderReach } from './reach.ts'
 import { findVmRow, knownVms, type Vm } from './rows.ts'
 import { adviceToRun } from './states.ts'
@@ -73,21 +67,19 @@ async function look(call: Call, scope: Scope, id: string): Promise<Seen | undefi
 
 /** Asks once more where a VM fell asleep meanwhile: then its node has refused, and begun nothing. */
 function awake(call: Call, id: string, node: NodeClient): NodeClient {
+  const ask = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof BerthError && error.code === 'vm_unreachable')) throw error
+      const vm = await findVmRow(call.db, id)
+      if (!vm?.sleeps || (await wakeVm(call, id))?.status !== 'running') throw error
+      return work()
+    }
+  }
   return {
     ...node,
-    async call<Name extends keyof NodeOperations>(
-      name: Name,
-      input: Parameters<NodeOperations[Name]>[0],
-      options: CallOptions,
-    ): Promise<NodeAnswer<Name>> {
-      try {
-        return await node.call(name, input, options)
-      } catch (error) {
-        if (!(error instanceof BerthError && error.code === 'vm_unreachable')) throw error
-        const vm = await findVmRow(call.db, id)
-        if (!vm?.sleeps || (await wakeVm(call, id))?.status !== 'running') throw error
-        return node.call(name, input, options)
-      }
-    },
+    call: (name, input, options) => ask(() => node.call(name, input, options)),
+    tunnel: (end) => ask(() => node.tunnel(end)),
   }
 }
