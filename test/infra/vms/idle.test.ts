@@ -228,8 +228,9 @@ test('a tunnel that its node refused because the VM fell asleep is asked for aga
   await answerAt(`http://127.0.0.1:${(agent.address() as AddressInfo).port}`) // it listens at one
   const ticket = `mutation { createTunnelTicket(input: { vmId: "${encodeId('vm', id)}", port: 80 }) { ticket } }`
   const { body } = await berth.ask(ticket, { token })
+  const made = body.data?.['createTunnelTicket'] as { ticket: string }
   const client = new TunnelClient(berth.url)
-  const opening = client.open((body.data?.['createTunnelTicket'] as { ticket: string }).ticket)
+  const opening = client.open(made.ticket)
   await until('the node was asked', () => asked.length === 1)
   await sleepNow(id)
   await until('it sleeps', async () => (await rowOf(id)).status === 'paused')
