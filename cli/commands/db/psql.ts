@@ -9,6 +9,9 @@ import { findDatabaseOf } from './names.ts'
 import { versionOf } from './programs.ts'
 import { statementsOf } from './statements.ts'
 
+/** What ends typing, as in psql. */
+const leaving = ['\\q', 'quit', 'exit']
+
 /** `psql`. */
 export const psqlVerb: Verb = {
   name: 'psql',
@@ -54,7 +57,7 @@ async function converse(cli: Cli, databaseId: string): Promise<void> {
   let statement = ''
   lines.prompt()
   for await (const line of lines) {
-    if (/^\s*(?:\\q|quit|exit)\s*;?\s*$/.test(line) && statement === '') break
+    if (statement === '' && leaving.includes(line.trim().replace(/;$/, ''))) break
     statement += `${line}\n`
     if (statement.trim() === '') statement = ''
     else if (/;\s*$/.test(line) || /^\s*\\/.test(statement)) {
