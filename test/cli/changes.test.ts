@@ -42,7 +42,7 @@ test('an agent is changed by a file, and what it does not name stays', async () 
     version: 2,
   })
   const wrong = await person.run(['agent', 'update', 'reviewer'], 'descripton: x')
-  expect([wrong.exit, wrong.out]).toEqual([1, ''])
+  expect([wrong.exit, wrong.out]).toEqual([2, ''])
   expect(wrong.err).toContain('descripton')
 })
 
