@@ -86,7 +86,7 @@ test('a socket of a program ends with what lets it in', async () => {
   expect(await closed).toBe(4401)
 })
 
-test('what a program opened a terminal with ends with what lets it in', async () => {
+test('what a program opened a terminal or a tunnel with outlives its token, and ends with what lets it in', async () => {
   const { db } = world.berth.services
   await world.letIn(alice)
   const authorizationId = await newest()
@@ -104,12 +104,14 @@ test('what a program opened a terminal with ends with what lets it in', async ()
     vmId: null,
     tokenId: authorizationId,
     program: { authorizationId, scope: 'write' },
-    expiresAtSeconds: 4_000_000_000,
+    expiresAtSeconds: 1, // long ago
   }
   const rights = rightsOf(caller)
   expect(await callerNow(db, rights)).toMatchObject({ userId, role: 'member' })
   await endAuthorization(db, authorizationId)
   await expect(callerNow(db, rights)).rejects.toThrow('may act for you no more')
+  const { program: _, ...person } = caller
+  await expect(callerNow(db, rightsOf(person))).rejects.toThrow('Your token has expired')
 })
 
 describe('what a program makes that needs no token', () => {

@@ -66,7 +66,9 @@ async function keyNow(db: Db, keyId: string): Promise<Caller> {
 
 async function personNow(db: Db, rights: Extract<Rights, { kind: 'person' }>): Promise<Caller> {
   const { userId, organizationId, vmId, browserSessionId, authorizationId = null, expiresAtSeconds } = rights
-  if (expiresAtSeconds * 1000 <= nowMs()) throw over('Your token has expired. Get a new one, and a new ticket.')
+  // A program renews its token every hour: what lets it in says how long that goes on.
+  const hasExpired = authorizationId === null && expiresAtSeconds * 1000 <= nowMs()
+  if (hasExpired) throw over('Your token has expired. Get a new one, and a new ticket.')
   if (browserSessionId !== null && !(await isSessionOpen(db, browserSessionId)))
     throw over('Your session in this browser has ended. Sign in again.')
   if (authorizationId !== null && (await findOpenScope(db, authorizationId)) === null)
