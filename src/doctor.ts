@@ -8,6 +8,7 @@ import { readFlags, reportError } from './platform/command-line.ts'
 import { ConfigError, readConfig, type Config } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { checkAcme } from './start/acme-checks.ts'
+import { checkBackup } from './start/backup-checks.ts'
 import { checkHost, type Check } from './start/checks.ts'
 import { checkEdge } from './start/edge-checks.ts'
 import { checkConnectors } from './start/connector-checks.ts'
@@ -36,6 +37,7 @@ async function main(): Promise<number> {
   try {
     const config = settingsToCheck(show)
     for (const check of await checkHost(config)) show(check)
+    show(checkBackup(config))
     for (const check of await checkVms(config)) show(check)
     for (const check of await checkEdge(config, findRun(config.dataDir) !== null)) show(check)
     for (const check of await checkModels(config)) show(check)

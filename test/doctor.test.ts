@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '#src/platform/config.ts'
 import { markProcess } from '#src/platform/locks/process-marks.ts'
+import { recordBackup } from '#src/platform/metrics/last-backup.ts'
 import { checkWebhooks } from '../src/start/webhook-checks.ts'
 import { startCommand } from './support/command.ts'
 import { startNameServer } from './support/name-server.ts'
@@ -70,6 +71,21 @@ test('the doctor looks at the settings of the Berth that runs, not at those of i
   const ended = await doctor({ BERTH_DATA_DIR: dataDir })
   expect(ended.text).toMatch(/^✓ settings$/m)
   expect(ended.text).toMatch(/events of GitHub, which fire triggers: not set up/)
+})
+
+test('the doctor says how old the last whole backup of the installation is', async () => {
+  const dataDir = join(folder, 'backed-up')
+  mkdirSync(dataDir)
+  const said = async (): Promise<string | undefined> =>
+    (await doctor({ BERTH_DATA_DIR: dataDir })).text.split('\n').find((line) => line.includes('last backup'))
+  expect(await said()).toBe('– the last backup of this installation: none was taken yet')
+  recordBackup(dataDir, 4096)
+  expect(await said()).toBe('✓ the last backup of this installation is 0 hours old')
+  const at = new Date(Date.now() - 9 * 24 * 3_600_000).toISOString()
+  writeFileSync(join(dataDir, 'last-backup.json'), JSON.stringify({ at, bytes: 4096 }))
+  expect(await said()).toBe('– the last backup of this installation is 9 days old')
+  writeFileSync(join(dataDir, 'last-backup.json'), '{')
+  expect(await said()).toMatch(/^– the last backup of this installation: unknown \(/)
 })
 
 test('the doctor says whether the port for clients of Postgres is free', async () => {

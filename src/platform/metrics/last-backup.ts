@@ -32,8 +32,8 @@ export function reportLastBackup(dataDir: string): void {
   )
 }
 
-/** @throws Error when the file is there and cannot be read. */
-function readLastBackup(dataDir: string): { atMs: number; bytes: number } | null {
+/** When that was, and how large its file is; null when there was none. @throws Error when the record is there and cannot be read. */
+export function readLastBackup(dataDir: string): { atMs: number; bytes: number } | null {
   let text: string
   try {
     text = readFileSync(join(dataDir, lastBackupFile), 'utf8')
