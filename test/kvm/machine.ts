@@ -71,7 +71,7 @@ function unpackKernel(folder: string, place: string): void {
   try {
     shell(
       `name=$(apt-cache depends ${kernelPackage} | sed -n 's/.*Depends: \\(linux-image-[^ ]*\\).*/\\1/p' | head -n 1)
-      mkdir ${building}.deb && cd ${building}.deb && apt-get download "$name" >&2
+      mkdir ${building}.deb && cd ${building}.deb && apt-get -o APT::Sandbox::User=root download "$name" >&2
       dpkg -x ./*.deb '${building}'`,
       folder,
     )

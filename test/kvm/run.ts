@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ensureTemplate } from '#src/drivers/compute/templates.ts'
+import { reportError } from '#src/platform/command-line.ts'
 import { readConfig } from '#src/platform/config.ts'
 import { isRoot } from '#src/platform/settings/places.ts'
 import { machineArguments, makeBoot, makeDisk } from './machine.ts'
@@ -33,7 +34,7 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/,
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 process.chdir(checkout)
-process.exit(await main())
+process.exit(await main().catch(reportError))
 
 async function main(): Promise<number> {
   if (!isRoot() || process.arch !== 'x64') {
