@@ -97,7 +97,8 @@ export function machineArguments(
   return [
     ['-M', 'q35', '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
     // AMD's virtualization, because QEMU emulates no other; an instruction is a nanosecond of the machine's clock.
-    ['-accel', `tcg,tb-size=${translationCacheMb}`, '-icount', 'shift=0', '-cpu', 'max,+svm,+npt'],
+    // A fifth level of page tables would only make each of the guest's many walks longer.
+    ['-accel', `tcg,tb-size=${translationCacheMb}`, '-icount', 'shift=0', '-cpu', 'max,+svm,+npt,-la57'],
     ['-smp', '1', '-m', String(memoryMb), '-kernel', boot.kernel, '-initrd', boot.initramfs],
     ['-append', ['console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable no_timer_check', ...kernelWords].join(' ')],
     ['-fsdev', 'local,id=host,path=/,security_model=none,readonly=on,multidevs=remap'],
