@@ -3,10 +3,13 @@
  * systemd and of containers run it with the settings of the process.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { runOrReport, UsageError } from '../src/platform/command-line.ts'
+import { answerHelp, readFlags, runOrReport, UsageError } from '../src/platform/command-line.ts'
 import { readConfig, type Config } from '../src/platform/config.ts'
+import { markProcess } from '../src/platform/locks/process-marks.ts'
 
-const usage = 'node deploy/ready.ts web|edge|worker [--wait <seconds>]: waits so long until the process is ready.'
+const usage = `node deploy/ready.ts web|edge|worker [--wait <seconds>] [--pid <number>]: whether the process is ready.
+  --wait <seconds>  waits so long until it is
+  --pid <number>    waits no longer than this process lives`
 const lookEveryMs = 500
 const answerLimitMs = 5_000
 
@@ -34,17 +37,19 @@ function addressOf({ metricsHost }: Config): string {
 }
 
 async function waitUntilReady(): Promise<void> {
-  const [name = '', flag, seconds = '0', ...more] = process.argv.slice(2)
+  const [name = '', ...words] = process.argv.slice(2)
+  answerHelp([name], usage)
+  const { wait, pid } = readFlags(words, usage, { wait: { type: 'string', default: '0' }, pid: { type: 'string' } })
   const portOf = ports[name]
-  const waitMs = Number(seconds) * 1_000
-  if (!portOf || (flag !== undefined && flag !== '--wait') || !(waitMs >= 0) || more.length > 0)
-    throw new UsageError(usage, name === '--help')
+  const waitMs = Number(wait) * 1_000
+  if (!portOf || !(waitMs >= 0)) throw new UsageError(usage)
   const config = readConfig()
   const endMs = performance.now() + waitMs
   for (;;) {
     const reason = await whyNotReady(addressOf(config), portOf(config))
     if (reason === null) return
-    if (performance.now() >= endMs) throw new Error(`The ${name} process is not ready.\n${reason}`)
+    const isOver = performance.now() >= endMs || (pid !== undefined && !markProcess(Number(pid)))
+    if (isOver) throw new Error(`The ${name} process is not ready.\n${reason}`)
     await pause(lookEveryMs)
   }
 }

@@ -60,6 +60,7 @@ test('only the worker and what runs before it are root, and the worker leaves it
   for (const unit of ['berth-web.service', 'berth-edge.service'])
     expect(valuesOf(unit, 'CapabilityBoundingSet')).toEqual([''])
   expect(valuesOf('berth-worker.service', 'KillMode')).toEqual(['process'])
+  expect(valuesOf('berth-worker.service', 'SystemCallFilter')[0]?.split(' ')).toContain('seccomp') // without it QEMU has no sandbox
   expect(valuesOf('berth-worker.service', 'OOMPolicy')).toEqual(['continue'])
 })
 
@@ -110,6 +111,7 @@ describe('deploy/ready.ts', () => {
       PORT: String(await freePort()),
       BERTH_METRICS_PORT: String(await freePort()),
       BERTH_WORKER_METRICS_PORT: String(await freePort()),
+      BERTH_EDGE_METRICS_PORT: String(await freePort()),
       BERTH_DATA_DIR: dataDir,
       BERTH_VMS: 'off',
       DATABASE_URL: database.url,
@@ -125,6 +127,14 @@ describe('deploy/ready.ts', () => {
 
   test('waits until a process that starts is ready', async () => {
     expect(await ready('web', '--wait', '60')).toEqual({ code: 0, said: '' })
+  })
+
+  test('waits no longer than the process lives', async () => {
+    const ended = startCommand(['--version'])
+    await ended.ended
+    const { code, said } = await ready('edge', '--wait', '3600', '--pid', String(ended.child.pid))
+    expect(code).toBe(1)
+    expect(said).toContain('The edge process is not ready.')
   })
 
   test('says why one is not, and ends with 1', async () => {
